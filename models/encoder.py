@@ -1,0 +1,75 @@
+"""Encoders: an image in, the potentials of its posterior out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+from torch import nn
+
+from .potentials import Potentials
+from .shapes import Images
+
+Link = Callable[[torch.Tensor], torch.Tensor]
+"""What turns the network's outputs into pairwise scores."""
+
+
+class Encoder(nn.Module):
+    """pixels -> hidden -> ReLU -> potentials over n binary variables, all pairs joined if there is a link.
+
+    Args:
+        pixels: of an image.
+        n: binary variables.
+        hidden: units of the hidden layer; the paper has 300.
+        link: turns outputs into pairwise scores; None for none at all.
+    """
+
+    edges: torch.Tensor
+
+    def __init__(self, pixels: int, n: int, hidden: int = 300, link: Link | None = None):
+        super().__init__()
+        pairs = torch.triu_indices(n, n, 1).T if link else torch.empty((0, 2), dtype=torch.long)
+        self.n = n
+        self.link = link
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        self.network = nn.Sequential(
+            nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, n + len(pairs))
+        )
+
+    def forward(self, x: Images) -> Potentials:
+        """The potentials of each image of `x [batch, pixels]`."""
+        return self.potentials(self.network(x))
+
+    def potentials(self, outputs: torch.Tensor) -> Potentials:
+        """The potentials that the network's outputs `[batch, n + e]` stand for."""
+        if self.link is None:
+            return Potentials(outputs)
+        return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
+
+
+def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
+    """An encoder without pairwise scores: the variables are independent given the image."""
+    return Encoder(pixels, n, hidden)
+
+
+def supermodular_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
+    """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut."""
+    return Encoder(pixels, n, hidden, nn.functional.softplus)
+
+
+def general_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
+    """An encoder with pairwise scores of any sign."""
+    return Encoder(pixels, n, hidden, _identity)
+
+
+def _identity(outputs: torch.Tensor) -> torch.Tensor:
+    return outputs
+
+
+ENCODERS: Final = {
+    "independent": independent_encoder,
+    "supermodular": supermodular_encoder,
+    "general": general_encoder,
+}
+"""The encoders by the name that a configuration gives them."""

@@ -1,0 +1,41 @@
+"""Exact argmax for pairwise binary problems: one call, many backends.
+
+score(z) = sum_i unary[i] z_i + sum_(i<j) pairwise[i,j] z_i z_j,  z in {0,1}^n,  maximised.
+"""
+
+from .errors import (
+    OptionError,
+    ProblemError,
+    SolveFailedError,
+    SolverError,
+    SolverUnavailableError,
+    UnknownSolverError,
+    UnsupportedProblemError,
+)
+from .problem import Problem
+from .registry import SolverInfo, available_solvers, solver_class
+from .selection import Selection, resolve, select_solver, solve
+from .solution import Solution
+from .solver import ArgmaxSolver, Capabilities, Maximiser
+
+__all__ = [
+    "ArgmaxSolver",
+    "Capabilities",
+    "Maximiser",
+    "OptionError",
+    "Problem",
+    "ProblemError",
+    "Selection",
+    "Solution",
+    "SolveFailedError",
+    "SolverError",
+    "SolverInfo",
+    "SolverUnavailableError",
+    "UnknownSolverError",
+    "UnsupportedProblemError",
+    "available_solvers",
+    "resolve",
+    "select_solver",
+    "solve",
+    "solver_class",
+]

@@ -1,0 +1,44 @@
+"""The errors of this package: each derives from `SolverError` and from the matching builtin."""
+
+from __future__ import annotations
+
+
+class SolverError(Exception):
+    """Base of every error that the solvers raise on purpose."""
+
+
+class ProblemError(SolverError, ValueError):
+    """The arrays do not describe a pairwise binary problem."""
+
+
+class OptionError(SolverError, ValueError):
+    """An option of a solver has a value outside its range."""
+
+
+class UnknownSolverError(SolverError, LookupError):
+    """No solver is registered under that name."""
+
+
+class SolverUnavailableError(SolverError, ImportError):
+    """The solver exists but a package that it needs is not installed."""
+
+
+class SolveFailedError(SolverError, RuntimeError):
+    """The backend stopped without an answer."""
+
+
+class UnsupportedProblemError(SolverError, ValueError):
+    """The solver cannot take this problem.
+
+    Attributes:
+        solver: registry name of the solver that was asked.
+        reasons: why it cannot, one sentence each.
+        alternatives: registry names of installed solvers that can.
+    """
+
+    def __init__(self, solver: str, reasons: tuple[str, ...], alternatives: tuple[str, ...]):
+        self.solver = solver
+        self.reasons = reasons
+        self.alternatives = alternatives
+        would_do = f"Use one of: {', '.join(alternatives)}." if alternatives else "No other does."
+        super().__init__(f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}. {would_do}")

@@ -1,0 +1,35 @@
+"""Every one of the 2^n states, tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .half_tables import half_tables_argmax
+from .problem import Problem
+from .solver import ArgmaxSolver, Capabilities, Maximiser
+
+
+@dataclass(frozen=True)
+class Exhaustive(ArgmaxSolver):
+    """Exact for any pairwise problem of up to 25 variables, by enumeration.
+
+    On the host a compiled Gray-code walk; on a device one matrix product a chunk of the batch.
+
+    Attributes:
+        memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
+    """
+
+    memory: int = 2**28
+
+    name = "exhaustive"
+    capabilities = Capabilities(exact=True, max_size=25, on_device=True)
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        stats = {"states": 2**problem.n}
+        if not isinstance(problem.unary, np.ndarray):
+            return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
+        from .gray_code import gray_code_argmax  # numba takes a while to import
+
+        return Maximiser(gray_code_argmax(problem.unary, problem.pairwise, problem.edges), stats=stats)

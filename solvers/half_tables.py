@@ -1,0 +1,72 @@
+"""Enumeration as one matrix product between two tables of half-states, for any array library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxtyping import Float
+
+from .arrays import Array, Scores, States, as_float64, beside, namespace_of
+from .problem import Problem
+
+
+def half_tables_argmax(problem: Problem, memory: int) -> States:
+    """`[batch, n]`: the maximisers, float64 throughout.
+
+    A state is a low half a and a high half b, and with W the pairwise scores between the halves
+    score(a, b) = score(a) + score(b) + a W b' = [a W | score(a) | 1] [b | 1 | score(b)]',
+    a product of a `[2^(n//2), ...]` and a `[..., 2^(n - n//2)]` matrix an instance.
+
+    Args:
+        problem: coefficients of any array library, on any device.
+        memory: bytes for the table `[chunk, 2^n]` of a chunk of the batch.
+    """
+    xp = namespace_of(problem.unary)
+    unary, pairwise = as_float64(problem.unary), _dense(problem)
+    low, high = (_states(bits, unary) for bits in (problem.n // 2, problem.n - problem.n // 2))
+    chunk = max(1, memory // (8 * 2**problem.n))
+    winners = [
+        _winner(unary[start : start + chunk, :], pairwise[start : start + chunk, :, :], low, high)
+        for start in range(0, problem.batch, chunk)
+    ]
+    winner = xp.concat(winners)
+    a, b = winner // high.shape[0], winner % high.shape[0]
+    return xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
+
+
+def _dense(problem: Problem) -> Float[Array, "batch n n"]:
+    """The pairwise scores as upper triangular matrices, by a gather from scores and one zero."""
+    xp = namespace_of(problem.unary)
+    source = np.full((problem.n, problem.n), problem.e)
+    source[problem.edges[:, 0], problem.edges[:, 1]] = np.arange(problem.e)
+    scores = xp.concat([as_float64(problem.pairwise), as_float64(problem.unary[:, :1]) * 0], axis=-1)
+    entries = xp.take(scores, beside(scores, source.ravel()), axis=-1)
+    return xp.reshape(entries, (problem.batch, problem.n, problem.n))
+
+
+def _states(bits: int, like: Array) -> Float[Array, "states bits"]:
+    """All states of some bits, state s having bit k = (s >> k) & 1."""
+    table = np.arange(2**bits)[:, None] >> np.arange(bits) & 1
+    return beside(like, table.astype(np.float64))
+
+
+def _winner(unary: Array, pairwise: Array, low: Array, high: Array) -> Any:
+    """`[chunk]`: the index a * 2^high + b of each maximiser."""
+    xp = namespace_of(unary)
+    half = low.shape[1]
+    low_score = _scores(unary[:, :half], pairwise[:, :half, :half], low)
+    high_score = _scores(unary[:, half:], pairwise[:, half:, half:], high)
+    rows = low @ pairwise[:, :half, half:]
+    rows = xp.concat([rows, low_score[:, :, None], xp.ones_like(low_score)[:, :, None]], axis=-1)
+    columns = xp.broadcast_to(high.T, (unary.shape[0], *high.T.shape))
+    columns = xp.concat([columns, xp.ones_like(high_score)[:, None, :], high_score[:, None, :]], axis=1)
+    table = xp.reshape(rows @ columns, (unary.shape[0], -1))
+    return xp.argmax(table, axis=-1)
+
+
+def _scores(unary: Array, pairwise: Array, states: Array) -> Scores:
+    """`[chunk, states]`: the score of every half-state within its half."""
+    xp = namespace_of(unary)
+    return unary @ states.T + xp.sum((states @ pairwise) * states, axis=-1)

@@ -1,0 +1,18 @@
+"""No pairwise scores: every variable decides for itself."""
+
+from __future__ import annotations
+
+from .arrays import namespace_of
+from .problem import Problem
+from .solver import ArgmaxSolver, Capabilities, Maximiser
+
+
+class Independent(ArgmaxSolver):
+    """Exact for problems without pairwise scores: z_i = 1 where unary[i] > 0."""
+
+    name = "independent"
+    capabilities = Capabilities(exact=True, pairwise=False, on_device=True)
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        xp = namespace_of(problem.unary)
+        return Maximiser(xp.astype(problem.unary > 0, xp.int8))

@@ -1,0 +1,76 @@
+"""Named families of random problems, for tests, benchmarks and first experiments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from jaxtyping import Float, Int
+
+from .problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """A batch of random problems as numpy arrays.
+
+    Attributes:
+        unary: `[batch, n]`, float64.
+        pairwise: `[batch, e]`, float64.
+        edges: `[e, 2]`, int64.
+    """
+
+    unary: Float[np.ndarray, "batch n"]
+    pairwise: Float[np.ndarray, "batch e"]
+    edges: Int[np.ndarray, "e 2"]
+
+    def problem(self) -> Problem:
+        """The checked problem of these arrays."""
+        return Problem.from_arrays(self.unary, self.pairwise, edges=self.edges)
+
+
+def dense(n: int, batch: int, generator: np.random.Generator) -> Instances:
+    """Every pair, scores of both signs, all standard normal."""
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    normal = generator.standard_normal
+    return Instances(normal((batch, n)), normal((batch, len(edges))), edges)
+
+
+def supermodular(n: int, batch: int, generator: np.random.Generator) -> Instances:
+    """Every pair, scores |normal|; unary scores balance them, so that cuts are not trivial."""
+    signed = dense(n, batch, generator)
+    pairwise = np.abs(signed.pairwise)
+    return Instances(_balanced(signed.unary, pairwise, signed.edges), pairwise, signed.edges)
+
+
+def grid(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
+    """A rows x columns lattice with scores |normal| between neighbours, unary scores balanced."""
+    spin = spin_glass(rows, columns, batch, generator)
+    pairwise = np.abs(spin.pairwise)
+    return Instances(_balanced(spin.unary, pairwise, spin.edges), pairwise, spin.edges)
+
+
+def spin_glass(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
+    """A rows x columns lattice with normal scores of both signs."""
+    return _on_graph(nx.grid_2d_graph(rows, columns), batch, generator)
+
+
+def tree(n: int, batch: int, generator: np.random.Generator) -> Instances:
+    """A uniformly random labelled tree with normal scores."""
+    seed = int(generator.integers(2**31))
+    return _on_graph(nx.random_labeled_tree(n, seed=seed), batch, generator)
+
+
+def _on_graph(graph: nx.Graph, batch: int, generator: np.random.Generator) -> Instances:
+    numbered = nx.convert_node_labels_to_integers(graph, ordering="sorted")
+    edges = np.sort(np.array(numbered.edges, np.int64).reshape((-1, 2)), axis=1)
+    normal = generator.standard_normal
+    return Instances(normal((batch, len(numbered))), normal((batch, len(edges))), edges)
+
+
+def _balanced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Unary scores less half of each variable's pairwise scores."""
+    incidence = np.zeros((pairwise.shape[1], unary.shape[1]))
+    incidence[np.arange(len(edges))[:, None], edges] = 0.5
+    return unary - pairwise @ incidence

@@ -1,0 +1,109 @@
+"""Two ways to write pairwise scores, a matrix or a list of edges, read into one: checked edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Edges, as_array, beside, namespace_of, to_numpy
+from .errors import ProblemError
+
+
+def from_matrix(matrix: Array, n: int) -> tuple[Array, Edges]:
+    """The upper triangle of `[..., n, n]`, without the pairs that are zero in the whole batch."""
+    if matrix.ndim < 2 or tuple(matrix.shape[-2:]) != (n, n):
+        raise ProblemError(
+            f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
+            f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
+        )
+    _check_diagonal(matrix, n)
+    rows, columns = np.triu_indices(n, 1)
+    pairs = np.stack([rows, columns], axis=-1)
+    upper = _entries(matrix, rows * n + columns)
+    _check_triangles(upper, _entries(matrix, columns * n + rows), pairs)
+    if not len(pairs):
+        return upper, pairs
+    xp = namespace_of(matrix)
+    used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, len(pairs))), axis=0))
+    if used.all():
+        return upper, pairs
+    return xp.take(upper, beside(matrix, np.flatnonzero(used)), axis=-1), pairs[used]
+
+
+def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Edges]:
+    """The scores `[..., e]` as given, with every pair checked and put in the order i < j."""
+    pairs = to_numpy(as_array(edges))
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
+        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {pairs.shape}")
+    if weights.ndim == 0 or weights.shape[-1] != len(pairs):
+        raise ProblemError(
+            f"pairwise must be [..., {len(pairs)}] for {len(pairs)} edges; its shape is "
+            f"{tuple(weights.shape)}"
+        )
+    pairs = np.sort(pairs.astype(np.int64), axis=1)
+    _check_range(pairs, n)
+    _check_loops(pairs)
+    _check_repeats(pairs, n)
+    return weights, pairs
+
+
+def _entries(matrix: Array, positions: np.ndarray) -> Array:
+    xp = namespace_of(matrix)
+    flat = xp.reshape(matrix, (*matrix.shape[:-2], -1))
+    return xp.take(flat, beside(matrix, positions), axis=-1)
+
+
+def _check_diagonal(matrix: Array, n: int) -> None:
+    diagonal = _entries(matrix, np.arange(n) * (n + 1)) != 0
+    if not bool(namespace_of(matrix).any(diagonal)):
+        return
+    i = np.argwhere(to_numpy(diagonal))[0, -1]
+    raise ProblemError(
+        f"pairwise has a non-zero diagonal, at ({i}, {i}); since z_i^2 = z_i, add the diagonal to "
+        "unary and set it to zero"
+    )
+
+
+def _check_triangles(upper: Array, lower: Array, pairs: Edges) -> None:
+    xp = namespace_of(upper)
+    if not bool(xp.any(lower != 0)) or bool(xp.all(lower == upper)):
+        return
+    above, below = to_numpy(upper), to_numpy(lower)
+    where = tuple(np.argwhere(above != below)[0])
+    i, j = pairs[where[-1]]
+    raise ProblemError(
+        f"pairwise is neither upper triangular nor symmetric: entry ({i}, {j}) is {above[where]} and "
+        f"({j}, {i}) is {below[where]}; if both count, fold them: "
+        "numpy.triu(pairwise + pairwise.swapaxes(-1, -2), 1)"
+    )
+
+
+def _check_range(pairs: Edges, n: int) -> None:
+    outside = np.flatnonzero((pairs[:, 0] < 0) | (pairs[:, 1] >= n))
+    if len(outside):
+        pair = tuple(pairs[outside[0]].tolist())
+        raise ProblemError(f"edges[{outside[0]}] is the pair {pair}; variables are 0..{n - 1}")
+
+
+def _check_loops(pairs: Edges) -> None:
+    loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if len(loops):
+        i = pairs[loops[0], 0]
+        raise ProblemError(
+            f"edges[{loops[0]}] joins {i} to itself; since z_i^2 = z_i, add its score to unary[{i}]"
+        )
+
+
+def _check_repeats(pairs: Edges, n: int) -> None:
+    codes = pairs[:, 0] * n + pairs[:, 1]
+    order = np.argsort(codes, kind="stable")
+    repeats = np.flatnonzero(np.diff(codes[order]) == 0)
+    if len(repeats):
+        first, second = order[repeats[0]], order[repeats[0] + 1]
+        raise ProblemError(
+            f"edges[{first}] and edges[{second}] are the same pair {tuple(pairs[first].tolist())}; "
+            "add their scores and keep one"
+        )

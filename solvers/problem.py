@@ -1,0 +1,225 @@
+"""The one description of a pairwise binary problem that every solver gets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import pairwise as pairs
+from .arrays import (
+    Array,
+    Edges,
+    Home,
+    Pairwise,
+    Scores,
+    States,
+    Unary,
+    as_array,
+    as_float64,
+    beside,
+    home_of,
+    namespace_of,
+    to_numpy,
+)
+from .errors import ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A batch of pairwise binary problems over the same edges, checked and flattened.
+
+    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
+
+    Build one with `Problem.from_arrays`. The coefficients are numpy arrays where the caller's are on
+    the host, and arrays on the caller's device otherwise.
+
+    Attributes:
+        unary: `[batch, n]`, float32 or float64.
+        pairwise: `[batch, e]`, of the same type.
+        edges: `[e, 2]`, numpy int64, `i < j` in every row, no row twice.
+        leading: the caller's leading dimensions; their product is `batch`.
+        home: where answers go back to.
+
+    Example:
+        >>> problem = Problem.from_arrays([1.0, -2.0], [[0.0, 3.0], [0.0, 0.0]])
+        >>> float(problem.score([1, 1]))
+        2.0
+    """
+
+    unary: Unary
+    pairwise: Pairwise
+    edges: Edges
+    leading: tuple[int, ...]
+    home: Home
+
+    @classmethod
+    def from_arrays(cls, unary: Any, pairwise: Any = None, *, edges: Any = None) -> Problem:
+        """Checks and flattens what the caller has.
+
+        Args:
+            unary: `[..., n]`, the score of each variable being 1.
+            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal, entry
+                (i, j) being the score of both variables being 1, counted once either way; or, with
+                `edges`, `[..., e]`. Leading dimensions broadcast against those of `unary`.
+            edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
+
+        Raises:
+            ProblemError: shapes that do not match, empty or non-finite arrays, a pairwise matrix of
+                another form, or edges that repeat, loop or lie outside 0..n-1.
+        """
+        given = {"unary": as_array(unary)}
+        if pairwise is not None:
+            given["pairwise"] = as_array(pairwise)
+        elif edges is not None:
+            raise ProblemError("edges came without pairwise; pass pairwise [..., e] too")
+        home = home_of(*given.values())
+        scores = _as_floats(given, home)
+        _check_unary(scores["unary"])
+        for name, array in scores.items():
+            _check_finite(name, array)
+        flat = _flatten(scores["unary"], *_weights(scores, edges))
+        problem = cls(*flat, home=home)
+        if not bool(namespace_of(problem.magnitude).all(problem.magnitude < math.inf)):
+            raise ProblemError(
+                "the coefficients of an instance add up to more than float64 holds; divide them by a constant"
+            )
+        return problem
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        return int(self.unary.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of binary variables of an instance."""
+        return int(self.unary.shape[1])
+
+    @property
+    def e(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    @cached_property
+    def magnitude(self) -> Scores:
+        """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
+        xp = namespace_of(self.unary)
+        total = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
+        return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
+
+    @cached_property
+    def rounding(self) -> Scores:
+        """`[batch]`: how far a float64 score can be from the exact sum; nearer scores count as equal."""
+        return np.finfo(np.float64).eps * (self.n + self.e) * self.magnitude
+
+    def score(self, z: Any) -> Scores:
+        """The score of each assignment, summed in float64.
+
+        Args:
+            z: `[..., n]` of zeros and ones, with this problem's leading dimensions.
+
+        Returns:
+            `[...]`, float64, of the caller's kind.
+
+        Raises:
+            ProblemError: `z` has another shape.
+        """
+        z = as_array(z)
+        expected = (*self.leading, self.n)
+        if tuple(z.shape) != expected:
+            raise ProblemError(f"z must have the shape {expected}; its shape is {tuple(z.shape)}")
+        flat = to_numpy(z) if isinstance(self.unary, np.ndarray) else z
+        return self.restore(self.score_flat(namespace_of(flat).reshape(flat, (self.batch, self.n))))
+
+    def score_flat(self, z: States) -> Scores:
+        """`[batch]`: the float64 score of `[batch, n]` assignments beside the coefficients."""
+        xp = namespace_of(self.unary)
+        state = as_float64(z)
+        total = xp.sum(as_float64(self.unary) * state, axis=-1)
+        if not self.e:
+            return total
+        first, second = (beside(self.unary, self.edges[:, side]) for side in (0, 1))
+        both = xp.take(state, first, axis=-1) * xp.take(state, second, axis=-1)
+        return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
+
+    def restore(self, array: Array) -> Array:
+        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        shape = (*self.leading, *array.shape[1:])
+        return self.home.place(namespace_of(array).reshape(array, shape))
+
+    def to_host(self) -> Problem:
+        """This problem with numpy coefficients; its answers still go back to the caller's device."""
+        return replace(self, unary=to_numpy(self.unary), pairwise=to_numpy(self.pairwise))
+
+    def negative_pair(self) -> tuple[int, int, int, float] | None:
+        """(instance, i, j, score) of the lowest negative pairwise score; None if supermodular."""
+        if not self.e or float(namespace_of(self.pairwise).min(self.pairwise)) >= 0:
+            return None
+        weights = to_numpy(self.pairwise)
+        instance, edge = np.unravel_index(np.argmin(weights), weights.shape)
+        i, j = self.edges[edge]
+        return int(instance), int(i), int(j), float(weights[instance, edge])
+
+
+def _as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
+    """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
+    xp = home.namespace
+    single = True
+    for name, array in given.items():
+        if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
+            raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
+        single &= xp.isdtype(array.dtype, "real floating") and xp.finfo(array.dtype).bits <= 32
+    dtype = xp.float32 if single else xp.float64
+    cast = {name: xp.astype(array, dtype, copy=False) for name, array in given.items()}
+    return {name: to_numpy(array) for name, array in cast.items()} if home.on_host else cast
+
+
+def _check_unary(unary: Array) -> None:
+    shape = tuple(unary.shape)
+    if not shape or 0 in shape:
+        raise ProblemError(f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {shape}")
+
+
+def _check_finite(name: str, array: Array) -> None:
+    xp = namespace_of(array)
+    if bool(xp.all(xp.isfinite(array))):
+        return
+    values = to_numpy(array)
+    where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+    raise ProblemError(f"{name}{list(where)} is {values[where]}; scores must be finite")
+
+
+def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Edges]:
+    unary = scores["unary"]
+    n = unary.shape[-1]
+    if "pairwise" not in scores:
+        return unary[..., :0], np.empty((0, 2), np.int64)
+    if edges is None:
+        return pairs.from_matrix(scores["pairwise"], n)
+    return pairs.from_edges(scores["pairwise"], edges, n)
+
+
+def _flatten(
+    unary: Array, weights: Array, edges: Edges
+) -> tuple[Unary, Pairwise, Edges, tuple[int, ...]]:
+    xp = namespace_of(unary)
+    shapes = tuple(unary.shape), tuple(weights.shape)
+    try:
+        leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])
+    except ValueError as error:
+        raise ProblemError(
+            f"the leading dimensions of unary {shapes[0]} and of the pairwise scores {shapes[1]} "
+            "do not broadcast"
+        ) from error
+    if 0 in leading:
+        raise ProblemError(f"the batch is empty: leading dimensions {leading}")
+    batch = math.prod(leading)
+    flat_unary, flat_weights = (
+        xp.reshape(xp.broadcast_to(a, (*leading, a.shape[-1])), (batch, a.shape[-1]))
+        for a in (unary, weights)
+    )
+    return flat_unary, flat_weights, edges, leading

@@ -1,0 +1,108 @@
+"""Solvers by name: the built-in ones, imported on use, and those that other packages plug in."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from .errors import SolverUnavailableError, UnknownSolverError
+
+if TYPE_CHECKING:
+    from .problem import Problem
+    from .solver import ArgmaxSolver, Capabilities
+
+ENTRY_POINT_GROUP = "structured_vae.solvers"
+
+BUILT_IN = {
+    "independent": "solvers.independent:Independent",
+    "exhaustive": "solvers.exhaustive:Exhaustive",
+    "max_flow": "solvers.max_flow:MaxFlow",
+    "cplex": "solvers.cplex:Cplex",
+    "cp_sat": "solvers.cp_sat:CpSat",
+}
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """One row of the table of backends.
+
+    Attributes:
+        name: registry name.
+        origin: "built in", or the distribution that plugs the solver in.
+        capabilities: None for a plug-in, which is loaded only when it is named.
+        missing: packages that it needs and that are not installed.
+    """
+
+    name: str
+    origin: str
+    capabilities: Capabilities | None
+    missing: tuple[str, ...]
+
+    @property
+    def installed(self) -> bool:
+        """Whether the solver can be used now."""
+        return not self.missing
+
+
+def solver_class(name: str) -> type[ArgmaxSolver]:
+    """The solver class registered under `name`, imported now.
+
+    Raises:
+        UnknownSolverError: no solver has that name; the message suggests near ones.
+        SolverUnavailableError: a plug-in of that name cannot be imported.
+
+    Example:
+        >>> solver_class("max_flow").capabilities.supermodular_only
+        True
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]  # a name in a table of ours
+    plugged_in = _plug_ins()
+    if name not in plugged_in:
+        known = [*BUILT_IN, *plugged_in]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise UnknownSolverError(f"no solver is called '{name}'; {hint}There are: {', '.join(known)}")
+    try:
+        return plugged_in[name].load()  # type: ignore[no-any-return]  # the entry point's promise
+    except ImportError as error:
+        raise SolverUnavailableError(
+            f"the plug-in solver '{name}' ({plugged_in[name].value}) cannot be imported: {error}"
+        ) from error
+
+
+def available_solvers() -> tuple[SolverInfo, ...]:
+    """Every solver that can be named: what it takes, and what is missing to use it.
+
+    Example:
+        >>> [info.name for info in available_solvers() if info.origin == "built in"]
+        ['independent', 'exhaustive', 'max_flow', 'cplex', 'cp_sat']
+    """
+    built_in = [
+        SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())
+        for name, cls in ((name, solver_class(name)) for name in BUILT_IN)
+    ]
+    plugged_in = [
+        SolverInfo(name, point.dist.name if point.dist else point.value, None, ())
+        for name, point in _plug_ins().items()
+    ]
+    return (*built_in, *plugged_in)
+
+
+def able_solvers(problem: Problem) -> tuple[str, ...]:
+    """Names of the installed built-in exact solvers that can take `problem`."""
+    classes = (solver_class(name) for name in BUILT_IN)
+    return tuple(
+        cls.name
+        for cls in classes
+        if cls.capabilities.exact and not cls.missing_packages() and not cls().why_not(problem)
+    )
+
+
+def _plug_ins() -> dict[str, EntryPoint]:
+    points = entry_points(group=ENTRY_POINT_GROUP)
+    return {point.name: point for point in points if point.name not in BUILT_IN}

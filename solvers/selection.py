@@ -1,0 +1,105 @@
+"""`solve`, and the choice of a solver when none is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .problem import Problem
+from .registry import solver_class
+from .solution import Solution
+from .solver import ArgmaxSolver
+
+ENUMERABLE = 20
+"""Up to this n enumeration is faster than anything that has to think."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The solver that `auto` takes for a problem, and why.
+
+    Attributes:
+        solver: ready to use.
+        reason: one sentence.
+    """
+
+    solver: ArgmaxSolver
+    reason: str
+
+
+def solve(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+) -> Solution:
+    """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
+
+    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
+
+    Args:
+        unary: `[..., n]`, numpy, torch (host or device), any array of the array API standard, or
+            lists.
+        pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
+            counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
+        edges: `[e, 2]`, the pairs, shared by the batch.
+        solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
+        time_limit: seconds for the whole batch, for solvers that can stop early.
+
+    Returns:
+        The solution, its arrays of the kind and on the device of `unary`.
+
+    Raises:
+        ProblemError: the arrays do not describe a problem.
+        UnknownSolverError: no solver has that name.
+        SolverUnavailableError: the solver needs a package that is not installed.
+        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
+        SolveFailedError: the backend stopped without an answer.
+        OptionError: the time limit is not positive.
+
+    Example:
+        >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
+        >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
+        ([1, 1, 0], 2.0, True, 'exhaustive')
+    """
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    return resolve(solver, problem).solve(problem, time_limit)
+
+
+def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
+    """The solver object that `solver` means for `problem`.
+
+    Raises:
+        UnknownSolverError: no solver has that name.
+    """
+    if isinstance(solver, ArgmaxSolver):
+        return solver
+    return select_solver(problem).solver if solver == "auto" else solver_class(solver)()
+
+
+def select_solver(problem: Problem) -> Selection:
+    """The fastest installed solver that is exact for `problem`.
+
+    Example:
+        >>> import numpy as np
+        >>> select_solver(Problem.from_arrays(np.ones(15), np.triu(np.ones((15, 15)), 1))).reason
+        'n = 15 is at most 20: all 2^15 states are tried'
+    """
+    if not problem.e:
+        return _select("independent", "there are no pairwise scores")
+    if problem.n <= ENUMERABLE:
+        return _select(
+            "exhaustive", f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried"
+        )
+    if problem.negative_pair() is None:
+        return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
+    exhaustive = solver_class("exhaustive").capabilities.max_size or 0
+    if problem.n <= exhaustive:
+        return _select("exhaustive", f"n = {problem.n} is at most {exhaustive}, with scores of any sign")
+    return _select("cp_sat", f"n = {problem.n} with scores of any sign: an exact search, time may be long")
+
+
+def _select(name: str, reason: str) -> Selection:
+    return Selection(solver_class(name)(), reason)

@@ -1,0 +1,33 @@
+"""What a solver answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best assignments found, with what is known about them.
+
+    Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions.
+
+    Attributes:
+        z: `[..., n]`, int8 zeros and ones.
+        score: `[...]`, float64, re-computed from `z`, never the backend's word.
+        optimal: `[...]`, bool; True only where it is proved that no assignment scores more than
+            `score`, up to the rounding of a float64 sum (`Problem.rounding`).
+        bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where optimal.
+        solver: registry name of the solver that answered.
+        stats: what the backend counted, by name.
+    """
+
+    z: Array
+    score: Array
+    optimal: Array
+    bound: Array
+    solver: str
+    stats: Mapping[str, Any]

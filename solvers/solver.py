@@ -1,0 +1,136 @@
+"""The base of every solver: check, maximise, re-score, certify."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
+
+from .arrays import Scores, States, namespace_of
+from .errors import OptionError, SolverUnavailableError, UnsupportedProblemError
+from .problem import Problem
+from .registry import able_solvers
+from .solution import Solution
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a solver can take and what it promises.
+
+    Attributes:
+        exact: whether it proves optimality when it is given the time.
+        max_size: largest n; None where only time and memory limit it.
+        pairwise: whether it takes pairwise scores at all.
+        supermodular_only: whether every pairwise score must be >= 0.
+        on_device: whether it works on device arrays where they are; otherwise they are copied to the
+            host and the answer back.
+        time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
+        tolerance: within what share of `Problem.magnitude` optimality is proved; 0 for float64 rounding.
+        packages: import names of optional packages that it needs.
+        install: the command that installs them.
+    """
+
+    exact: bool
+    max_size: int | None = None
+    pairwise: bool = True
+    supermodular_only: bool = False
+    on_device: bool = False
+    time_limit: bool = False
+    tolerance: float = 0.0
+    packages: tuple[str, ...] = ()
+    install: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Maximiser:
+    """What a backend returns.
+
+    Attributes:
+        z: `[batch, n]`, integer zeros and ones.
+        bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
+            maximiser of an exhaustive argument, which is its own proof.
+        stats: anything worth counting.
+    """
+
+    z: States
+    bound: Scores | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ArgmaxSolver(ABC):
+    """Finds argmax over z in {0,1}^n of a pairwise score.
+
+    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates
+    are the same for all and live here.
+    """
+
+    name: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
+
+    @abstractmethod
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        """The best assignments that this backend finds for a problem that it can take.
+
+        Args:
+            problem: host arrays, or arrays of the caller's device if `capabilities.on_device`.
+            time_limit: seconds for the whole batch.
+        """
+
+    def why_not(self, problem: Problem) -> tuple[str, ...]:
+        """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        can = self.capabilities
+        reasons = []
+        if not can.pairwise and problem.e:
+            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
+        if can.max_size is not None and problem.n > can.max_size:
+            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
+        if can.supermodular_only and (negative := problem.negative_pair()):
+            instance, i, j, score = negative
+            reasons.append(
+                "pairwise scores must be >= 0 (supermodular) and that of the pair "
+                f"({i}, {j}) in instance {instance} is {score:.6g}"
+            )
+        return tuple(reasons)
+
+    @classmethod
+    def missing_packages(cls) -> tuple[str, ...]:
+        """The packages that this solver needs and that are not installed."""
+        return tuple(
+            name for name in cls.capabilities.packages if importlib.util.find_spec(name) is None
+        )
+
+    @final
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
+        """The maximiser of every instance, re-scored in float64 and certified.
+
+        Args:
+            problem: what to solve.
+            time_limit: seconds for the whole batch; None for no limit. When it is reached the best
+                found comes back, with `optimal` False and `bound` saying how far it can be.
+
+        Raises:
+            SolverUnavailableError: a package is missing.
+            UnsupportedProblemError: `why_not(problem)` has reasons.
+            OptionError: the time limit is not positive.
+        """
+        if missing := self.missing_packages():
+            raise SolverUnavailableError(
+                f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
+            )
+        if reasons := self.why_not(problem):
+            raise UnsupportedProblemError(self.name, reasons, able_solvers(problem))
+        if time_limit is not None and not time_limit > 0:
+            raise OptionError(f"time_limit must be positive seconds or None; got {time_limit}")
+        work = problem if self.capabilities.on_device else problem.to_host()
+        return self._certified(work, self._argmax(work, time_limit))
+
+    def _certified(self, problem: Problem, found: Maximiser) -> Solution:
+        xp = namespace_of(found.z)
+        z = xp.astype(found.z, xp.int8, copy=False)
+        score = problem.score_flat(z)
+        bound = score if found.bound is None else xp.maximum(score, found.bound)
+        optimal = bound - score <= problem.rounding + self.capabilities.tolerance * problem.magnitude
+        answer = (problem.restore(array) for array in (z, score, optimal, bound))
+        return Solution(*answer, solver=self.name, stats=found.stats)

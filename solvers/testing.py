@@ -1,0 +1,160 @@
+"""The conformance kit: what every solver must pass, ours and yours.
+
+Example:
+    >>> from solvers import solver_class
+    >>> check_conformance(solver_class("exhaustive")(), count=20)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .errors import UnsupportedProblemError
+from .instances import Instances
+from .problem import Problem
+from .solver import ArgmaxSolver
+
+EPSILON = np.finfo(np.float64).eps
+
+
+def enumerate_scores(instances: Instances) -> np.ndarray:
+    """`[batch, 2^n]`: the score of every state, the oracle; it shares no code with the solvers.
+
+    State s has z_i = (s >> i) & 1.
+    """
+    n = instances.unary.shape[1]
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    pairs = states[:, instances.edges[:, 0]] & states[:, instances.edges[:, 1]]
+    return instances.unary @ states.T + instances.pairwise @ pairs.T
+
+
+def random_instances(
+    count: int, max_size: int, generator: np.random.Generator, *, sign: str = "any"
+) -> Iterator[Instances]:
+    """Small batches of every kind that breaks solvers.
+
+    Sizes 1..max_size; dense, sparse and no edges; normal, integer (ties), all-equal and zero scores;
+    scales from 1e-12 to 1e12, also within one instance; scores that differ by less than float32 sees.
+
+    Args:
+        count: how many batches of 3 instances.
+        max_size: largest n.
+        generator: source of randomness.
+        sign: of the pairwise scores: "any", "positive" or "none" (no edges).
+    """
+    for _ in range(count):
+        n = int(generator.integers(1, max_size + 1))
+        edges = np.stack(np.triu_indices(n, 1), axis=-1)
+        kept = 0.0 if sign == "none" else generator.choice([0.0, 0.3, 1.0])
+        edges = edges[generator.random(len(edges)) < kept]
+        draw = _DRAWS[generator.integers(len(_DRAWS))]
+        scale = 10.0 ** generator.integers(-12, 13)
+        unary = scale * draw((3, n), generator)
+        pairwise = scale * draw((3, len(edges)), generator)
+        yield Instances(unary, np.abs(pairwise) if sign == "positive" else pairwise, edges)
+
+
+def _normal(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    return generator.standard_normal(shape)
+
+
+def _ties(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    return generator.integers(-2, 3, shape).astype(np.float64)
+
+
+def _equal(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    return np.full(shape, generator.choice([-1.0, 0.0, 1.0]))
+
+
+def _mixed_scales(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    return generator.standard_normal(shape) * 10.0 ** generator.integers(-12, 13, shape)
+
+
+def _near_ties(shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
+    return generator.integers(-2, 3, shape) + 1e-10 * generator.standard_normal(shape)
+
+
+_DRAWS = (_normal, _ties, _equal, _mixed_scales, _near_ties)
+
+
+def check_conformance(
+    solver: ArgmaxSolver, *, count: int = 100, max_size: int = 10, seed: int = 0
+) -> None:
+    """Holds a solver against enumeration and against itself.
+
+    Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may not
+    then say `optimal`), the bound is one, a batch equals its instances one by one, leading dimensions
+    come back, float32 is taken, and a problem that the solver cannot take is refused with reasons.
+
+    Args:
+        solver: ready to use.
+        count: how many random batches of 3 instances.
+        max_size: largest n; enumeration costs 2^n.
+        seed: of the random instances.
+
+    Raises:
+        AssertionError: the solver breaks a promise; the message names the instance.
+    """
+    generator = np.random.default_rng(seed)
+    can = solver.capabilities
+    sign = "none" if not can.pairwise else "positive" if can.supermodular_only else "any"
+    size = min(max_size, can.max_size or max_size)
+    for number, instances in enumerate(random_instances(count, size, generator, sign=sign)):
+        try:
+            _check_answers(solver, instances)
+        except AssertionError as error:
+            raise AssertionError(f"{solver.name}, batch {number} of seed {seed}: {error}") from error
+    _check_shapes(solver, generator, sign)
+    _check_refusals(solver)
+
+
+def _check_answers(solver: ArgmaxSolver, instances: Instances) -> None:
+    scores = enumerate_scores(instances)
+    magnitude = np.abs(instances.unary).sum(axis=1) + np.abs(instances.pairwise).sum(axis=1)
+    size = instances.unary.shape[1] + instances.pairwise.shape[1]
+    slack = 2 * (EPSILON * size + solver.capabilities.tolerance) * magnitude
+    solution = solver.solve(instances.problem())
+    state = (solution.z.astype(np.int64) << np.arange(instances.unary.shape[1])).sum(axis=1)
+    own, best = scores[np.arange(len(scores)), state], scores.max(axis=1)
+    assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
+    assert (np.abs(solution.score - own) <= slack).all(), f"score {solution.score}, that of z {own}"
+    assert (solution.bound >= best - slack).all(), f"bound {solution.bound} below the maximum {best}"
+    reached = own >= best - slack
+    assert (reached | ~solution.optimal).all(), f"says optimal at {own}, the maximum is {best}"
+    if solver.capabilities.exact:
+        assert reached.all(), f"score {own}, the maximum is {best}"
+        assert solution.optimal.all(), f"exact, without a time limit, but optimal is {solution.optimal}"
+
+
+def _check_shapes(solver: ArgmaxSolver, generator: np.random.Generator, sign: str) -> None:
+    drawn = next(random_instances(1, 5, generator, sign=sign))
+    unary, pairwise = (np.tile(a[:, None], (1, 2, 1)) for a in (drawn.unary, drawn.pairwise))
+    batch = solver.solve(Problem.from_arrays(unary, pairwise, edges=drawn.edges))
+    assert batch.z.shape == unary.shape, f"z has the shape {batch.z.shape} for unary {unary.shape}"
+    assert batch.score.shape == batch.optimal.shape == batch.bound.shape == unary.shape[:-1]
+    single = unary.astype(np.float32), pairwise.astype(np.float32)
+    for place in np.ndindex(unary.shape[:-1]):
+        alone = Problem.from_arrays(unary[place], pairwise[place], edges=drawn.edges)
+        slack = 2 * (alone.rounding + solver.capabilities.tolerance * alone.magnitude)
+        assert abs(solver.solve(alone).score - batch.score[place]) <= slack, "a batch is not its instances"
+    rounded = Problem.from_arrays(*single, edges=drawn.edges)
+    assert solver.solve(rounded).z.shape == unary.shape, "float32 is not taken"
+
+
+def _check_refusals(solver: ArgmaxSolver) -> None:
+    can = solver.capabilities
+    wrong = []
+    if can.max_size is not None:
+        wrong.append(Problem.from_arrays(np.ones(can.max_size + 1)))
+    if not can.pairwise or can.supermodular_only:
+        wrong.append(Problem.from_arrays(np.ones(2), np.array([-1.0]), edges=[[0, 1]]))
+    for problem in wrong:
+        assert solver.why_not(problem), "why_not is empty for a problem beyond the capabilities"
+        try:
+            solver.solve(problem)
+        except UnsupportedProblemError as error:
+            assert error.reasons
+        else:
+            raise AssertionError("a problem beyond the capabilities was not refused")

@@ -1,0 +1,119 @@
+"""Downloading an official file to the cache, which keeps it only if its content is intact."""
+
+import math
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pooch  # type: ignore[import-untyped]  # pooch has no py.typed
+from numpy.typing import NDArray
+
+from ..errors import DataDownloadError, DataError
+from .idx import GZIP_MAGIC, decode_gzip_idx, decode_idx, write_idx
+from .sources import DataFile, Source, check_content
+
+CHUNK_BYTES = 1 << 16
+OVERHEAD_BYTES = 1 << 20  # gzip may lengthen what it cannot compress, by far less than this
+
+
+def cache_folder() -> Path:
+    """Return the per-user folder in which downloads are kept."""
+    return Path(pooch.os_cache("structured-vae")).expanduser()
+
+
+def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
+    """Return the path of an official file in the cache, downloading it if need be.
+
+    The file is kept uncompressed. It is written under a temporary name and renamed once its
+    checksum is right. One that was damaged since is downloaded again.
+
+    Args:
+        source: the dataset.
+        file: one of its files.
+        folder: the dataset's folder in the cache.
+        advice: how else the user can provide the files, for the messages.
+
+    Raises:
+        DataDownloadError: the file could not be downloaded or written.
+        DataError: what was downloaded is damaged; it is not kept.
+    """
+    url = source.url_of(file)
+    try:
+        path = pooch.retrieve(
+            url, f"sha256:{file.sha256}", file.name, folder, downloader=CheckedDownload(file)
+        )
+    except DataError as error:
+        raise DataError(
+            f"The download of {url} is damaged and was not kept. {error}\n{advice}"
+        ) from error
+    except OSError as error:  # requests' errors are among these
+        raise DataDownloadError(_failure(url, file, folder, error, advice)) from error
+    return Path(path)
+
+
+@dataclass(frozen=True)
+class CheckedDownload:
+    """A downloader for pooch that writes the uncompressed file, if its content is intact."""
+
+    file: DataFile
+
+    def __call__(self, url: str, output_file: str, _: object) -> None:
+        """Download `url`, check it, and write it uncompressed to `output_file`.
+
+        Raises:
+            DataError: the content is not that of the official file.
+        """
+        buffer = BoundedBuffer(url, math.prod(self.file.shape) + OVERHEAD_BYTES)
+        with ExitStack() as stack:
+            # pooch leaves the connection open where a transfer fails; we close it.
+            hooks = {"response": lambda response, **_: stack.enter_context(response)}
+            pooch.HTTPDownloader(chunk_size=CHUNK_BYTES, hooks=hooks)(url, buffer, None)
+        write_idx(output_file, self._checked(buffer.content, url))
+
+    def _checked(self, content: BytesIO, url: str) -> NDArray[np.uint8]:
+        # A server may declare gzip as the encoding of the transfer, which requests then undoes.
+        packed = content.getvalue()[:2] == GZIP_MAGIC
+        decode = decode_gzip_idx if packed else decode_idx
+        array = decode(content, url, self.file.shape)
+        check_content(array, self.file, url)
+        return array
+
+
+@dataclass(frozen=True)
+class BoundedBuffer:
+    """A file in memory that refuses to grow beyond a limit.
+
+    Attributes:
+        url: where the bytes come from, for the message.
+        limit: the most bytes that it takes.
+        content: what was written.
+    """
+
+    url: str
+    limit: int
+    content: BytesIO = field(default_factory=BytesIO)
+
+    def write(self, chunk: bytes) -> None:
+        """Append a chunk.
+
+        Raises:
+            DataError: the content would exceed the limit.
+        """
+        if self.content.tell() + len(chunk) > self.limit:
+            raise DataError(f"{self.url}: expected at most {self.limit:,} bytes, found more.")
+        self.content.write(chunk)
+
+    def flush(self) -> None:
+        """Do nothing: what is written is in memory at once."""
+
+
+def _failure(url: str, file: DataFile, folder: Path, error: OSError, advice: str) -> str:
+    path = folder / file.name
+    found = "a damaged file there" if path.is_file() else "no file there"
+    return (
+        f"Could not download {url} to the cache: {error}"
+        f"\n  expected {path}, its content with SHA-256 {file.sha256}"
+        f"\n  found {found}\n{advice}"
+    )

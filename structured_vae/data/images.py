@@ -1,0 +1,150 @@
+"""Image datasets by name, split and binarised."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .binarisation import BINARISATIONS, Binarisation
+from .grey import GreyDataset, GreySplit
+from .lookup import look_up
+from .mini import read_mini
+from .official import read_official
+from .sources import FASHION_MNIST, MNIST
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Images with their labels.
+
+    Attributes:
+        images: values in [0, 1], float32 [count, pixels], each image row by row.
+        labels: classes, int64 [count].
+
+    Example:
+        >>> len(load_dataset("fashion-mnist-mini").test)
+        1000
+    """
+
+    images: NDArray[np.float32]
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return how many images there are."""
+        return len(self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageDataset:
+    """A dataset of images, in three splits that share no image.
+
+    Attributes:
+        name: the name by which it was loaded.
+        binarisation: the name of what was done to the grey values.
+        height: rows of an image.
+        width: columns of an image.
+        train: images to train on.
+        validation: images to choose settings with.
+        test: images to report results on.
+
+    Example:
+        >>> dataset = load_dataset("fashion-mnist-mini")
+        >>> dataset.train.images.shape == (5000, dataset.pixels)
+        True
+    """
+
+    name: str
+    binarisation: str
+    height: int
+    width: int
+    train: Split
+    validation: Split
+    test: Split
+
+    @property
+    def pixels(self) -> int:
+        """The number of pixels of an image."""
+        return self.height * self.width
+
+    def split(self, name: str) -> Split:
+        """Return a split by its name.
+
+        Args:
+            name: `"train"`, `"validation"` or `"test"`.
+
+        Raises:
+            UnknownDataNameError: there is no such split.
+        """
+        splits = {"train": self.train, "validation": self.validation, "test": self.test}
+        return look_up("split", name, splits)
+
+
+def load_dataset(
+    name: str, root: str | Path | None = None, binarisation: str = "threshold"
+) -> ImageDataset:
+    """Return a dataset of images, from files that are checked to be the official ones.
+
+    The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
+    compressed (`.gz`) or not. They keep the official order: train is the first 50,000 images of
+    the 60,000 for training, validation the last 10,000, and test the 10,000 for testing.
+
+    Args:
+        name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
+            of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored.
+        root: the folder with the files. None means the environment variable
+            `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
+            downloading. A root that is named, either way, is never downloaded to.
+        binarisation: one of `binarisation_names()`: `"threshold"` gives 1 where the grey value
+            exceeds 0.5 and 0 elsewhere, `"none"` the grey values in [0, 1].
+
+    Raises:
+        UnknownDataNameError: there is no such dataset or binarisation.
+        DataNotFoundError: files are missing under a root that was named.
+        DataDownloadError: no root was named, and a file could not be downloaded.
+        DataError: a file is damaged, or is not the official one.
+
+    Example:
+        >>> dataset = load_dataset("fashion-mnist-mini")
+        >>> dataset.train.images.shape
+        (5000, 784)
+    """
+    read = look_up("dataset", name, _READERS)
+    binarise = look_up("binarisation", binarisation, BINARISATIONS)
+    grey = read(root)
+    _, height, width = grey.train.images.shape
+    return ImageDataset(
+        name=name,
+        binarisation=binarisation,
+        height=height,
+        width=width,
+        train=_binarised(grey.train, binarise),
+        validation=_binarised(grey.validation, binarise),
+        test=_binarised(grey.test, binarise),
+    )
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return the names that `load_dataset` takes.
+
+    Example:
+        >>> dataset_names()
+        ('fashion-mnist-mini', 'fashion-mnist', 'mnist')
+    """
+    return tuple(_READERS)
+
+
+def _binarised(grey: GreySplit, binarise: Binarisation) -> Split:
+    flat = grey.images.reshape(len(grey.images), -1)
+    return Split(images=binarise(flat), labels=grey.labels.astype(np.int64))
+
+
+_READERS: Mapping[str, Callable[[str | Path | None], GreyDataset]] = MappingProxyType(
+    {
+        "fashion-mnist-mini": lambda root: read_mini(),
+        "fashion-mnist": lambda root: read_official(FASHION_MNIST, root),
+        "mnist": lambda root: read_official(MNIST, root),
+    }
+)

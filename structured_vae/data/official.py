@@ -1,0 +1,51 @@
+"""Reading the full datasets from their official files."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from .grey import GreyDataset, GreySplit
+from .idx import read_idx
+from .roots import data_root, ways_to_provide
+from .sources import DataFile, Source, check_content
+
+
+def read_official(source: Source, root: str | Path | None = None) -> GreyDataset:
+    """Return a full dataset in official order.
+
+    Train is the first `source.train_count` images of the official training set, validation the
+    others, and test the official test set.
+
+    Args:
+        source: which dataset.
+        root: where its files are; see `data_root`.
+
+    Raises:
+        DataNotFoundError: files are missing under a root that was named.
+        DataDownloadError: no root was named, and a file could not be downloaded.
+        DataError: a file is damaged, or is not the official one.
+    """
+    paths = data_root(root).paths(source)
+    train_images, train_labels, test_images, test_labels = (
+        _read(source, file, path) for file, path in zip(source.files, paths, strict=True)
+    )
+    cut = source.train_count
+    return GreyDataset(
+        train=GreySplit(train_images[:cut], train_labels[:cut]),
+        validation=GreySplit(train_images[cut:], train_labels[cut:]),
+        test=GreySplit(test_images, test_labels),
+    )
+
+
+def _read(source: Source, file: DataFile, path: Path) -> NDArray[np.uint8]:
+    try:
+        array = read_idx(path, file.shape)
+        check_content(array, file, str(path))
+    except DataError as error:
+        raise DataError(
+            f"{error}\nReplace the file by an intact one, whose uncompressed content has "
+            f"SHA-256 {file.sha256}.\n{ways_to_provide(source)}"
+        ) from error
+    return array

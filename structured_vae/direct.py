@@ -1,0 +1,77 @@
+"""Direct optimization through the argmax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from models import Potentials
+from solvers import ArgmaxSolver
+
+from .costs import Cost
+from .noise import gumbel_differences
+from .perturb_and_map import argmax
+from .schedules import ExponentialDecay, Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One draw of a gradient estimator.
+
+    `(cost + surrogate).mean().backward()` trains decoder and encoder.
+
+    Attributes:
+        surrogate: `[batch]`; its gradient estimates that of the expected cost in the potentials.
+        cost: `[batch]`, nats, the cost at z, differentiable in the decoder.
+        z: `[batch, n]`, the sample.
+        changed: share of the batch whose estimate is not zero.
+    """
+
+    surrogate: torch.Tensor
+    cost: torch.Tensor
+    z: torch.Tensor
+    changed: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Biased, O(epsilon): the difference of two argmaxes, exact for the cost as epsilon -> 0.
+
+    With noise gamma, z* = argmax{h + gamma} and z(epsilon) = argmax{h + gamma - epsilon cost~},
+    grad E[cost(z*)] ~ E[grad h(z*) - grad h(z(epsilon))] / epsilon; the sign is that of a cost which is
+    minimised. cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i,
+    ..., z*_n), whose argmax needs no more than the solver of h: it only shifts the unary scores.
+
+    Attributes:
+        solver: name or object of `solvers`.
+        epsilon: schedule of epsilon.
+
+    References:
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
+        variational auto-encoder, theorem 1 and section 3.1.
+    """
+
+    solver: str | ArgmaxSolver = "auto"
+    epsilon: Schedule = ExponentialDecay()
+
+    def __call__(
+        self, potentials: Potentials, cost: Cost, generator: torch.Generator, step: int = 0
+    ) -> Estimate:
+        """One draw for each image.
+
+        Args:
+            potentials: the posterior's scores h.
+            cost: bound to the images.
+            generator: of the noise.
+            step: asked of the schedule.
+
+        Raises:
+            solvers.SolverError: the solver cannot take these potentials.
+        """
+        epsilon = self.epsilon(step)
+        perturbed = potentials.detach().shifted(gumbel_differences(potentials.unary, generator))
+        z = argmax(perturbed, self.solver)
+        z_epsilon = argmax(perturbed.shifted(-epsilon * cost.flips(z).slope), self.solver)
+        surrogate = (potentials.score(z) - potentials.score(z_epsilon)) / epsilon
+        return Estimate(surrogate, cost(z), z, (z != z_epsilon).any(dim=-1).float().mean())

@@ -1,0 +1,21 @@
+"""The errors of structured_vae: each is ours and also the builtin that it resembles."""
+
+
+class StructuredVAEError(Exception):
+    """The base of every error that structured_vae raises on purpose."""
+
+
+class DataError(StructuredVAEError, ValueError):
+    """A data file, or what was asked of the data, is not as it has to be."""
+
+
+class DataNotFoundError(DataError, FileNotFoundError):
+    """A data file is not where it was looked for."""
+
+
+class DataDownloadError(DataError, OSError):
+    """A data file could not be downloaded to, or kept in, the per-user cache."""
+
+
+class UnknownDataNameError(DataError, LookupError):
+    """No dataset, binarisation or split has this name."""

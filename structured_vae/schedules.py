@@ -1,0 +1,51 @@
+"""Values that change while training."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from .errors import ConfigError
+
+
+class Schedule(Protocol):
+    """A value that depends on the training step."""
+
+    def __call__(self, step: int) -> float:
+        """The value at `step`, counted from 0."""
+
+
+@dataclass(frozen=True)
+class ExponentialDecay:
+    """max(floor, start * exp(-rate * step)), renewed every `every` steps.
+
+    The defaults are those of the paper's text; its released code renews every 500 steps.
+
+    Attributes:
+        start: value at step 0.
+        rate: decay a step.
+        floor: smallest value.
+        every: steps between renewals.
+
+    Raises:
+        ConfigError: a value outside its range.
+
+    Example:
+        >>> ExponentialDecay(start=1.0, rate=0.1, floor=0.3, every=5)(9)
+        0.6065306597126334
+    """
+
+    start: float = 1.0
+    rate: float = 1e-5
+    floor: float = 0.1
+    every: int = 1000
+
+    def __post_init__(self) -> None:
+        if not (0 < self.floor <= self.start and self.rate >= 0 and self.every >= 1):
+            raise ConfigError(f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}")
+
+    def __call__(self, step: int) -> float:
+        """The value at `step`."""
+        renewed = step - step % self.every
+        return max(self.floor, self.start * math.exp(-self.rate * renewed))
