@@ -13,6 +13,7 @@ from .fixed_point import FixedPoint
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
 
+WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba
 INSTANCES_A_GRAPH = 64  # 2^6 instances of flow up to 2^55 each: their sum fits 63 bits with room
 
 
@@ -20,8 +21,9 @@ class MaxFlow(ArgmaxSolver):
     """Exact for supermodular problems (every pairwise score >= 0), at any size.
 
     Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the ones
-    and the zeros. The whole batch is one block-diagonal graph with integer capacities
-    (`FixedPoint`), so the flow and with it the certificate are exact.
+    and the zeros. Up to 62 variables a compiled kernel cuts the instances one by one; beyond, PyMaxflow
+    takes the batch as block-diagonal graphs with integer capacities (`FixedPoint`), so that flow and
+    certificate are exact.
     """
 
     name = "max_flow"
@@ -30,6 +32,10 @@ class MaxFlow(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        if problem.n <= WORD_BITS:
+            from .word_flow import word_flow_argmax  # numba takes a while to import
+
+            return Maximiser(*word_flow_argmax(problem.unary, problem.pairwise, problem.edges))
         scores = FixedPoint.of(problem)
         starts = range(0, problem.batch, INSTANCES_A_GRAPH)
         parts = [_cut(scores, slice(start, start + INSTANCES_A_GRAPH)) for start in starts]

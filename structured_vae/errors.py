@@ -19,3 +19,11 @@ class DataDownloadError(DataError, OSError):
 
 class UnknownDataNameError(DataError, LookupError):
     """No dataset, binarisation or split has this name."""
+
+
+class ConfigError(StructuredVAEError, ValueError):
+    """A setting has a value that cannot work, alone or beside the others."""
+
+
+class RunError(StructuredVAEError, ValueError):
+    """A run folder is missing, taken, finished or damaged."""

@@ -1,0 +1,46 @@
+"""A batch over the processor's cores, for compiled kernels that release the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+NANOSECONDS_A_THREAD = 1_000_000
+"""Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
+
+
+def over_slices(
+    kernel: Callable[..., object],
+    *arrays: np.ndarray,
+    nanoseconds: float,
+    threads: int | None = None,
+) -> None:
+    """Calls `kernel(*slices)` for slices along the batch that share the work.
+
+    The threads live as long as the call: none is left behind that a fork could lose, and calls from
+    several threads of the caller do not meet.
+
+    Args:
+        kernel: fills its output slices.
+        arrays: `[batch, ...]` each, inputs and outputs, C-contiguous.
+        nanoseconds: estimated work of an instance.
+        threads: most threads to use; None for the cores that this process may use.
+    """
+    batch = len(arrays[0])
+    work = int(batch * nanoseconds / NANOSECONDS_A_THREAD)
+    workers = min(threads or available_cores(), batch, work)
+    if workers <= 1:
+        kernel(*arrays)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(kernel, *(np.array_split(array, workers) for array in arrays)))
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

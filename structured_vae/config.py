@@ -1,0 +1,92 @@
+"""What a training run is made of."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from .errors import ConfigError
+from .schedules import ExponentialDecay
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """The images.
+
+    Attributes:
+        name: fashion-mnist-mini (ships with the package), fashion-mnist or mnist.
+        root: folder that holds fashion-mnist/ and mnist/; default: the environment variable
+            STRUCTURED_VAE_DATA, then a per-user cache filled by download.
+        binarisation: threshold (grey > 0.5) or none.
+        batch_size: images a step.
+    """
+
+    name: str = "fashion-mnist-mini"
+    root: str | None = None
+    binarisation: str = "threshold"
+    batch_size: int = 100
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run; everything that decides its result is here.
+
+    Attributes:
+        encoder: posterior over the bits: independent, supermodular (pairwise scores >= 0) or general.
+        solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
+        recipe: paper (KL reported, not trained, as in the released code) or elbo (KL trained too).
+        n: binary latent variables.
+        hidden: units of the hidden layers.
+        data: the images.
+        epsilon: step of direct optimization, as it decays over training.
+        learning_rate: of Adam.
+        epochs: passes over the training images.
+        seed: of initialisation, shuffling and noise.
+        picture_every: epochs between pictures; 0 for none. The last epoch always has them.
+        device: auto, cpu or cuda.
+    """
+
+    encoder: Literal["independent", "supermodular", "general"] = "general"
+    solver: str = "auto"
+    recipe: Literal["paper", "elbo"] = "paper"
+    n: int = 15
+    hidden: int = 300
+    data: DataConfig = field(default_factory=DataConfig)
+    epsilon: ExponentialDecay = field(default_factory=ExponentialDecay)
+    learning_rate: float = 1e-3
+    epochs: int = 30
+    seed: int = 0
+    picture_every: int = 10
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+    def __post_init__(self) -> None:
+        smallest = {"n": 1, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0}
+        for name, least in smallest.items():
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
+        if self.data.batch_size < 1:
+            raise ConfigError(f"data.batch_size must be at least 1; got {self.data.batch_size}")
+        if not self.learning_rate > 0:
+            raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
+
+    @property
+    def title(self) -> str:
+        """A name for the run's folder."""
+        return f"{self.data.name}-{self.encoder}-{self.solver}-{self.recipe}-seed{self.seed}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, nested as the attributes are."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
+        """The inverse of `to_dict`.
+
+        Raises:
+            ConfigError: a key is unknown or a value impossible.
+        """
+        try:
+            parts = {"data": DataConfig(**values["data"]), "epsilon": ExponentialDecay(**values["epsilon"])}
+            return cls(**{**values, **parts})
+        except (KeyError, TypeError) as error:
+            raise ConfigError(f"not a training configuration: {error}") from error

@@ -1,0 +1,91 @@
+"""Grids of samples and reconstructions, as PNG files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+from lightning.pytorch.callbacks import Callback
+from matplotlib import image
+
+from models import BinaryVAE
+from solvers import ArgmaxSolver
+
+from .atomic import whole_file
+from .perturb_and_map import perturb_and_map
+from .seeds import Stream, generator
+
+ENLARGED = 2
+"""Screen pixels to an image pixel, each way."""
+
+
+def grid(images: torch.Tensor, columns: int, height: int, width: int) -> np.ndarray:
+    """`[rows * height, columns * width]`: images `[count, pixels]` side by side, count a multiple."""
+    tiles = images.detach().cpu().reshape(-1, columns, height, width)
+    return tiles.permute(0, 2, 1, 3).reshape(-1, columns * width).numpy()
+
+
+def save_grid(path: Path, images: torch.Tensor, columns: int, height: int, width: int) -> None:
+    """Writes intensities in [0, 1] as a grey PNG, ink dark as on paper."""
+    pixels = grid(images, columns, height, width).repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
+    with whole_file(path) as part:
+        image.imsave(part, pixels, cmap="gray_r", vmin=0, vmax=1, format="png")
+
+
+@torch.no_grad()
+def reconstructions(
+    vae: BinaryVAE, x: torch.Tensor, solver: str | ArgmaxSolver, noise: torch.Generator, columns: int
+) -> torch.Tensor:
+    """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
+    means = vae.decoder(perturb_and_map(vae.encoder(x), solver, noise)).sigmoid()
+    rows = torch.stack([x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1)
+    return rows.reshape(-1, x.shape[1])
+
+
+class Pictures(Callback):
+    """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
+
+    Args:
+        folder: for the files.
+        x: `[count, pixels]`, images to reconstruct, count a multiple of 10.
+        size: height and width of an image.
+        solver: name or object.
+        seed: of the samples, the same at every epoch.
+        every: epochs between pictures; 0 for the last epoch alone.
+    """
+
+    COLUMNS = 10
+    SAMPLES = 100
+
+    def __init__(
+        self,
+        folder: Path,
+        x: torch.Tensor,
+        size: tuple[int, int],
+        solver: str | ArgmaxSolver,
+        seed: int,
+        every: int,
+    ):
+        self.folder = folder
+        self.x = x
+        self.size = size
+        self.solver = solver
+        self.seed = seed
+        self.every = every
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws, if it is an epoch's turn."""
+        epoch = trainer.current_epoch + 1
+        asked = self.every and epoch % self.every == 0
+        if trainer.is_global_zero and (asked or epoch == trainer.max_epochs):
+            vae: BinaryVAE = pl_module.vae
+            self._save(vae, epoch, pl_module.device)
+
+    def _save(self, vae: BinaryVAE, epoch: int, device: torch.device) -> None:
+        noise = generator(self.seed, Stream.PICTURES, 0, device)
+        pairs = reconstructions(vae, self.x.to(device), self.solver, noise, self.COLUMNS)
+        pictures = {"samples": vae.sample(self.SAMPLES, noise), "reconstructions": pairs}
+        for name, images in pictures.items():
+            save_grid(self.folder / f"{name}-{epoch:04d}.png", images, self.COLUMNS, *self.size)

@@ -1,0 +1,116 @@
+"""Run folders: what a training leaves behind, and reading it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import yaml
+
+from models import BinaryVAE, paper_vae
+
+from .atomic import whole_file
+from .checkpoints import read_checkpoint
+from .config import TrainConfig
+from .data import ImageDataset, load_dataset
+from .errors import RunError
+
+Which = Literal["best", "last"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The files of one training run.
+
+    Attributes:
+        folder: holds config.yaml, checkpoints/, metrics.csv, record.json, pictures/, tensorboard/.
+    """
+
+    folder: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration, as YAML."""
+        return self.folder / "config.yaml"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of `best.ckpt` and `last.ckpt`."""
+        return self.folder / "checkpoints"
+
+    @property
+    def pictures(self) -> Path:
+        """The folder of PNG files."""
+        return self.folder / "pictures"
+
+    def checkpoint(self, which: Which) -> Path:
+        """The file of the best or the last epoch."""
+        return self.checkpoints / f"{which}.ckpt"
+
+    def create(self, config: TrainConfig) -> None:
+        """Writes the configuration into a new folder.
+
+        Raises:
+            RunError: the folder already holds a run.
+        """
+        if self.config_file.exists():
+            raise RunError(
+                f"{self.folder} already holds a run. Go on with it: structured-vae resume {self.folder}; "
+                "or name another folder: --run FOLDER"
+            )
+        self.save_config(config)
+
+    def save_config(self, config: TrainConfig) -> None:
+        """Writes the configuration."""
+        with whole_file(self.config_file) as part:
+            part.write_text(yaml.safe_dump(config.to_dict(), sort_keys=False), encoding="utf-8")
+
+    def config(self) -> TrainConfig:
+        """The configuration of this run.
+
+        Raises:
+            RunError: the folder is not a run, or its configuration is damaged.
+            ConfigError: the configuration has unknown or impossible values.
+        """
+        try:
+            values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.config_file} is damaged: {error}") from error
+        if not isinstance(values, dict):
+            raise RunError(f"{self.config_file} is damaged: it does not hold a mapping")
+        return TrainConfig.from_dict(values)
+
+
+def dataset_of(config: TrainConfig) -> ImageDataset:
+    """The images that a configuration names."""
+    return load_dataset(config.data.name, config.data.root, config.data.binarisation)
+
+
+def vae_of(config: TrainConfig, pixels: int) -> BinaryVAE:
+    """The networks that a configuration names."""
+    return paper_vae(config.encoder, pixels=pixels, n=config.n, hidden=config.hidden)
+
+
+def load_vae(folder: str | Path, which: Which = "best") -> BinaryVAE:
+    """The trained networks of a run, on the host, ready to use.
+
+    Args:
+        folder: of the run.
+        which: the epoch of best validation bound, or the last one.
+
+    Raises:
+        RunError: the folder is not a run or its checkpoint is missing or damaged.
+    """
+    run = Run(Path(folder))
+    config = run.config()
+    state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
+    weights = {name.removeprefix("vae."): value for name, value in state.items()}
+    try:
+        vae = vae_of(config, pixels=int(weights["decoder.last.bias"].numel()))
+        vae.load_state_dict(weights)
+    except (KeyError, RuntimeError) as error:
+        raise RunError(f"{run.checkpoint(which)} does not fit the run's configuration: {error}") from error
+    return vae.eval()

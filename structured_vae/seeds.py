@@ -1,0 +1,33 @@
+"""Independent random streams from one seed."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+
+class Stream(IntEnum):
+    """What randomness is for: each purpose has a stream of its own."""
+
+    INITIALISATION = 0
+    SHUFFLE = 1
+    NOISE = 2
+    EVALUATION = 3
+    PICTURES = 4
+
+
+def generator(
+    seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu"
+) -> torch.Generator:
+    """A generator that depends on nothing but its arguments, so that a resumed run draws the same.
+
+    Args:
+        seed: of the run.
+        stream: what for.
+        epoch: of the training.
+        device: of the generator.
+    """
+    words = np.random.SeedSequence([seed, int(stream), epoch]).generate_state(2, np.uint32)
+    return torch.Generator(device).manual_seed(int(words[0]) << 31 ^ int(words[1]))

@@ -1,0 +1,161 @@
+"""Training runs: start one, resume one."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch.callbacks import RichProgressBar
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from models import BinaryVAE, Encoder
+from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+
+from .batches import ImageData
+from .checkpoints import WholeCheckpoints, epoch_checkpoints, read_checkpoint
+from .config import TrainConfig
+from .data import ImageDataset
+from .direct import Direct
+from .errors import ConfigError, RunError
+from .module import ArgmaxTraining
+from .pictures import Pictures
+from .recipes import RECIPES
+from .record import RunRecord
+from .runs import Run, dataset_of, vae_of
+from .seeds import Stream, generator
+
+PICTURED = 50
+"""Validation images in a picture of reconstructions."""
+
+
+def train(config: TrainConfig, folder: str | Path) -> Run:
+    """Trains a VAE and leaves checkpoints, metrics and pictures in a new folder.
+
+    Everything is checked before the folder is made: the data, the solver, and whether the two fit.
+
+    Args:
+        config: what to train.
+        folder: must not hold a run yet.
+
+    Raises:
+        ConfigError: encoder and solver do not fit, or there is no such device.
+        RunError: the folder holds a run.
+        DataError: images are missing or damaged.
+        solvers.SolverError: the solver is unknown or its package missing.
+    """
+    run = Run(Path(folder))
+    dataset = dataset_of(config)
+    vae = _initialised(config, dataset.pixels)
+    solver = fitting_solver(config.solver, vae.encoder)
+    trainer = _trainer(config, run, dataset, solver)
+    run.create(config)
+    _fit(trainer, config, dataset, vae, solver, checkpoint=None)
+    return run
+
+
+def resume(folder: str | Path, epochs: int | None = None) -> Run:
+    """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
+
+    Args:
+        folder: of the run.
+        epochs: a new total; None for the one that the run was started with.
+
+    Raises:
+        RunError: the folder is no run, or the run has reached its last epoch.
+    """
+    run = Run(Path(folder))
+    config = run.config()
+    last = run.checkpoint("last")
+    done = int(read_checkpoint(last)["epoch"]) + 1 if last.exists() else 0
+    config = config if epochs is None else replace(config, epochs=epochs)
+    if done >= config.epochs:
+        raise RunError(
+            f"{folder} has trained all of its {done} epochs; for more: "
+            f"structured-vae resume {folder} --epochs {2 * done}"
+        )
+    dataset = dataset_of(config)
+    vae = _initialised(config, dataset.pixels)
+    solver = fitting_solver(config.solver, vae.encoder)
+    trainer = _trainer(config, run, dataset, solver)
+    run.save_config(config)
+    _fit(trainer, config, dataset, vae, solver, checkpoint=last if done else None)
+    return run
+
+
+def fitting_solver(name: str, encoder: Encoder) -> ArgmaxSolver:
+    """The solver of that name, if it takes what the encoder gives.
+
+    It is tried on the least convenient potentials that the encoder can give, all network outputs being
+    negative; this also compiles the solver's kernels.
+
+    Raises:
+        ConfigError: it does not fit; the message names solvers that do.
+        solvers.SolverError: it is unknown or its package missing.
+    """
+    outputs = -torch.ones((1, encoder.n + len(encoder.edges)))
+    worst = encoder.potentials(outputs)
+    problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
+    solver = resolve(name, problem)
+    try:
+        solver.solve(problem)
+    except UnsupportedProblemError as error:
+        raise ConfigError(f"this encoder does not fit: {error}") from error
+    return solver
+
+
+def _initialised(config: TrainConfig, pixels: int) -> BinaryVAE:
+    seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return vae_of(config, pixels)
+
+
+def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: ArgmaxSolver) -> pl.Trainer:
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("device is cuda, but torch sees none; use --device cpu")
+    cuda = config.device != "cpu" and torch.cuda.is_available()
+    pictured = torch.from_numpy(dataset.validation.images[:PICTURED])
+    size = (dataset.height, dataset.width)
+    callbacks = [
+        RunRecord(run.folder, config.to_dict()),
+        Pictures(run.pictures, pictured, size, solver, config.seed, config.picture_every),
+        epoch_checkpoints(run.checkpoints),
+        RichProgressBar(refresh_rate=10, leave=True),
+    ]
+    logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
+    return pl.Trainer(
+        accelerator="cuda" if cuda else "cpu",
+        devices=1,
+        max_epochs=config.epochs,
+        callbacks=callbacks,
+        logger=TensorBoardLogger(run.folder, name="", version="tensorboard"),
+        plugins=[WholeCheckpoints()],
+        num_sanity_val_steps=0,
+        enable_model_summary=False,
+        log_every_n_steps=50,
+        use_distributed_sampler=False,
+    )
+
+
+def _fit(
+    trainer: pl.Trainer,
+    config: TrainConfig,
+    dataset: ImageDataset,
+    vae: BinaryVAE,
+    solver: ArgmaxSolver,
+    checkpoint: Path | None,
+) -> None:
+    training = ArgmaxTraining(
+        vae, Direct(solver, config.epsilon), RECIPES[config.recipe], config.learning_rate, config.seed
+    )
+    data = ImageData(dataset, config.data.batch_size, config.seed)
+    with warnings.catch_warnings():
+        # Batches are slices of tensors in memory: worker processes would only add copies.
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
+        trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
