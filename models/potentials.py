@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from .shapes import Binary, Edges, FlipCosts, Pairwise, Unary
+from .shapes import Binary, Edges, FlipCosts, Pairwise, Scores, Unary
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,26 @@ class Potentials:
     pairwise: Pairwise | None = None
     edges: Edges | None = None
 
-    def score(self, z: Binary) -> torch.Tensor:
+    def score(self, z: Binary) -> Scores:
         """`[batch]`: h(z), differentiable in the potentials."""
-        score = (self.unary * z).sum(dim=-1)
-        if self.pairwise is None or self.edges is None:
+        return self._product(z, None if self.edges is None else self._pairs(z))
+
+    def score_difference(self, z: Binary, other: Binary) -> Scores:
+        """`[batch]`: h(z) - h(other), differentiable in the potentials."""
+        pairs = None if self.edges is None else self._pairs(z) - self._pairs(other)
+        return self._product(z - other, pairs)
+
+    def _pairs(self, z: Binary) -> torch.Tensor:
+        """`[batch, e]`: z_i z_j."""
+        assert self.edges is not None
+        return z[:, self.edges[:, 0]] * z[:, self.edges[:, 1]]
+
+    def _product(self, variables: torch.Tensor, pairs: torch.Tensor | None) -> Scores:
+        """The score of sufficient statistics, which h is linear in."""
+        score = torch.linalg.vecdot(self.unary, variables)
+        if self.pairwise is None or pairs is None:
             return score
-        both = z[:, self.edges[:, 0]] * z[:, self.edges[:, 1]]
-        return score + (self.pairwise * both).sum(dim=-1)
+        return score + torch.linalg.vecdot(self.pairwise, pairs)
 
     def field(self, z: Binary) -> FlipCosts:
         """`[batch, n]`: what setting z_i = 1 instead of 0 adds to h, the other variables as in `z`."""

@@ -10,10 +10,10 @@ from jaxtyping import Float, Int
 Images: TypeAlias = Float[torch.Tensor, "batch pixels"]
 """Pixel intensities or bits in [0, 1]."""
 
+Logits: TypeAlias = Float[torch.Tensor, "batch pixels"]
+
 Binary: TypeAlias = Float[torch.Tensor, "batch n"]
 """Latent states: zeros and ones."""
-
-Logits: TypeAlias = Float[torch.Tensor, "batch pixels"]
 
 Unary: TypeAlias = Float[torch.Tensor, "batch n"]
 
@@ -21,7 +21,11 @@ Pairwise: TypeAlias = Float[torch.Tensor, "batch e"]
 
 Edges: TypeAlias = Int[torch.Tensor, "e 2"]
 
+Scores: TypeAlias = Float[torch.Tensor, "batch"]
+"""What an argmax maximises."""
+
 Costs: TypeAlias = Float[torch.Tensor, "batch"]
 """Negative log-likelihoods in nats; minimised."""
 
 FlipCosts: TypeAlias = Float[torch.Tensor, "batch n"]
+"""One value for each variable that may flip."""

@@ -1,52 +1,29 @@
-"""Discrete variational auto-encoders trained through an argmax."""
+"""Discrete variational auto-encoders trained through an argmax.
 
-import models
-import solvers
+The public names are listed in `__init__.pyi` and imported on first use, so that commands which need no
+network start without loading torch.
+"""
 
-from .config import DataConfig, TrainConfig
-from .costs import Cost, Reconstruction, WithKL
-from .data import ImageDataset, load_dataset
-from .direct import Direct, Estimate
-from .errors import ConfigError, DataError, RunError, StructuredVAEError
-from .evaluation import Bound, evaluate_bound
-from .kl import KL, kl_ceiling, kl_of_unary, tightest_valid_kl
-from .noise import gumbel_differences
-from .perturb_and_map import argmax, perturb_and_map
-from .recipes import RECIPES, elbo_recipe, paper_recipe
-from .runs import Run, load_vae
-from .schedules import ExponentialDecay, Schedule
-from .training import resume, train
+import importlib.util
+from pathlib import Path
 
-__all__ = [
-    "KL",
-    "RECIPES",
-    "Bound",
-    "ConfigError",
-    "Cost",
-    "DataConfig",
-    "DataError",
-    "Direct",
-    "Estimate",
-    "ExponentialDecay",
-    "ImageDataset",
-    "Reconstruction",
-    "Run",
-    "RunError",
-    "Schedule",
-    "StructuredVAEError",
-    "TrainConfig",
-    "WithKL",
-    "argmax",
-    "elbo_recipe",
-    "evaluate_bound",
-    "gumbel_differences",
-    "kl_ceiling",
-    "kl_of_unary",
-    "load_dataset",
-    "load_vae",
-    "paper_recipe",
-    "perturb_and_map",
-    "resume",
-    "tightest_valid_kl",
-    "train",
-]
+import lazy_loader
+
+from .errors import IntruderError
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def _check_neighbours() -> None:
+    """`solvers` and `models` are names that others may use too; only ours will do."""
+    for name in ("solvers", "models"):
+        spec = importlib.util.find_spec(name)
+        found = Path(spec.origin) if spec and spec.origin else None
+        if found is None or found.parent.parent != Path(__file__).parent.parent:
+            raise IntruderError(
+                f"the package '{name}' that Python finds is not that of structured-vae: {found}. Rename it, or "
+                "take its folder off sys.path (the current folder and PYTHONPATH come first)"
+            )
+
+
+_check_neighbours()

@@ -11,7 +11,7 @@ from solvers import ArgmaxSolver
 
 from .costs import Cost
 from .noise import gumbel_differences
-from .perturb_and_map import argmax
+from .sampling import argmax
 from .schedules import ExponentialDecay, Schedule
 
 
@@ -73,5 +73,5 @@ class Direct:
         perturbed = potentials.detach().shifted(gumbel_differences(potentials.unary, generator))
         z = argmax(perturbed, self.solver)
         z_epsilon = argmax(perturbed.shifted(-epsilon * cost.flips(z).slope), self.solver)
-        surrogate = (potentials.score(z) - potentials.score(z_epsilon)) / epsilon
+        surrogate = potentials.score_difference(z, z_epsilon) / epsilon
         return Estimate(surrogate, cost(z), z, (z != z_epsilon).any(dim=-1).float().mean())

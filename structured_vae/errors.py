@@ -27,3 +27,11 @@ class ConfigError(StructuredVAEError, ValueError):
 
 class RunError(StructuredVAEError, ValueError):
     """A run folder is missing, taken, finished or damaged."""
+
+
+class IntruderError(StructuredVAEError, ImportError):
+    """Another package of the same name stands in the way of one of ours."""
+
+
+class ProblemFileError(StructuredVAEError, ValueError):
+    """A file does not hold a problem that can be read."""

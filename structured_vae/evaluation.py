@@ -11,7 +11,7 @@ from models import BinaryVAE
 from solvers import ArgmaxSolver
 
 from .kl import kl_of_unary, tightest_valid_kl
-from .perturb_and_map import perturb_and_map
+from .sampling import perturb_and_map
 
 
 @dataclass(frozen=True)

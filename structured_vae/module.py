@@ -15,6 +15,9 @@ from .seeds import Stream, generator
 SPLITS = ("validation", "test")
 """In the order of `ImageData.val_dataloader`."""
 
+SHOWN_EVERY = 20
+"""Steps between updates of the progress bar's cost; each costs as much as a small solve."""
+
 
 class ArgmaxTraining(pl.LightningModule):
     """One gradient estimate a batch, one Adam over encoder and decoder.
@@ -41,13 +44,15 @@ class ArgmaxTraining(pl.LightningModule):
         self.learning_rate = learning_rate
         self.seed = seed
         self._costs: dict[str, list[torch.Tensor]] = {}
+        self._trained: list[torch.Tensor] = []
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam over all parameters."""
-        return torch.optim.Adam(self.parameters(), lr=self.learning_rate)
+        return torch.optim.Adam(self.parameters(), lr=self.learning_rate, fused=True)
 
     def on_train_epoch_start(self) -> None:
-        """Starts the epoch's noise."""
+        """Starts the epoch's noise and averages."""
+        self._trained = []
         self._noise = generator(self.seed, Stream.NOISE, self.current_epoch, self.device)
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
@@ -57,8 +62,9 @@ class ArgmaxTraining(pl.LightningModule):
         cost = self.recipe(self.vae, x, potentials)
         estimate = self.estimator(potentials, cost, self._noise, self.global_step)
         average = estimate.cost.mean()
-        self.log("train/reconstruction", average, prog_bar=True, on_step=False, on_epoch=True)
-        self.log("train/changed", estimate.changed, on_step=False, on_epoch=True)
+        self._trained.append(torch.stack([average.detach(), estimate.changed]))
+        if batch_idx % SHOWN_EVERY == 0:
+            self.log("train", average, prog_bar=True, logger=False)
         return average + estimate.surrogate.mean()
 
     def on_validation_epoch_start(self) -> None:
@@ -74,11 +80,12 @@ class ArgmaxTraining(pl.LightningModule):
         self._costs[SPLITS[dataloader_idx]].append(costs)
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the bound of each split with its parts."""
+        """Logs the bound of each split with its parts, and the averages of the training epoch."""
+        if self._trained:
+            averages = torch.stack(self._trained).mean(dim=0)
+            self.log_dict({"train/reconstruction": averages[0], "train/changed": averages[1]})
         for split, costs in self._costs.items():
             bound = summarise(torch.cat(costs)).to_dict()
-            values = {f"{split}/{name}": value for name, value in bound.items() if name != "images"}
-            shown = {f"{split}/bound_surrogate"} if split == "validation" else set()
-            for name, value in values.items():
-                self.log(name, value, prog_bar=name in shown)
+            self.log_dict({f"{split}/{part}": bound[part] for part in bound if part != "images"})
+            self.log(split, bound["bound_surrogate"], prog_bar=True, logger=False)
         self._costs = {}

@@ -14,7 +14,7 @@ from models import BinaryVAE
 from solvers import ArgmaxSolver
 
 from .atomic import whole_file
-from .perturb_and_map import perturb_and_map
+from .sampling import perturb_and_map
 from .seeds import Stream, generator
 
 ENLARGED = 2

@@ -94,7 +94,8 @@ class RunRecord(Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Adds the epoch's row and writes both files."""
-        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        logged = sorted(trainer.callback_metrics.items())
+        metrics = {name: float(value) for name, value in logged if "/" in name}
         row = {
             "epoch": trainer.current_epoch + 1,
             "step": trainer.global_step,

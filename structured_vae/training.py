@@ -133,7 +133,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: Argma
         devices=1,
         max_epochs=config.epochs,
         callbacks=callbacks,
-        logger=TensorBoardLogger(run.folder, name="", version="tensorboard"),
+        logger=TensorBoardLogger(run.folder, name="tensorboard", version=""),
         plugins=[WholeCheckpoints()],
         num_sanity_val_steps=0,
         enable_model_summary=False,

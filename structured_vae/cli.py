@@ -1,0 +1,159 @@
+"""The command `structured-vae`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+
+from solvers import SolverError, resolve
+
+from .atomic import whole_file
+from .config import TrainConfig
+from .errors import StructuredVAEError
+from .problem_files import read_problem, write_solution
+from .tables import bound_table, file_table, solution_table, solver_table
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command; our own errors end it with a message and exit status 2."""
+    parser = _parser()
+    chosen = parser.instantiate(parser.parse_args(arguments))
+    console = Console(soft_wrap=True)
+    try:
+        COMMANDS[chosen.subcommand](chosen[chosen.subcommand], console)
+    except (StructuredVAEError, SolverError) as error:
+        Console(stderr=True, soft_wrap=True).print("error:", str(error), style="red", markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; `structured-vae resume RUN` goes on from the last epoch")
+        sys.exit(130)
+
+
+def _train(options: Namespace, console: Console) -> None:
+    from .training import train  # loads torch
+
+    config = TrainConfig(**{field.name: options[field.name] for field in fields(TrainConfig)})
+    run = train(config, options.run or Path("runs") / config.title)
+    _print_run(run.folder, console)
+
+
+def _resume(options: Namespace, console: Console) -> None:
+    from .training import resume  # loads torch
+
+    _print_run(resume(options.folder, options.epochs).folder, console)
+
+
+def _evaluate(options: Namespace, console: Console) -> None:
+    from .evaluate_run import evaluate_run  # loads torch
+
+    bound, valid = evaluate_run(options.folder, options.split, options.checkpoint, options.samples)
+    title = f"{options.folder}, {options.checkpoint} epoch, {options.split} split"
+    console.print(bound_table(bound.to_dict(), valid, title))
+    file = Path(options.folder) / f"evaluation-{options.split}-{options.checkpoint}.json"
+    with whole_file(file) as part:
+        part.write_text(json.dumps(bound.to_dict(), indent=1) + "\n", encoding="utf-8")
+    console.print(f"written: {file}")
+
+
+def _solve(options: Namespace, console: Console) -> None:
+    problem = read_problem(Path(options.file))
+    start = time.perf_counter()
+    solution = resolve(options.solver, problem).solve(problem, options.time_limit)
+    seconds = time.perf_counter() - start
+    console.print(solution_table(solution))
+    console.print(f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in {seconds:.3g} s")
+    if options.output:
+        write_solution(Path(options.output), solution, seconds)
+        console.print(f"written: {options.output}")
+
+
+def _solvers(options: Namespace, console: Console) -> None:
+    console.print(solver_table())
+
+
+def _print_run(folder: Path, console: Console) -> None:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    console.print(file_table(files, "files of this run"))
+    console.print(f"evaluate it: structured-vae evaluate {folder}")
+
+
+COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
+    "train": _train,
+    "resume": _resume,
+    "evaluate": _evaluate,
+    "solve": _solve,
+    "solvers": _solvers,
+}
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="structured-vae",
+        description="Train VAEs with binary latent variables through exact argmax solvers, or use the solvers "
+        "alone. Every command has its own --help.",
+    )
+    commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="what it does:")
+    commands.add_subcommand("train", _train_parser(), help="train a VAE and leave a run folder")
+    commands.add_subcommand("resume", _resume_parser(), help="go on with a run from its last epoch")
+    commands.add_subcommand("evaluate", _evaluate_parser(), help="the bound of a trained VAE and its parts")
+    commands.add_subcommand("solve", _solve_parser(), help="solve the problems in a file")
+    commands.add_subcommand("solvers", _command("solvers", "The argmax backends."), help="list the backends")
+    return parser
+
+
+def _command(name: str, description: str) -> ArgumentParser:
+    return ArgumentParser(usage=f"structured-vae {name} [options]", description=description)
+
+
+def _train_parser() -> ArgumentParser:
+    parser = _command(
+        "train",
+        "Train a VAE with binary latent variables by direct optimization through an argmax. Every part is chosen "
+        "by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
+        "config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
+    )
+    parser.add_argument("--config", action="config", help="YAML file with any of the options below")
+    parser.add_argument("--run", type=str | None, help="folder for the run; default: runs/ and a name made of it")
+    parser.add_class_arguments(TrainConfig, as_group=False)
+    return parser
+
+
+def _resume_parser() -> ArgumentParser:
+    parser = _command("resume RUN", "Go on with a run, as if it had never stopped.")
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("--epochs", type=int | None, help="new total of epochs; default: as started")
+    return parser
+
+
+def _evaluate_parser() -> ArgumentParser:
+    parser = _command("evaluate RUN", "The bound on -log p(x) of a trained VAE, with each of its parts.")
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("--split", choices=["train", "validation", "test"], default="test", help="which images")
+    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument("--samples", type=int, default=10, help="posterior samples an image")
+    return parser
+
+
+def _solve_parser() -> ArgumentParser:
+    parser = _command(
+        "solve FILE.npz",
+        "Maximise sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j over z in {0,1}^n. The file holds unary "
+        "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2].",
+    )
+    parser.add_argument("file", type=str, metavar="FILE.npz", help="written by numpy.savez")
+    parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
+    parser.add_argument("--time_limit", type=float | None, help="seconds for the whole file")
+    parser.add_argument("--output", type=str | None, help="JSON file for the answers")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
