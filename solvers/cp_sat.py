@@ -47,6 +47,7 @@ class CpSat(ArgmaxSolver):
         model, variables = _model(cp_model, scores, instance)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = self.threads
+        solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
         if left is not None:
             solver.parameters.max_time_in_seconds = left
         status = solver.solve(model)

@@ -15,7 +15,7 @@ from .solver import ArgmaxSolver, Capabilities, Maximiser
 class Exhaustive(ArgmaxSolver):
     """Exact for any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host a compiled Gray-code walk; on a device one matrix product a chunk of the batch.
+    On the host a compiled kernel on integers (`enumeration`); on a device one matrix product a chunk of the batch.
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
@@ -30,6 +30,7 @@ class Exhaustive(ArgmaxSolver):
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
-        from .gray_code import gray_code_argmax  # numba takes a while to import
+        from .enumeration import enumeration_argmax  # numba takes a while to import
 
-        return Maximiser(gray_code_argmax(problem.unary, problem.pairwise, problem.edges), stats=stats)
+        z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges)
+        return Maximiser(z, stats=stats)

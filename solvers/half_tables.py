@@ -27,10 +27,9 @@ def half_tables_argmax(problem: Problem, memory: int) -> States:
     unary, pairwise = as_float64(problem.unary), _dense(problem)
     low, high = (_states(bits, unary) for bits in (problem.n // 2, problem.n - problem.n // 2))
     chunk = max(1, memory // (8 * 2**problem.n))
-    winners = [
-        _winner(unary[start : start + chunk, :], pairwise[start : start + chunk, :, :], low, high)
-        for start in range(0, problem.batch, chunk)
-    ]
+    starts = range(0, problem.batch, chunk)
+    parts = (slice(start, min(start + chunk, problem.batch)) for start in starts)
+    winners = [_winner(unary[part, :], pairwise[part, :, :], low, high) for part in parts]
     winner = xp.concat(winners)
     a, b = winner // high.shape[0], winner % high.shape[0]
     return xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)

@@ -38,14 +38,14 @@ def dense(n: int, batch: int, generator: np.random.Generator) -> Instances:
 
 
 def supermodular(n: int, batch: int, generator: np.random.Generator) -> Instances:
-    """Every pair, scores |normal|; unary scores balance them, so that cuts are not trivial."""
+    """Every pair, scores `|normal|`; unary scores balance them, so that cuts are not trivial."""
     signed = dense(n, batch, generator)
     pairwise = np.abs(signed.pairwise)
     return Instances(_balanced(signed.unary, pairwise, signed.edges), pairwise, signed.edges)
 
 
 def grid(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
-    """A rows x columns lattice with scores |normal| between neighbours, unary scores balanced."""
+    """A rows x columns lattice with scores `|normal|` between neighbours, unary scores balanced."""
     spin = spin_glass(rows, columns, batch, generator)
     pairwise = np.abs(spin.pairwise)
     return Instances(_balanced(spin.unary, pairwise, spin.edges), pairwise, spin.edges)

@@ -27,6 +27,9 @@ from .arrays import (
 )
 from .errors import ProblemError
 
+LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
+"""Solvers add up twice the scores, and some capacity beside them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -83,9 +86,11 @@ class Problem:
             _check_finite(name, array)
         flat = _flatten(scores["unary"], *_weights(scores, edges))
         problem = cls(*flat, home=home)
-        if not bool(namespace_of(problem.magnitude).all(problem.magnitude < math.inf)):
+        largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
+        if largest > LARGEST_MAGNITUDE:
             raise ProblemError(
-                "the coefficients of an instance add up to more than float64 holds; divide them by a constant"
+                f"the absolute scores of an instance add up to {largest:.3g}, more than {LARGEST_MAGNITUDE:.3g}: "
+                "sums could overflow float64; divide all scores by a constant"
             )
         return problem
 
@@ -108,13 +113,14 @@ class Problem:
     def magnitude(self) -> Scores:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         xp = namespace_of(self.unary)
-        total = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
-        return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
+        with np.errstate(over="ignore"):
+            total = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
+            return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
 
     @cached_property
     def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score can be from the exact sum; nearer scores count as equal."""
-        return np.finfo(np.float64).eps * (self.n + self.e) * self.magnitude
+        return float(np.finfo(np.float64).eps) * (self.n + self.e) * self.magnitude
 
     def score(self, z: Any) -> Scores:
         """The score of each assignment, summed in float64.
@@ -206,7 +212,6 @@ def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Edges]:
 def _flatten(
     unary: Array, weights: Array, edges: Edges
 ) -> tuple[Unary, Pairwise, Edges, tuple[int, ...]]:
-    xp = namespace_of(unary)
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])
@@ -217,9 +222,13 @@ def _flatten(
         ) from error
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
-    batch = math.prod(leading)
-    flat_unary, flat_weights = (
-        xp.reshape(xp.broadcast_to(a, (*leading, a.shape[-1])), (batch, a.shape[-1]))
-        for a in (unary, weights)
-    )
-    return flat_unary, flat_weights, edges, leading
+    unary, weights = (_with_batch(array, leading) for array in (unary, weights))
+    return unary, weights, edges, leading
+
+
+def _with_batch(array: Array, leading: tuple[int, ...]) -> Array:
+    """`array [..., m]` broadcast to the leading dimensions, which then become one: `[batch, m]`."""
+    xp = namespace_of(array)
+    if tuple(array.shape[:-1]) != leading:
+        array = xp.broadcast_to(array, (*leading, array.shape[-1]))
+    return xp.reshape(array, (math.prod(leading), array.shape[-1]))

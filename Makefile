@@ -1,0 +1,39 @@
+# Each target is complete on a fresh machine with Python 3.11 or newer: it makes .venv, installs, runs.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check docs benchmarks clean
+
+demo: .venv/for-demo  ## train on the embedded images, about two minutes
+	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
+
+test: .venv/for-development  ## the fast tests
+	$(BIN)/python -m pytest -n auto -q
+
+check: .venv/for-development  ## format, lint, import layers, types, docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(MAKE) docs
+
+docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is run
+	$(BIN)/sphinx-build -W --keep-going -q -b doctest docs docs/_build/doctest
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+benchmarks: .venv/for-development  ## ratios, measured side by side; writes results/
+	$(BIN)/python benchmarks/training_step.py --output results/training_step.json
+
+clean:
+	rm -rf .venv build docs/_build *.egg-info
+
+.venv/for-demo: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(INSTALL) --editable .
+	touch $@
+
+.venv/for-development: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(INSTALL) --editable '.[cplex,dev,docs]'
+	touch $@

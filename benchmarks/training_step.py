@@ -1,0 +1,133 @@
+"""What a structured posterior costs: training steps of three encoders, and the argmax alone.
+
+    python benchmarks/training_step.py --output results/training_step.json
+
+Every comparison is a ratio of medians, measured turn by turn in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+
+import maxflow
+import numpy as np
+import torch
+from interleaved import Contender, medians
+from rich.console import Console
+from rich.table import Table
+
+from models import paper_vae
+from solvers import instances, solve, solver_class
+from structured_vae import Direct, Reconstruction, load_dataset
+from structured_vae.atomic import whole_file
+from structured_vae.record import environment
+
+BATCH, N = 100, 15
+PAIRS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}
+
+
+def training_step(encoder: str, solver: str, x: torch.Tensor) -> Contender:
+    """One step of direct optimization: two argmaxes, n + 1 decodes, backward, Adam."""
+    torch.manual_seed(0)
+    vae = paper_vae(encoder, n=N).to(x.device)
+    adam = torch.optim.Adam(vae.parameters(), lr=1e-3, fused=True)
+    estimator = Direct(solver_class(solver)())
+    noise = torch.Generator(x.device).manual_seed(0)
+
+    def step() -> None:
+        estimate = estimator(vae.encoder(x), Reconstruction(vae.decoder, x), noise)
+        adam.zero_grad()
+        (estimate.cost + estimate.surrogate).mean().backward()
+        adam.step()
+        if x.is_cuda:
+            torch.cuda.synchronize()
+
+    return step
+
+
+def pymaxflow_one_by_one(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> list[np.ndarray]:
+    """What a user of PyMaxflow writes: a graph for every instance."""
+    answers = []
+    for scores, weights in zip(unary, pairwise, strict=True):
+        terminal = scores.copy()
+        np.add.at(terminal, edges[:, 0], weights / 2)
+        np.add.at(terminal, edges[:, 1], weights / 2)
+        graph = maxflow.Graph[float](len(scores), len(edges))
+        nodes = graph.add_nodes(len(scores))
+        graph.add_grid_tedges(nodes, np.maximum(terminal, 0), np.maximum(-terminal, 0))
+        graph.add_edges(edges[:, 0], edges[:, 1], weights / 2, weights / 2)
+        graph.maxflow()
+        answers.append(~graph.get_grid_segments(nodes))
+    return answers
+
+
+def step_times(device: str, rounds: int) -> dict[str, float]:
+    """Milliseconds a step of each encoder."""
+    images = load_dataset("fashion-mnist-mini").train.images[:BATCH]
+    x = torch.from_numpy(images).to(device)
+    return medians({name: training_step(name, solver, x) for name, solver in PAIRS.items()}, rounds)
+
+
+def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
+    """Microseconds an instance of each backend, batch 100, dense n = 15, scores checked."""
+    generator = np.random.default_rng(0)
+    times: dict[str, float] = {}
+    for family, fast, slow in (
+        ("supermodular", ("max_flow", "exhaustive"), ("cplex", "cp_sat")),
+        ("general", ("exhaustive",), ("cplex", "cp_sat")),
+    ):
+        drawn = getattr(instances, "supermodular" if family == "supermodular" else "dense")(N, BATCH, generator)
+        arrays = [array.astype(np.float32) for array in (drawn.unary, drawn.pairwise)]
+
+        def call(name: str, arrays: list[np.ndarray] = arrays, edges: np.ndarray = drawn.edges) -> object:
+            return solve(*arrays, edges=edges, solver=name)
+
+        contenders: dict[str, Contender] = {f"{family}: {name}": partial(call, name) for name in fast}
+        if family == "supermodular":
+            one_by_one = partial(pymaxflow_one_by_one, *arrays, drawn.edges)
+            contenders[f"{family}: PyMaxflow one by one"] = one_by_one
+        searches = {f"{family}: {name}": partial(call, name) for name in slow}
+        best = call(fast[0]).score
+        for name in (*fast[1:], *slow):
+            np.testing.assert_allclose(call(name).score, best, rtol=1e-9)
+        times |= medians(contenders, rounds)
+        times |= medians({f"{family}: {fast[-1]} beside": contenders[f"{family}: {fast[-1]}"], **searches}, slow_rounds, 1)
+    return {name: 1000 * value / BATCH for name, value in times.items()}
+
+
+def table(title: str, unit: str, times: dict[str, float], reference: str) -> Table:
+    """Medians and their ratios to a reference."""
+    rows = Table(title=title)
+    for column in ("", unit, f"ratio to {reference}"):
+        rows.add_column(column, justify="left" if not column else "right")
+    for name, value in times.items():
+        rows.add_row(name, f"{value:,.3g}", f"{value / times[reference]:,.3g}")
+    return rows
+
+
+def main() -> None:
+    """Prints two tables and writes the record."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--slow_rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=Path("results/training_step.json"))
+    options = parser.parse_args()
+    steps = step_times(options.device, options.rounds)
+    solves = solve_times(options.rounds, options.slow_rounds)
+    console = Console(width=100)
+    console.print(table(f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent"))
+    console.print(table(f"argmax alone, n = {N}, batch {BATCH}", "us an instance", solves, "general: exhaustive"))
+    threads = torch.get_num_threads()
+    record = {**environment(), "device": options.device, "threads": threads, "batch": BATCH, "n": N}
+    record |= {"ms_a_step": steps, "us_an_instance": solves, "rounds": options.rounds}
+    with whole_file(options.output) as part:
+        part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    console.print(f"written: {options.output}")
+
+
+if __name__ == "__main__":
+    main()

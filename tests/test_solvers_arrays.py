@@ -1,0 +1,132 @@
+"""Arrays of any kind in, the same kind out."""
+
+import array_api_strict
+import numpy as np
+import pytest
+import torch
+
+from solvers import Problem, ProblemError, solve, solver_class
+from solvers.half_tables import half_tables_argmax
+from solvers.testing import enumerate_scores, random_instances
+
+DEVICE = array_api_strict.Device("device1")
+
+
+def dense_arrays(seed=0, batch=4, n=6):
+    generator = np.random.default_rng(seed)
+    return generator.standard_normal((batch, n)), np.triu(generator.standard_normal((batch, n, n)), 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_torch_in_torch_out(dtype):
+    unary, pairwise = (torch.from_numpy(a).to(dtype) for a in dense_arrays())
+    solution = solve(unary.requires_grad_(), pairwise)
+    for array in (solution.z, solution.score, solution.optimal, solution.bound):
+        assert isinstance(array, torch.Tensor)
+        assert array.device == unary.device
+        assert not array.requires_grad
+    z = solution.z.double()
+    own = (unary.double() * z).sum(-1) + torch.einsum("bi,bij,bj->b", z, pairwise.double(), z)
+    torch.testing.assert_close(solution.score, own.detach())
+    assert (solution.z.dtype, solution.score.dtype) == (torch.int8, torch.float64)
+
+
+@pytest.mark.parametrize("name", ["independent", "exhaustive"])
+def test_device_arrays_stay_on_their_device(name):
+    unary, pairwise = dense_arrays()
+    there = [array_api_strict.asarray(a, device=DEVICE) for a in (unary, pairwise)]
+    solution = solve(there[0], there[1] if name == "exhaustive" else None, solver=name)
+    reference = solve(unary, pairwise if name == "exhaustive" else None)
+    for array in (solution.z, solution.score, solution.optimal, solution.bound):
+        assert array.device == DEVICE
+    back = np.from_dlpack(solution.score, device="cpu")
+    np.testing.assert_allclose(back, reference.score, rtol=1e-13)
+
+
+def test_device_arrays_go_by_way_of_the_host_where_they_must():
+    unary, pairwise = dense_arrays()
+    there = [array_api_strict.asarray(a, device=DEVICE) for a in (unary, np.abs(pairwise))]
+    solution = solve(*there, solver="max_flow")
+    assert solution.z.device == DEVICE
+    back = np.from_dlpack(solution.score, device="cpu")
+    np.testing.assert_allclose(back, solve(unary, np.abs(pairwise)).score, rtol=1e-13)
+
+
+@pytest.mark.parametrize("memory", [1, 2**12, 2**28])
+def test_half_tables_equal_enumeration(memory):
+    for instances in random_instances(60, 9, np.random.default_rng(1)):
+        problem = instances.problem()
+        tensors = [torch.from_numpy(a) for a in (problem.unary, problem.pairwise)]
+        on_torch = Problem(*tensors, problem.edges, problem.leading, problem.home)
+        z = half_tables_argmax(on_torch, memory).numpy()
+        best = enumerate_scores(instances).max(axis=1)
+        assert (problem.score_flat(z) >= best - 2 * problem.rounding).all()
+
+
+def test_lists_and_integers():
+    solution = solve([3, -1], [[0, 2], [0, 0]])
+    assert isinstance(solution.z, np.ndarray)
+    assert float(solution.score) == 4.0
+
+
+def test_leading_dimensions_broadcast():
+    generator = np.random.default_rng(2)
+    unary = generator.standard_normal((3, 1, 5))
+    pairwise = np.triu(generator.standard_normal((4, 5, 5)), 1)
+    solution = solve(unary, pairwise)
+    assert solution.z.shape == (3, 4, 5)
+    assert solution.score.shape == (3, 4)
+    for i, j in np.ndindex(3, 4):
+        assert float(solve(unary[i, 0], pairwise[j]).score) == pytest.approx(float(solution.score[i, j]))
+
+
+def test_matrix_forms_are_one_problem():
+    unary, upper = dense_arrays()
+    rows, columns = np.triu_indices(6, 1)
+    edges = np.stack([columns, rows], axis=-1)
+    scores = [
+        solve(unary, upper).score,
+        solve(unary, upper + upper.swapaxes(-1, -2)).score,
+        solve(unary, upper[:, rows, columns], edges=edges).score,
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(scores[0], scores[2])
+
+
+def test_matrix_of_a_sparse_problem_keeps_its_edges():
+    pairwise = np.zeros((2, 4, 4))
+    pairwise[0, 0, 3] = 1.0
+    pairwise[1, 1, 2] = -1.0
+    problem = Problem.from_arrays(np.ones((2, 4)), pairwise)
+    assert problem.edges.tolist() == [[0, 3], [1, 2]]
+
+
+def test_libraries_do_not_mix():
+    with pytest.raises(ProblemError, match="one library"):
+        solve(np.ones(2), torch.zeros(2, 2))
+
+
+def test_problem_score_takes_the_callers_shape():
+    problem = Problem.from_arrays(torch.ones(2, 3, 4))
+    assert problem.score(torch.ones(2, 3, 4)).tolist() == [[4.0] * 3] * 2
+    with pytest.raises(ProblemError, match="z must have the shape"):
+        problem.score(torch.ones(6, 4))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["exhaustive", "max_flow"])
+def test_cuda_tensors(name):
+    unary, pairwise = dense_arrays()
+    pairwise = np.abs(pairwise)
+    there = [torch.from_numpy(a).cuda() for a in (unary, pairwise)]
+    solution = solve(*there, solver=name)
+    assert solution.z.device == there[0].device
+    np.testing.assert_allclose(solution.score.cpu(), solve(unary, pairwise).score, rtol=1e-13)
+
+
+def test_a_solver_object_is_taken_as_it_is():
+    unary, pairwise = dense_arrays()
+    exhaustive = solver_class("exhaustive")
+    np.testing.assert_array_equal(
+        solve(unary, pairwise, solver=exhaustive()).score, solve(unary, pairwise).score
+    )

@@ -1,0 +1,83 @@
+"""Every backend against enumeration, through the public kit and through the public call."""
+
+import numpy as np
+import pytest
+
+from solvers import Problem, available_solvers, solve, solver_class
+from solvers.testing import check_conformance, enumerate_scores, random_instances
+
+BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
+COMPILED = ["independent", "exhaustive", "max_flow"]
+SLOW_ONES = ["cplex", "cp_sat"]
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_conformance_of_compiled_backends(name):
+    check_conformance(solver_class(name)(), count=700, max_size=12)
+
+
+@pytest.mark.parametrize("name", SLOW_ONES)
+def test_conformance_of_general_searches(name):
+    check_conformance(solver_class(name)(), count=60, max_size=9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW_ONES)
+def test_conformance_of_general_searches_at_length(name):
+    check_conformance(solver_class(name)(), count=700, max_size=12)
+
+
+def test_all_backends_agree_on_supermodular_problems():
+    generator = np.random.default_rng(3)
+    for instances in random_instances(20, 8, generator, sign="positive"):
+        best = enumerate_scores(instances).max(axis=1)
+        rounding = 4 * instances.problem().rounding + 2e-9 * instances.problem().magnitude
+        for name in BUILT_IN:
+            if name == "independent" and len(instances.edges):
+                continue
+            arrays = (instances.unary, instances.pairwise)
+            score = solve(*arrays, edges=instances.edges, solver=name).score
+            assert (np.abs(score - best) <= rounding).all(), name
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-40, 1.0, 1e40, 1e300])
+@pytest.mark.parametrize("name", ["exhaustive", "max_flow", "cp_sat"])
+def test_scale_does_not_matter(name, scale):
+    generator = np.random.default_rng(4)
+    unary, pairwise = generator.standard_normal((5, 6)), np.abs(generator.standard_normal((5, 6, 6)))
+    pairwise = np.triu(pairwise, 1) / 3
+    plain = solve(unary, pairwise, solver=name)
+    scaled = solve(unary * scale, pairwise * scale, solver=name)
+    np.testing.assert_allclose(scaled.score, plain.score * scale, rtol=1e-12)
+    assert scaled.optimal.all()
+
+
+@pytest.mark.parametrize("n", [13, 16, 20, 22])
+def test_exhaustive_beyond_one_table(n):
+    generator = np.random.default_rng(n)
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    unary, pairwise = generator.standard_normal(n), generator.standard_normal(len(edges))
+    state = np.arange(2**n)
+    score = np.zeros(2**n)
+    bits = [((state >> i) & 1).astype(np.float64) for i in range(n)]
+    for i in range(n):
+        score += unary[i] * bits[i]
+    for (i, j), weight in zip(edges, pairwise, strict=True):
+        score += weight * (bits[i] * bits[j])
+    solution = solve(unary, pairwise, edges=edges, solver="exhaustive")
+    assert float(solution.score) == pytest.approx(score.max(), rel=1e-13)
+
+
+def test_large_graphs_by_max_flow():
+    from solvers.instances import grid
+
+    instances = grid(30, 40, 3, np.random.default_rng(5))
+    solution = solve(instances.unary, instances.pairwise, edges=instances.edges, solver="max_flow")
+    assert solution.optimal.all()
+    small = Problem.from_arrays(instances.unary[0], instances.pairwise[0], edges=instances.edges)
+    assert float(solver_class("max_flow")().solve(small).score) == pytest.approx(
+        float(solution.score[0]), rel=1e-13
+    )
+    flips = np.tile(solution.z[0], (1200, 1)) ^ np.eye(1200, dtype=np.int8)
+    near = Problem.from_arrays(np.tile(instances.unary[0], (1200, 1)), instances.pairwise[0], edges=instances.edges)
+    assert near.score(flips).max() <= float(solution.score[0]) + float(small.rounding[0])
