@@ -79,7 +79,9 @@ def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
         ("supermodular", ("max_flow", "exhaustive"), ("cplex", "cp_sat")),
         ("general", ("exhaustive",), ("cplex", "cp_sat")),
     ):
-        drawn = getattr(instances, "supermodular" if family == "supermodular" else "dense")(N, BATCH, generator)
+        drawn = getattr(instances, "supermodular" if family == "supermodular" else "dense")(
+            N, BATCH, generator
+        )
         arrays = [array.astype(np.float32) for array in (drawn.unary, drawn.pairwise)]
 
         def call(name: str, arrays: list[np.ndarray] = arrays, edges: np.ndarray = drawn.edges) -> object:
@@ -94,7 +96,11 @@ def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
         for name in (*fast[1:], *slow):
             np.testing.assert_allclose(call(name).score, best, rtol=1e-9)
         times |= medians(contenders, rounds)
-        times |= medians({f"{family}: {fast[-1]} beside": contenders[f"{family}: {fast[-1]}"], **searches}, slow_rounds, 1)
+        times |= medians(
+            {f"{family}: {fast[-1]} beside": contenders[f"{family}: {fast[-1]}"], **searches},
+            slow_rounds,
+            1,
+        )
     return {name: 1000 * value / BATCH for name, value in times.items()}
 
 
@@ -119,8 +125,12 @@ def main() -> None:
     steps = step_times(options.device, options.rounds)
     solves = solve_times(options.rounds, options.slow_rounds)
     console = Console(width=100)
-    console.print(table(f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent"))
-    console.print(table(f"argmax alone, n = {N}, batch {BATCH}", "us an instance", solves, "general: exhaustive"))
+    console.print(
+        table(f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent")
+    )
+    console.print(
+        table(f"argmax alone, n = {N}, batch {BATCH}", "us an instance", solves, "general: exhaustive")
+    )
     threads = torch.get_num_threads()
     record = {**environment(), "device": options.device, "threads": threads, "batch": BATCH, "n": N}
     record |= {"ms_a_step": steps, "us_an_instance": solves, "rounds": options.rounds}

@@ -48,7 +48,8 @@ class BernoulliDecoder(nn.Module):
 
     def forward(self, z: Binary) -> Logits:
         """`[batch, pixels]`: the logits of the image distribution of each state."""
-        return self.last(self.first(torch.cat([z, 1 - z], dim=-1)).relu())
+        logits: torch.Tensor = self.last(self.first(torch.cat([z, 1 - z], dim=-1)).relu())
+        return logits
 
     def cost(self, x: Images, z: Binary) -> Costs:
         """`[batch]`: -log p(x | z) in nats, differentiable in the decoder.
@@ -65,7 +66,7 @@ class BernoulliDecoder(nn.Module):
         addition. With hidden units g and logits l = W g + b,
         -log p(x | z) = sum softplus(l) - x.l, and x.l = g.(W'x) + b.x needs no product over all pixels.
         """
-        ones, zeros = self.first.weight.T.split(self.n)
+        ones, zeros = self.first.weight.T.chunk(2)
         start = self.first(torch.cat([z, 1 - z], dim=-1))
         moved = start[:, None] + (1 - 2 * z)[:, :, None] * (ones - zeros)
         hidden = torch.cat([start[:, None], moved], dim=1).relu_()

@@ -33,9 +33,7 @@ class Encoder(nn.Module):
         self.n = n
         self.link = link
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
-        self.network = nn.Sequential(
-            nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, n + len(pairs))
-        )
+        self.network = nn.Sequential(nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, n + len(pairs)))
 
     def forward(self, x: Images) -> Potentials:
         """The potentials of each image of `x [batch, pixels]`."""

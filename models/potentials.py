@@ -30,24 +30,22 @@ class Potentials:
 
     def score(self, z: Binary) -> Scores:
         """`[batch]`: h(z), differentiable in the potentials."""
-        return self._product(z, None if self.edges is None else self._pairs(z))
+        return self._product(z, self._pairs(z))
 
     def score_difference(self, z: Binary, other: Binary) -> Scores:
         """`[batch]`: h(z) - h(other), differentiable in the potentials."""
-        pairs = None if self.edges is None else self._pairs(z) - self._pairs(other)
-        return self._product(z - other, pairs)
+        return self._product(z - other, self._pairs(z) - self._pairs(other))
 
     def _pairs(self, z: Binary) -> torch.Tensor:
         """`[batch, e]`: z_i z_j."""
-        assert self.edges is not None
+        if self.edges is None:
+            return z[:, :0]
         return z[:, self.edges[:, 0]] * z[:, self.edges[:, 1]]
 
-    def _product(self, variables: torch.Tensor, pairs: torch.Tensor | None) -> Scores:
+    def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
         """The score of sufficient statistics, which h is linear in."""
-        score = torch.linalg.vecdot(self.unary, variables)
-        if self.pairwise is None or pairs is None:
-            return score
-        return score + torch.linalg.vecdot(self.pairwise, pairs)
+        score = (self.unary * variables).sum(dim=-1)
+        return score if self.pairwise is None else score + (self.pairwise * pairs).sum(dim=-1)
 
     def field(self, z: Binary) -> FlipCosts:
         """`[batch, n]`: what setting z_i = 1 instead of 0 adds to h, the other variables as in `z`."""

@@ -24,7 +24,9 @@ class BinaryVAE(nn.Module):
     def __init__(self, encoder: Encoder, decoder: BernoulliDecoder):
         super().__init__()
         if encoder.n != decoder.n:
-            raise ValueError(f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree")
+            raise ValueError(
+                f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
+            )
         self.encoder = encoder
         self.decoder = decoder
 
@@ -38,7 +40,8 @@ class BinaryVAE(nn.Module):
         """`[count, pixels]`: the mean images of `count` states drawn from the prior."""
         device = self.decoder.last.weight.device
         z = torch.randint(2, (count, self.n), generator=generator, device=device)
-        return self.decoder(z.float()).sigmoid()
+        logits: torch.Tensor = self.decoder(z.float())
+        return logits.sigmoid()
 
 
 def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> BinaryVAE:

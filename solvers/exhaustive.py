@@ -15,7 +15,8 @@ from .solver import ArgmaxSolver, Capabilities, Maximiser
 class Exhaustive(ArgmaxSolver):
     """Exact for any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host a compiled kernel on integers (`enumeration`); on a device one matrix product a chunk of the batch.
+    On the host a compiled kernel on integers (`enumeration`); on a device one matrix product for each
+    chunk of the batch (`half_tables`).
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.

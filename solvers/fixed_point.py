@@ -39,21 +39,26 @@ class FixedPoint:
     def of(cls, problem: Problem) -> FixedPoint:
         """The integer problem of a host `problem`."""
         exponent = np.frexp(problem.magnitude)[1] - TOTAL_BITS
-        unary, pairwise = (
-            np.ldexp(scores.astype(np.float64), -exponent[:, None])
-            for scores in (problem.unary, problem.pairwise)
-        )
-        integers = np.rint(unary), np.rint(pairwise)
-        moved = np.abs(unary - integers[0]).sum(axis=1) + np.abs(pairwise - integers[1]).sum(axis=1)
+        unary, unary_moved = _rounded(problem.unary, exponent)
+        pairwise, pairwise_moved = _rounded(problem.pairwise, exponent)
         unit = np.ldexp(1.0, exponent)
-        return cls(*(i.astype(np.int64) for i in integers), problem.edges, unit, unit * moved)
+        return cls(unary, pairwise, problem.edges, unit, unit * (unary_moved + pairwise_moved))
 
     def score(self, z: States) -> Int[np.ndarray, "batch"]:
         """`[batch]`: the exact integer score of `[batch, n]` assignments."""
         state = z.astype(np.int64)
         both = state[:, self.edges[:, 0]] * state[:, self.edges[:, 1]]
-        return (self.unary * state).sum(axis=1) + (self.pairwise * both).sum(axis=1)
+        total: np.ndarray = (self.unary * state).sum(axis=1) + (self.pairwise * both).sum(axis=1)
+        return total
 
     def bound(self, integer_bound: np.ndarray) -> Float[np.ndarray, "batch"]:
         """`[batch]`: the bound on true scores that a bound on integer scores gives."""
-        return integer_bound * self.unit + self.error
+        bound: np.ndarray = integer_bound * self.unit + self.error
+        return bound
+
+
+def _rounded(scores: np.ndarray, exponent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integer multiples of 2^exponent, and by how much rounding moved an instance in all."""
+    scaled = np.ldexp(scores.astype(np.float64), -exponent[:, None])
+    nearest = np.rint(scaled)
+    return nearest.astype(np.int64), np.abs(scaled - nearest).sum(axis=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from jaxtyping import Float
 
 from .arrays import Array, Scores, States, as_float64, beside, namespace_of

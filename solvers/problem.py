@@ -89,8 +89,8 @@ class Problem:
         largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
         if largest > LARGEST_MAGNITUDE:
             raise ProblemError(
-                f"the absolute scores of an instance add up to {largest:.3g}, more than {LARGEST_MAGNITUDE:.3g}: "
-                "sums could overflow float64; divide all scores by a constant"
+                f"the absolute scores of an instance add up to {largest:.3g}, more than "
+                f"{LARGEST_MAGNITUDE:.3g}: sums could overflow float64; divide all scores by a constant"
             )
         return problem
 
@@ -209,9 +209,7 @@ def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Edges]:
     return pairs.from_edges(scores["pairwise"], edges, n)
 
 
-def _flatten(
-    unary: Array, weights: Array, edges: Edges
-) -> tuple[Unary, Pairwise, Edges, tuple[int, ...]]:
+def _flatten(unary: Array, weights: Array, edges: Edges) -> tuple[Unary, Pairwise, Edges, tuple[int, ...]]:
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])

@@ -91,7 +91,8 @@ def select_solver(problem: Problem) -> Selection:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:
         return _select(
-            "exhaustive", f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried"
+            "exhaustive",
+            f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried",
         )
     if problem.negative_pair() is None:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")

@@ -97,9 +97,7 @@ class ArgmaxSolver(ABC):
     @classmethod
     def missing_packages(cls) -> tuple[str, ...]:
         """The packages that this solver needs and that are not installed."""
-        return tuple(
-            name for name in cls.capabilities.packages if importlib.util.find_spec(name) is None
-        )
+        return tuple(name for name in cls.capabilities.packages if importlib.util.find_spec(name) is None)
 
     @final
     def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
@@ -132,5 +130,11 @@ class ArgmaxSolver(ABC):
         score = problem.score_flat(z)
         bound = score if found.bound is None else xp.maximum(score, found.bound)
         optimal = bound - score <= problem.rounding + self.capabilities.tolerance * problem.magnitude
-        answer = (problem.restore(array) for array in (z, score, optimal, bound))
-        return Solution(*answer, solver=self.name, stats=found.stats)
+        return Solution(
+            z=problem.restore(z),
+            score=problem.restore(score),
+            optimal=problem.restore(optimal),
+            bound=problem.restore(bound),
+            solver=self.name,
+            stats=found.stats,
+        )

@@ -21,8 +21,8 @@ def _check_neighbours() -> None:
         found = Path(spec.origin) if spec and spec.origin else None
         if found is None or found.parent.parent != Path(__file__).parent.parent:
             raise IntruderError(
-                f"the package '{name}' that Python finds is not that of structured-vae: {found}. Rename it, or "
-                "take its folder off sys.path (the current folder and PYTHONPATH come first)"
+                f"the package '{name}' that Python finds is not that of structured-vae: {found}. Rename it, "
+                "or take its folder off sys.path (the current folder and PYTHONPATH come first)"
             )
 
 

@@ -6,9 +6,9 @@ from .errors import ConfigError, DataError, RunError, StructuredVAEError
 from .evaluation import Bound, evaluate_bound
 from .kl import KL, kl_ceiling, kl_of_unary, tightest_valid_kl
 from .noise import gumbel_differences
-from .sampling import argmax, perturb_and_map
 from .recipes import RECIPES, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
+from .sampling import argmax, perturb_and_map
 from .schedules import ExponentialDecay, Schedule
 from .training import resume, train
 

@@ -33,10 +33,8 @@ class ShuffledBatches(Sampler[torch.Tensor]):
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """One epoch."""
-        order = torch.randperm(
-            self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch)
-        )
-        return iter(order.split(self.batch_size))
+        order = torch.randperm(self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch))
+        return iter(torch.split(order, self.batch_size))
 
     def __len__(self) -> int:
         """Batches an epoch."""
@@ -57,7 +55,7 @@ class InOrderBatches(Sampler[torch.Tensor]):
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """One pass."""
-        return iter(torch.arange(self.count).split(self.batch_size))
+        return iter(torch.split(torch.arange(self.count), self.batch_size))
 
     def __len__(self) -> int:
         """Batches a pass."""

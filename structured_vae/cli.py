@@ -97,8 +97,8 @@ COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="structured-vae",
-        description="Train VAEs with binary latent variables through exact argmax solvers, or use the solvers "
-        "alone. Every command has its own --help.",
+        description="Train VAEs with binary latent variables through exact argmax solvers, or use the "
+        "solvers alone. Every command has its own --help.",
     )
     commands = parser.add_subcommands(title="commands", metavar="COMMAND", help="what it does:")
     commands.add_subcommand("train", _train_parser(), help="train a VAE and leave a run folder")
@@ -116,12 +116,14 @@ def _command(name: str, description: str) -> ArgumentParser:
 def _train_parser() -> ArgumentParser:
     parser = _command(
         "train",
-        "Train a VAE with binary latent variables by direct optimization through an argmax. Every part is chosen "
-        "by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
+        "Train a VAE with binary latent variables by direct optimization through an argmax. Every part is "
+        "chosen by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
         "config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
     )
     parser.add_argument("--config", action="config", help="YAML file with any of the options below")
-    parser.add_argument("--run", type=str | None, help="folder for the run; default: runs/ and a name made of it")
+    parser.add_argument(
+        "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
+    )
     parser.add_class_arguments(TrainConfig, as_group=False)
     return parser
 
@@ -136,7 +138,9 @@ def _resume_parser() -> ArgumentParser:
 def _evaluate_parser() -> ArgumentParser:
     parser = _command("evaluate RUN", "The bound on -log p(x) of a trained VAE, with each of its parts.")
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
-    parser.add_argument("--split", choices=["train", "validation", "test"], default="test", help="which images")
+    parser.add_argument(
+        "--split", choices=["train", "validation", "test"], default="test", help="which images"
+    )
     parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
     parser.add_argument("--samples", type=int, default=10, help="posterior samples an image")
     return parser

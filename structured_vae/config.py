@@ -86,7 +86,10 @@ class TrainConfig:
             ConfigError: a key is unknown or a value impossible.
         """
         try:
-            parts = {"data": DataConfig(**values["data"]), "epsilon": ExponentialDecay(**values["epsilon"])}
+            parts = {
+                "data": DataConfig(**values["data"]),
+                "epsilon": ExponentialDecay(**values["epsilon"]),
+            }
             return cls(**{**values, **parts})
         except (KeyError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error

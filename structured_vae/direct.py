@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -53,7 +53,7 @@ class Direct:
     """
 
     solver: str | ArgmaxSolver = "auto"
-    epsilon: Schedule = ExponentialDecay()
+    epsilon: Schedule = field(default_factory=ExponentialDecay)
 
     def __call__(
         self, potentials: Potentials, cost: Cost, generator: torch.Generator, step: int = 0

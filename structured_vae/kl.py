@@ -36,7 +36,7 @@ def kl_of_unary(potentials: Potentials) -> KL:
 
 
 def kl_ceiling(potentials: Potentials) -> KL:
-    """n log 2, which no KL to a uniform prior exceeds: valid for every encoder, tight for none."""
+    """N log 2, which no KL to a uniform prior exceeds: valid for every encoder, tight for none."""
     batch, n = potentials.unary.shape
     return KL(potentials.unary.new_full((batch,), n * math.log(2)), valid=True)
 

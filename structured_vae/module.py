@@ -34,9 +34,7 @@ class ArgmaxTraining(pl.LightningModule):
         seed: of the noise.
     """
 
-    def __init__(
-        self, vae: BinaryVAE, estimator: Direct, recipe: Recipe, learning_rate: float, seed: int
-    ):
+    def __init__(self, vae: BinaryVAE, estimator: Direct, recipe: Recipe, learning_rate: float, seed: int):
         super().__init__()
         self.vae = vae
         self.estimator = estimator

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import lightning.pytorch as pl
 import numpy as np
@@ -36,7 +37,11 @@ def save_grid(path: Path, images: torch.Tensor, columns: int, height: int, width
 
 @torch.no_grad()
 def reconstructions(
-    vae: BinaryVAE, x: torch.Tensor, solver: str | ArgmaxSolver, noise: torch.Generator, columns: int
+    vae: BinaryVAE,
+    x: torch.Tensor,
+    solver: str | ArgmaxSolver,
+    noise: torch.Generator,
+    columns: int,
 ) -> torch.Tensor:
     """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
     means = vae.decoder(perturb_and_map(vae.encoder(x), solver, noise)).sigmoid()
@@ -80,8 +85,7 @@ class Pictures(Callback):
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
         if trainer.is_global_zero and (asked or epoch == trainer.max_epochs):
-            vae: BinaryVAE = pl_module.vae
-            self._save(vae, epoch, pl_module.device)
+            self._save(cast("BinaryVAE", pl_module.vae), epoch, pl_module.device)
 
     def _save(self, vae: BinaryVAE, epoch: int, device: torch.device) -> None:
         noise = generator(self.seed, Stream.PICTURES, 0, device)

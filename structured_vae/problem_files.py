@@ -28,7 +28,9 @@ def read_problem(path: Path) -> Problem:
     try:
         with np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ProblemFileError(f"{path} holds one array; save unary=..., pairwise=... with numpy.savez")
+                raise ProblemFileError(
+                    f"{path} holds one array; save unary=..., pairwise=... with numpy.savez"
+                )
             unknown = sorted(set(archive.files) - set(ARRAYS))
             if "unary" not in archive.files or unknown:
                 raise ProblemFileError(

@@ -18,7 +18,16 @@ from lightning.pytorch.callbacks import Callback
 
 from .atomic import whole_file
 
-PACKAGES = ("structured-vae", "torch", "lightning", "numpy", "numba", "PyMaxflow", "ortools", "cplex")
+PACKAGES = (
+    "structured-vae",
+    "torch",
+    "lightning",
+    "numpy",
+    "numba",
+    "PyMaxflow",
+    "ortools",
+    "cplex",
+)
 
 
 def environment() -> dict[str, Any]:

@@ -14,7 +14,8 @@ def argmax(potentials: Potentials, solver: str | ArgmaxSolver) -> torch.Tensor:
     """`[batch, n]`: the state of highest score for each image, as floats, without gradient."""
     free = potentials.detach()
     edges = None if free.edges is None else free.edges.cpu()
-    return solve(free.unary, free.pairwise, edges=edges, solver=solver).z.to(free.unary.dtype)
+    z: torch.Tensor = solve(free.unary, free.pairwise, edges=edges, solver=solver).z
+    return z.to(free.unary.dtype)
 
 
 def perturb_and_map(

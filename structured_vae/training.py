@@ -6,7 +6,6 @@ import logging
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -151,7 +150,11 @@ def _fit(
     checkpoint: Path | None,
 ) -> None:
     training = ArgmaxTraining(
-        vae, Direct(solver, config.epsilon), RECIPES[config.recipe], config.learning_rate, config.seed
+        vae,
+        Direct(solver, config.epsilon),
+        RECIPES[config.recipe],
+        config.learning_rate,
+        config.seed,
     )
     data = ImageData(dataset, config.data.batch_size, config.seed)
     with warnings.catch_warnings():

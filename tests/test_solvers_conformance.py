@@ -44,7 +44,10 @@ def test_all_backends_agree_on_supermodular_problems():
 @pytest.mark.parametrize("name", ["exhaustive", "max_flow", "cp_sat"])
 def test_scale_does_not_matter(name, scale):
     generator = np.random.default_rng(4)
-    unary, pairwise = generator.standard_normal((5, 6)), np.abs(generator.standard_normal((5, 6, 6)))
+    unary, pairwise = (
+        generator.standard_normal((5, 6)),
+        np.abs(generator.standard_normal((5, 6, 6))),
+    )
     pairwise = np.triu(pairwise, 1) / 3
     plain = solve(unary, pairwise, solver=name)
     scaled = solve(unary * scale, pairwise * scale, solver=name)
@@ -79,5 +82,7 @@ def test_large_graphs_by_max_flow():
         float(solution.score[0]), rel=1e-13
     )
     flips = np.tile(solution.z[0], (1200, 1)) ^ np.eye(1200, dtype=np.int8)
-    near = Problem.from_arrays(np.tile(instances.unary[0], (1200, 1)), instances.pairwise[0], edges=instances.edges)
+    near = Problem.from_arrays(
+        np.tile(instances.unary[0], (1200, 1)), instances.pairwise[0], edges=instances.edges
+    )
     assert near.score(flips).max() <= float(solution.score[0]) + float(small.rounding[0])

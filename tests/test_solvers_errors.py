@@ -25,14 +25,26 @@ BAD_PROBLEMS = {
     "pairwise without matrix or edges": ((np.ones(3), np.zeros(3)), {}, "pass edges"),
     "edges of another length": ((np.ones(3), np.zeros(3)), {"edges": EDGES}, "must be [..., 2]"),
     "edges without pairwise": ((np.ones(3),), {"edges": EDGES}, "without pairwise"),
-    "edges of floats": ((np.ones(3), np.zeros(2)), {"edges": [[0.0, 1.0], [1.0, 2.0]]}, "integers [e, 2]"),
-    "batches that do not broadcast": ((np.ones((2, 3)), np.zeros((5, 3, 3))), {}, "do not broadcast"),
+    "edges of floats": (
+        (np.ones(3), np.zeros(2)),
+        {"edges": [[0.0, 1.0], [1.0, 2.0]]},
+        "integers [e, 2]",
+    ),
+    "batches that do not broadcast": (
+        (np.ones((2, 3)), np.zeros((5, 3, 3))),
+        {},
+        "do not broadcast",
+    ),
     "NaN": ((np.array([[1.0, NAN]]),), {}, "unary[0, 1] is nan"),
     "infinity": ((np.ones(3), np.array([0, -INF])), {"edges": EDGES}, "pairwise[1] is -inf"),
     "NaN in a matrix": ((np.ones(2), np.array([[0, NAN], [0, 0]])), {}, "pairwise[0, 1] is nan"),
     "no variables": ((np.ones((4, 0)),), {}, "n >= 1"),
     "no instances": ((np.ones((0, 3)),), {}, "empty batch"),
-    "no instances of pairwise": ((np.ones(3), np.ones((0, 2))), {"edges": EDGES}, "the batch is empty"),
+    "no instances of pairwise": (
+        (np.ones(3), np.ones((0, 2))),
+        {"edges": EDGES},
+        "the batch is empty",
+    ),
     "a number": ((1.0,), {}, "unary must be [..., n]"),
     "asymmetric pairwise": (
         (np.ones(2), np.array([[0, 1.0], [2.0, 0]])),
@@ -42,7 +54,11 @@ BAD_PROBLEMS = {
     "lower triangular pairwise": ((np.ones(2), np.array([[0, 0], [2.0, 0]])), {}, "fold them"),
     "diagonal": ((np.ones(2), np.eye(2)), {}, "non-zero diagonal, at (0, 0)"),
     "a loop": ((np.ones(3), np.ones(1)), {"edges": [[1, 1]]}, "joins 1 to itself"),
-    "a pair twice": ((np.ones(3), np.ones(2)), {"edges": [[0, 1], [1, 0]]}, "are the same pair (0, 1)"),
+    "a pair twice": (
+        (np.ones(3), np.ones(2)),
+        {"edges": [[0, 1], [1, 0]]},
+        "are the same pair (0, 1)",
+    ),
     "a pair outside": ((np.ones(3), np.ones(1)), {"edges": [[0, 3]]}, "variables are 0..2"),
     "complex numbers": ((np.ones(3, complex),), {}, "real numbers"),
     "words": ((np.array(["a"]),), {}, "real numbers"),
@@ -95,7 +111,9 @@ def test_unknown_solver():
 def test_missing_package(monkeypatch, solver, package):
     real = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == package else real(name, *rest)
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == package else real(name, *rest),
     )
     with pytest.raises(SolverUnavailableError, match="pip install") as caught:
         solve(np.ones(3), solver=solver)

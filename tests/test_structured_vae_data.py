@@ -66,10 +66,7 @@ class Tiny:
     arrays: dict[str, np.ndarray]
 
     def packed(self) -> dict[str, bytes]:
-        return {
-            f"{name}.gz": gzip.compress(idx_bytes(array), mtime=0)
-            for name, array in self.arrays.items()
-        }
+        return {f"{name}.gz": gzip.compress(idx_bytes(array), mtime=0) for name, array in self.arrays.items()}
 
     def fill(self, root: Path) -> Path:
         folder = root / self.source.name
@@ -634,9 +631,7 @@ def test_a_damaged_mini_file_is_named(tmp_path):
         with pytest.raises(DataError, match="Reinstall"):
             read_mini(path)
     saved(path, train_images=np.zeros((5, 28, 28), np.uint8))
-    with pytest.raises(
-        DataError, match=r"train_images is uint8 \(5, 28, 28\) instead of uint8 \(5"
-    ):
+    with pytest.raises(DataError, match=r"train_images is uint8 \(5, 28, 28\) instead of uint8 \(5"):
         read_mini(path)
     saved(path, train_images=np.array([{}], object))
     with pytest.raises(DataError, match="allow_pickle=False"):

@@ -98,9 +98,7 @@ def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) ->
     return _decode(file, origin, shape, capacity=_stored_bytes(file))
 
 
-def decode_gzip_idx(
-    file: BufferedIOBase, origin: str, shape: Shape | None = None
-) -> NDArray[np.uint8]:
+def decode_gzip_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) -> NDArray[np.uint8]:
     """Return the array in an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
     stored = _stored_bytes(file)
     _check_gzip_magic(file, origin)
@@ -114,9 +112,7 @@ def decode_gzip_idx(
         ) from error
 
 
-def _decode(
-    stream: BufferedIOBase, origin: str, shape: Shape | None, capacity: int
-) -> NDArray[np.uint8]:
+def _decode(stream: BufferedIOBase, origin: str, shape: Shape | None, capacity: int) -> NDArray[np.uint8]:
     found = _read_shape(stream, origin)
     if shape is not None and found != shape:
         raise DataError(f"{origin}: expected shape {shape}, found {found} in the IDX header.")
@@ -137,17 +133,12 @@ def _read_shape(stream: BufferedIOBase, origin: str) -> Shape:
 def _dimension_count(magic: bytes, origin: str) -> int:
     if magic[:2] == GZIP_MAGIC:
         raise DataError(
-            f"{origin}: expected an uncompressed IDX file, found gzip data; "
-            "give its name the ending .gz."
+            f"{origin}: expected an uncompressed IDX file, found gzip data; give its name the ending .gz."
         )
     if magic[:2] != b"\0\0":
-        raise DataError(
-            f"{origin}: expected an IDX magic number 00 00 08 .., found {magic.hex(' ')}."
-        )
+        raise DataError(f"{origin}: expected an IDX magic number 00 00 08 .., found {magic.hex(' ')}.")
     if magic[2] != UBYTE:
-        raise DataError(
-            f"{origin}: expected elements of type 0x08 (unsigned byte), found 0x{magic[2]:02x}."
-        )
+        raise DataError(f"{origin}: expected elements of type 0x08 (unsigned byte), found 0x{magic[2]:02x}.")
     if not 1 <= magic[3] <= MAX_DIMENSIONS:
         raise DataError(f"{origin}: expected 1 to {MAX_DIMENSIONS} dimensions, found {magic[3]}.")
     return magic[3]
@@ -157,8 +148,7 @@ def _check_size(shape: Shape, origin: str, capacity: int) -> None:
     size = math.prod(shape)
     if size > MAX_BYTES:
         raise DataError(
-            f"{origin}: expected at most {MAX_BYTES:,} elements, "
-            f"found a header {shape} that claims {size:,}."
+            f"{origin}: expected at most {MAX_BYTES:,} elements, found a header {shape} that claims {size:,}."
         )
     if len(_header(shape)) + size > capacity:
         raise DataError(
@@ -178,18 +168,14 @@ def _read_elements(stream: BufferedIOBase, origin: str, size: int) -> NDArray[np
         raise DataError(f"{origin}: truncated: expected {size:,} elements, found {filled:,}.")
     # This read also makes GzipFile compare its checksum, which it does at the end of a stream.
     if stream.read(1):
-        raise DataError(
-            f"{origin}: expected the file to end after {size:,} elements, found trailing bytes."
-        )
+        raise DataError(f"{origin}: expected the file to end after {size:,} elements, found trailing bytes.")
     return elements
 
 
 def _read_exactly(stream: BufferedIOBase, count: int, origin: str, what: str) -> bytes:
     data = stream.read(count)
     if len(data) < count:
-        raise DataError(
-            f"{origin}: truncated: expected {count} bytes for {what}, found {len(data)}."
-        )
+        raise DataError(f"{origin}: truncated: expected {count} bytes for {what}, found {len(data)}.")
     return data
 
 

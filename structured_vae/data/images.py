@@ -82,9 +82,7 @@ class ImageDataset:
         return look_up("split", name, splits)
 
 
-def load_dataset(
-    name: str, root: str | Path | None = None, binarisation: str = "threshold"
-) -> ImageDataset:
+def load_dataset(name: str, root: str | Path | None = None, binarisation: str = "threshold") -> ImageDataset:
     """Return a dataset of images, from files that are checked to be the official ones.
 
     The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
