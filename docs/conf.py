@@ -39,3 +39,12 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_copy_source = False
 html_show_sphinx = False
+
+
+def _readable(app, what, name, obj, options, signature, return_annotation):
+    """Defaults that a factory makes as `...`: `<factory>` is no expression, and Sphinx wraps it badly."""
+    return signature and signature.replace("<factory>", "..."), return_annotation
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", _readable)

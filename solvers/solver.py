@@ -27,7 +27,6 @@ class Capabilities:
         on_device: whether it works on device arrays where they are; otherwise they are copied to the
             host and the answer back.
         time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
-        tolerance: within what share of `Problem.magnitude` optimality is proved; 0 for float64 rounding.
         packages: import names of optional packages that it needs.
         install: the command that installs them.
     """
@@ -38,7 +37,6 @@ class Capabilities:
     supermodular_only: bool = False
     on_device: bool = False
     time_limit: bool = False
-    tolerance: float = 0.0
     packages: tuple[str, ...] = ()
     install: str = ""
 
@@ -129,7 +127,7 @@ class ArgmaxSolver(ABC):
         z = xp.astype(found.z, xp.int8, copy=False)
         score = problem.score_flat(z)
         bound = score if found.bound is None else xp.maximum(score, found.bound)
-        optimal = bound - score <= problem.rounding + self.capabilities.tolerance * problem.magnitude
+        optimal = bound - score <= problem.rounding
         return Solution(
             z=problem.restore(z),
             score=problem.restore(score),

@@ -1,0 +1,69 @@
+import inspect
+from dataclasses import replace
+from typing import get_type_hints
+
+import jaxtyping
+import pytest
+import torch
+from jaxtyping import AbstractArray
+
+from structured_vae.data import ImageDataset, Split, load_dataset
+
+
+@pytest.fixture
+def shape_checked():
+    """Calls a function and holds arguments and result against the shapes that it declares."""
+
+    def call(function, *arguments):
+        declared = get_type_hints(function)
+        given = inspect.signature(function).bind(*arguments).arguments
+        with jaxtyping.jaxtyped("context"):
+            result = function(*arguments)
+            values = {**given, "return": result}
+            arrays = [name for name in values if _is_array(declared[name])]
+            for name in arrays:
+                shape = getattr(values[name], "shape", None)
+                assert isinstance(values[name], declared[name]), f"{name} {shape}: {declared[name]}"
+        assert arrays, "the function declares no shapes"
+        return result
+
+    return call
+
+
+def _is_array(declared):
+    return inspect.isclass(declared) and issubclass(declared, AbstractArray)
+
+
+@pytest.fixture(scope="session")
+def tiny_images():
+    """The first images of the embedded data set: 300 to train on, 100 and 100 beside."""
+    full = load_dataset("fashion-mnist-mini")
+    return replace(
+        full,
+        train=_first(full.train, 300),
+        validation=_first(full.validation, 100),
+        test=_first(full.test, 100),
+    )
+
+
+def _first(split: Split, count: int) -> Split:
+    return Split(split.images[:count], split.labels[:count])
+
+
+@pytest.fixture
+def on_tiny_images(monkeypatch, tiny_images: ImageDataset):
+    """Runs that ask for the embedded data set get a small part of it, so that they last no second."""
+
+    def tiny(name, root=None, binarisation="threshold"):
+        return tiny_images if name == tiny_images.name else load_dataset(name, root, binarisation)
+
+    monkeypatch.setattr("structured_vae.runs.load_dataset", tiny)
+    return tiny_images
+
+
+@pytest.fixture(autouse=True)
+def global_random_state_stays():
+    """Nothing may draw from, or seed, torch's global generator."""
+    before = torch.random.get_rng_state()
+    yield
+    assert torch.equal(torch.random.get_rng_state(), before), "the global random state has changed"
