@@ -32,9 +32,9 @@ class ShuffledBatches(Sampler[torch.Tensor]):
         self.epoch = epoch
 
     def __iter__(self) -> Iterator[torch.Tensor]:
-        """One epoch."""
+        """One epoch; its order is drawn with the first batch, as the trainer may set the epoch late."""
         order = torch.randperm(self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch))
-        return iter(torch.split(order, self.batch_size))
+        yield from torch.split(order, self.batch_size)
 
     def __len__(self) -> int:
         """Batches an epoch."""

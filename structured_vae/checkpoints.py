@@ -59,7 +59,7 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
 
 
 def epoch_checkpoints(folder: Path) -> ModelCheckpoint:
-    """Keeps `last.ckpt` and the best epoch, `best.ckpt`, at the end of every epoch."""
+    """Keeps `last.ckpt` and, by `MONITORED`, `best.ckpt`, at the end of every epoch."""
     return ModelCheckpoint(
         dirpath=folder,
         filename="best",

@@ -36,12 +36,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Direct:
-    """Biased, O(epsilon): the difference of two argmaxes, exact for the cost as epsilon -> 0.
+    """Biased: the difference of two argmaxes; O(epsilon) for independent encoders.
 
     With noise gamma, z* = argmax{h + gamma} and z(epsilon) = argmax{h + gamma - epsilon cost~},
     grad E[cost(z*)] ~ E[grad h(z*) - grad h(z(epsilon))] / epsilon; the sign is that of a cost which is
     minimised. cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i,
-    ..., z*_n), whose argmax needs no more than the solver of h: it only shifts the unary scores.
+    ..., z*_n), whose argmax needs no more than the solver of h: it only shifts the unary scores. Without
+    pairwise scores a small epsilon flips at most one variable, of which cost~ is exact, and the bias
+    vanishes with epsilon. With them one flip can bring others along, whose joint cost cost~ misses: some
+    bias stays.
 
     Attributes:
         solver: name or object of `solvers`.

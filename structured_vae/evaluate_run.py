@@ -20,7 +20,7 @@ def evaluate_run(
     Args:
         folder: of the run.
         split: train, validation or test.
-        which: the epoch of best validation bound, or the last.
+        which: the epoch of best `validation/bound_surrogate`, or the last.
         samples: posterior samples an image.
 
     Raises:

@@ -25,7 +25,7 @@ class Bound:
         bound: reconstruction + kl, in expectation an upper bound on -log p(x).
         bound_surrogate: reconstruction + kl_surrogate, the paper's number; a bound for independent
             encoders only.
-        standard_error: of both bounds, over the images.
+        standard_error: of `bound`, over the images.
         images: how many.
     """
 

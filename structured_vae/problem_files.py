@@ -54,7 +54,7 @@ def write_solution(path: Path, solution: Solution, seconds: float) -> None:
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),
         "bound": solution.bound.tolist(),
-        "stats": dict(solution.stats),
+        "stats": {name: str(value) for name, value in solution.stats.items()},
     }
     with whole_file(path) as part:
         part.write_text(json.dumps(answer) + "\n", encoding="utf-8")

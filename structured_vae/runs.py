@@ -99,7 +99,7 @@ def load_vae(folder: str | Path, which: Which = "best") -> BinaryVAE:
 
     Args:
         folder: of the run.
-        which: the epoch of best validation bound, or the last one.
+        which: the epoch of best `validation/bound_surrogate`, or the last one.
 
     Raises:
         RunError: the folder is not a run or its checkpoint is missing or damaged.

@@ -61,7 +61,7 @@ def bound_table(parts: dict[str, float], valid: bool, title: str) -> Table:
         "kl_surrogate": f"KL of the unary potentials: {surrogate}",
         "bound": "reconstruction + kl, an upper bound on -log p(x)",
         "bound_surrogate": "reconstruction + kl_surrogate" + ("" if valid else ", not a bound"),
-        "standard_error": "over the images",
+        "standard_error": "of bound, over the images",
         "images": "",
     }
     for name, text in texts.items():

@@ -160,5 +160,6 @@ def _fit(
     with warnings.catch_warnings():
         # Batches are slices of tensors in memory: worker processes would only add copies.
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")  # Lightning beside torch
         warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
         trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)

@@ -4,7 +4,6 @@ from typing import get_type_hints
 
 import jaxtyping
 import pytest
-import torch
 from jaxtyping import AbstractArray
 
 from structured_vae.data import ImageDataset, Split, load_dataset
@@ -59,11 +58,3 @@ def on_tiny_images(monkeypatch, tiny_images: ImageDataset):
 
     monkeypatch.setattr("structured_vae.runs.load_dataset", tiny)
     return tiny_images
-
-
-@pytest.fixture(autouse=True)
-def global_random_state_stays():
-    """Nothing may draw from, or seed, torch's global generator."""
-    before = torch.random.get_rng_state()
-    yield
-    assert torch.equal(torch.random.get_rng_state(), before), "the global random state has changed"

@@ -1,0 +1,734 @@
+import csv
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from matplotlib import image
+
+from structured_vae import ConfigError, RunError, TrainConfig, load_vae, resume, train
+from structured_vae.atomic import whole_file
+from structured_vae.batches import ImageData, InOrderBatches, ShuffledBatches, batches
+from structured_vae.checkpoints import read_checkpoint
+from structured_vae.data import Split
+from structured_vae.evaluate_run import evaluate_run
+from structured_vae.module import ArgmaxTraining
+from structured_vae.pictures import grid, save_grid
+from structured_vae.runs import Run
+from structured_vae.seeds import Stream, generator
+
+TIMES = {"ms_per_step", "seconds"}
+SMALL = TrainConfig(n=4, hidden=8, epochs=3, picture_every=0)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*LeafSpec.*:FutureWarning"),  # torch 2.13 to Lightning 2.6
+    pytest.mark.filterwarnings("ignore:The number of training batches"),  # for tiny data alone
+]
+tiny = pytest.mark.usefixtures("on_tiny_images")
+
+
+def checkpoint(folder, which="last"):
+    return torch.load(Path(folder) / "checkpoints" / f"{which}.ckpt", weights_only=True)
+
+
+def rows_but_times(folder):
+    with (Path(folder) / "metrics.csv").open(newline="") as file:
+        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+
+
+def assert_same_values(first, second):
+    """Nested plain values and tensors, bit for bit."""
+    if isinstance(first, torch.Tensor):
+        assert torch.equal(first, second)
+    elif isinstance(first, dict):
+        assert first.keys() == second.keys()
+        for key in first:
+            assert_same_values(first[key], second[key])
+    elif isinstance(first, (list, tuple)):
+        assert len(first) == len(second)
+        for one, other in zip(first, second, strict=True):
+            assert_same_values(one, other)
+    else:
+        assert first == second
+
+
+def assert_same_run(first, second, pictures=True):
+    """Weights, optimiser, metrics and pictures of two run folders."""
+    for which in ("last", "best"):
+        one, other = checkpoint(first, which), checkpoint(second, which)
+        for part in ("state_dict", "optimizer_states", "epoch", "global_step"):
+            assert_same_values(one[part], other[part])
+    assert rows_but_times(first) == rows_but_times(second)
+    if pictures:
+        drawn, redrawn = (sorted((Path(f) / "pictures").iterdir()) for f in (first, second))
+        assert [p.name for p in drawn] == [p.name for p in redrawn]
+        assert all(p.read_bytes() == q.read_bytes() for p, q in zip(drawn, redrawn, strict=True))
+
+
+def assert_whole_files(folder):
+    """Every file under its final name can be read to its end."""
+    read = {
+        ".json": lambda path: json.loads(path.read_text()),
+        ".yaml": lambda path: yaml.safe_load(path.read_text()),
+        ".csv": lambda path: rows_but_times(path.parent),
+        ".ckpt": lambda path: torch.load(path, weights_only=True),
+        ".png": image.imread,
+    }
+    files = [path for path in Path(folder).rglob("*") if path.is_file() and path.name[0] != "."]
+    kinds = {path.suffix for path in files}
+    for path in files:
+        if path.suffix in read:
+            read[path.suffix](path)
+    return kinds & read.keys()
+
+
+class PowerCutError(Exception):
+    """What a test raises in the midst of a training."""
+
+
+def cut_power_at(monkeypatch, method, call):
+    """The given call of a method of the training raises, once."""
+    plain, calls = getattr(ArgmaxTraining, method), []
+
+    def cut(*arguments, **named):
+        calls.append(1)
+        if len(calls) == call:
+            raise PowerCutError
+        return plain(*arguments, **named)
+
+    monkeypatch.setattr(ArgmaxTraining, method, cut)
+
+
+# --- what a run is determined by ----------------------------------------------------------------
+
+
+@tiny
+def test_the_same_seed_gives_the_same_run(tmp_path):
+    for name in ("first", "second"):
+        train(SMALL, tmp_path / name)
+    assert_same_run(tmp_path / "first", tmp_path / "second")
+
+
+@tiny
+def test_another_seed_gives_another_run(tmp_path):
+    for seed in (0, 1):
+        train(replace(SMALL, seed=seed, epochs=1), tmp_path / str(seed))
+    first, second = (checkpoint(tmp_path / name)["state_dict"] for name in "01")
+    assert all(not torch.equal(first[name], second[name]) for name in first)
+
+
+@tiny
+def test_a_run_leaves_the_global_random_state_alone(tmp_path):
+    torch_state, numpy_state = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    train(replace(SMALL, epochs=1), tmp_path / "run")
+    assert torch.equal(torch.random.get_rng_state(), torch_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)  # noqa: NPY002
+
+
+@tiny
+def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
+    train(replace(SMALL, epochs=1), tmp_path / "first")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1234)
+        train(replace(SMALL, epochs=1), tmp_path / "second")
+    assert_same_run(tmp_path / "first", tmp_path / "second")
+
+
+# --- stopping and going on ----------------------------------------------------------------------
+
+
+@tiny
+@pytest.mark.parametrize("recipe", ["paper", "elbo"])
+@pytest.mark.parametrize("encoder", ["independent", "supermodular", "general"])
+def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
+    config = replace(SMALL, encoder=encoder, recipe=recipe)
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+    assert Run(tmp_path / "parts").config() == config
+    assert json.loads((tmp_path / "parts" / "record.json").read_text())["config"]["epochs"] == 3
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("training_step", 2),  # in the first epoch: nothing is saved yet
+        ("training_step", 5),
+        ("validation_step", 3),
+        ("on_validation_epoch_end", 2),
+        ("training_step", 9),  # the last one
+    ],
+)
+def test_a_run_cut_off_anywhere_ends_as_if_it_had_not_been(tmp_path, monkeypatch, method, call):
+    config = replace(SMALL, picture_every=1)
+    train(config, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        cut_power_at(patch, method, call)
+        with pytest.raises(PowerCutError):
+            train(config, tmp_path / "parts")
+    resume(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+    assert {".json", ".yaml", ".csv", ".ckpt", ".png"} == assert_whole_files(tmp_path / "parts")
+
+
+@tiny
+def test_a_run_cut_off_twice(tmp_path, monkeypatch):
+    train(SMALL, tmp_path / "whole")
+    for start, call in ((lambda f: train(SMALL, f), 5), (resume, 5)):
+        with monkeypatch.context() as patch:
+            cut_power_at(patch, "training_step", call)
+            with pytest.raises(PowerCutError):
+                start(tmp_path / "parts")
+    assert checkpoint(tmp_path / "parts")["epoch"] == 1
+    resume(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path):
+    decaying = replace(SMALL.epsilon, rate=0.5, every=1)
+    config = replace(SMALL, epsilon=decaying)
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=2), tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+    train(SMALL, tmp_path / "constant")
+    slow, fast = (checkpoint(tmp_path / name)["state_dict"] for name in ("constant", "whole"))
+    assert not torch.equal(slow["vae.encoder.network.0.weight"], fast["vae.encoder.network.0.weight"])
+
+
+@tiny
+@pytest.mark.parametrize("epochs", [None, 2, 3])
+def test_a_finished_run_is_not_resumed(tmp_path, epochs):
+    folder = tmp_path / "run"
+    train(SMALL, folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match=r"has trained all of its 3 epochs; for more: .* --epochs 6"):
+        resume(folder, epochs)
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@tiny
+def test_resume_refuses_impossible_epochs(tmp_path):
+    train(replace(SMALL, epochs=1), tmp_path / "run")
+    with pytest.raises(ConfigError, match="epochs must be at least 1; got 0"):
+        resume(tmp_path / "run", epochs=0)
+
+
+@tiny
+def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(tmp_path, monkeypatch, tiny_images):
+    train(replace(SMALL, epochs=2), tmp_path / "run")
+    best = checkpoint(tmp_path / "run", "best")["epoch"]
+    make_validation_hard(monkeypatch, tiny_images)
+    resume(tmp_path / "run", epochs=3)
+    assert checkpoint(tmp_path / "run", "last")["epoch"] == 2
+    assert checkpoint(tmp_path / "run", "best")["epoch"] == best
+
+
+@tiny
+@pytest.mark.filterwarnings("ignore:The dirpath has changed")
+def test_the_best_epoch_of_a_moved_run_stays_the_best(tmp_path, monkeypatch, tiny_images):
+    train(replace(SMALL, epochs=2), tmp_path / "run")
+    best = checkpoint(tmp_path / "run", "best")["epoch"]
+    (tmp_path / "run").rename(tmp_path / "moved")
+    make_validation_hard(monkeypatch, tiny_images)
+    resume(tmp_path / "moved", epochs=3)
+    assert not (tmp_path / "run").exists()
+    assert checkpoint(tmp_path / "moved", "best")["epoch"] == best
+
+
+def make_validation_hard(monkeypatch, images):
+    """From now on the validation images are noise, which no model explains."""
+    noise = np.random.default_rng(0).integers(0, 2, images.validation.images.shape).astype(np.float32)
+    hard = replace(images, validation=Split(noise, images.validation.labels))
+    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: hard)
+
+
+# --- killing ------------------------------------------------------------------------------------
+
+
+def command(*arguments):
+    root = str(Path(__file__).parent.parent)
+    return subprocess.Popen(
+        [sys.executable, "-m", "structured_vae.cli", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+
+
+def options(config):
+    names = ("encoder", "n", "hidden", "epochs", "picture_every", "seed")
+    return [part for name in names for part in (f"--{name}", getattr(config, name))]
+
+
+def finish(process):
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+
+
+def kill_after(process, folder, epochs, seconds):
+    """SIGKILL some time after the files show that many epochs, if the run is not over by then."""
+    last, limit = Path(folder) / "checkpoints" / "last.ckpt", time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < limit:
+        if not epochs or (last.exists() and checkpoint(folder)["epoch"] + 1 >= epochs):
+            break
+        time.sleep(0.002)
+    time.sleep(seconds)
+    process.kill()
+    process.communicate()
+    return process.returncode
+
+
+def test_a_killed_run_resumes_to_the_same_end(tmp_path):
+    config = replace(SMALL, epochs=6, picture_every=1)
+    killed = command("train", "--run", tmp_path / "killed", *options(config))
+    assert kill_after(killed, tmp_path / "killed", epochs=2, seconds=0.13) == -9
+    assert ".ckpt" in assert_whole_files(tmp_path / "killed")
+    assert 2 <= len(rows_but_times(tmp_path / "killed")) < 6
+    resumed = command("resume", tmp_path / "killed")
+    train(config, tmp_path / "whole")
+    finish(resumed)
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+    assert len(assert_whole_files(tmp_path / "killed")) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_killed_again_and_again_resumes_to_the_same_end(tmp_path, seed):
+    moments = random.Random(seed)  # noqa: S311  # moments of death need no cryptography
+    encoder = ("independent", "supermodular", "general")[seed % 3]
+    config = replace(SMALL, encoder=encoder, epochs=12, hidden=300, picture_every=1)
+    train(config, tmp_path / "whole")
+    folder, kills = tmp_path / "killed", 0
+    process = command("train", "--run", folder, *options(config))
+    for epochs in (0, 1, 3, 5, 7, 9):
+        delay = moments.uniform(2, 6) if epochs == 0 else moments.uniform(0, 0.6)
+        kills += kill_after(process, folder, epochs, delay) == -9
+        assert_whole_files(folder)
+        known = (folder / "config.yaml").exists()
+        process = command("resume", folder) if known else command("train", "--run", folder, *options(config))
+    finish(process)
+    assert kills >= 4
+    assert_same_run(tmp_path / "whole", folder)
+
+
+@pytest.mark.slow
+def test_a_run_killed_while_it_writes_resumes_to_the_same_end(tmp_path):
+    config = replace(SMALL, epochs=8, hidden=2000, picture_every=1)
+    train(config, tmp_path / "whole")
+    folder, seen = tmp_path / "killed", 0
+    process = command("train", "--run", folder, *options(config))
+    for _ in range(6):
+        while process.poll() is None:
+            if any(folder.glob("*/.*.ckpt")):
+                process.kill()
+                seen += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+        assert_whole_files(folder)
+        time.sleep(0.1)
+        for left in folder.glob("*/.*"):
+            left.unlink()
+        process = command("resume", folder)
+        started = time.monotonic()
+        while process.poll() is None and time.monotonic() - started < 5:
+            time.sleep(0.05)
+    if process.returncode is None:
+        finish(process)
+    assert seen >= 3
+    assert_same_run(tmp_path / "whole", folder)
+
+
+# --- what a run leaves behind -------------------------------------------------------------------
+
+
+@tiny
+def test_metrics_and_record_agree(tmp_path):
+    train(replace(SMALL, seed=3), tmp_path / "run")
+    record = json.loads((tmp_path / "run" / "record.json").read_text())
+    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
+        rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
+    assert record["epochs"] == rows
+    assert [row["epoch"] for row in rows] == [1, 2, 3]
+    assert [row["step"] for row in rows] == [3, 6, 9]
+    assert all(row["seconds"] > 0 and row["ms_per_step"] > 0 for row in rows)
+
+
+@tiny
+def test_record_says_what_ran_and_where(tmp_path):
+    config = replace(SMALL, seed=3, epochs=1)
+    train(config, tmp_path / "run")
+    record = json.loads((tmp_path / "run" / "record.json").read_text())
+    assert TrainConfig.from_dict(record["config"]) == config
+    assert record["config"]["seed"] == 3
+    assert record["config"]["data"]["binarisation"] == "threshold"
+    assert record["versions"]["torch"] == torch.__version__
+    assert {"python", "numpy", "lightning", "numba"} <= record["versions"].keys()
+    assert record["hardware"]["cores"] == os.cpu_count()
+    assert record["hardware"]["processor"]
+    commit = git("rev-parse", "HEAD")
+    assert record["commit"] in ({None} if commit is None else {commit, f"{commit}-dirty"})
+
+
+def git(*arguments):
+    root = Path(__file__).parent.parent
+    answer = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=False)  # noqa: S607
+    return answer.stdout.strip() or None
+
+
+@tiny
+def test_every_row_adds_up(tmp_path):
+    train(replace(SMALL, encoder="independent", recipe="elbo"), tmp_path / "independent")
+    train(SMALL, tmp_path / "general")
+    for name in ("independent", "general"):
+        for row in rows_but_times(tmp_path / name):
+            for split in ("validation", "test"):
+                part = {key.removeprefix(f"{split}/"): value for key, value in row.items()}
+                assert part["bound"] == pytest.approx(part["reconstruction"] + part["kl"], rel=1e-6)
+                surrogate = part["reconstruction"] + part["kl_surrogate"]
+                assert part["bound_surrogate"] == pytest.approx(surrogate, rel=1e-6)
+                exact = part["kl_surrogate"] if name == "independent" else 4 * math.log(2)
+                assert part["kl"] == pytest.approx(exact, rel=1e-6)
+            assert 0 <= row["train/changed"] <= 1
+
+
+@tiny
+def test_metrics_of_the_last_epoch_are_those_of_its_weights(tmp_path):
+    train(replace(SMALL, encoder="independent"), tmp_path / "run")
+    row = rows_but_times(tmp_path / "run")[-1]
+    bound, valid = evaluate_run(tmp_path / "run", "validation", "last", samples=1)
+    assert valid
+    for part in ("reconstruction", "kl", "bound", "standard_error"):
+        assert bound.to_dict()[part] == pytest.approx(row[f"validation/{part}"], rel=1e-6)
+
+
+@tiny
+def test_checkpoints_hold_tensors_and_plain_values(tmp_path):
+    train(SMALL, tmp_path / "run")
+    for which, epochs in (("last", {2}), ("best", {0, 1, 2})):
+        loaded = checkpoint(tmp_path / "run", which)
+        assert loaded["epoch"] in epochs
+        names = {name.removeprefix("vae.") for name in loaded["state_dict"]}
+        assert names == set(load_vae(tmp_path / "run", which).state_dict())
+
+
+@tiny
+def test_best_checkpoint_is_that_of_the_lowest_validation_bound(tmp_path):
+    train(replace(SMALL, learning_rate=0.3, epochs=6), tmp_path / "run")
+    bounds = [row["validation/bound_surrogate"] for row in rows_but_times(tmp_path / "run")]
+    assert checkpoint(tmp_path / "run", "best")["epoch"] == int(np.argmin(bounds))
+
+
+@tiny
+def test_loaded_networks_are_those_that_were_trained(tmp_path, tiny_images):
+    train(replace(SMALL, encoder="independent"), tmp_path / "run")
+    vae = load_vae(tmp_path / "run", "last")
+    assert not vae.training
+    with torch.no_grad():
+        unary = vae.encoder(torch.from_numpy(tiny_images.validation.images)).unary.double()
+    p = unary.sigmoid()
+    kl = (p * (2 * p).log() + (1 - p) * (2 * (1 - p)).log()).sum(dim=1).mean()
+    row = rows_but_times(tmp_path / "run")[-1]
+    assert row["validation/kl"] == pytest.approx(kl.item(), rel=1e-4, abs=1e-5)
+
+
+def test_loss_goes_down_on_the_embedded_images(tmp_path):
+    for recipe in ("paper", "elbo"):
+        train(replace(SMALL, recipe=recipe, n=8, hidden=50), tmp_path / recipe)
+        rows = rows_but_times(tmp_path / recipe)
+        for name in ("train/reconstruction", "validation/bound", "test/bound_surrogate"):
+            values = [row[name] for row in rows]
+            assert values == sorted(values, reverse=True)
+        assert rows[-1]["validation/reconstruction"] < 400  # 784 log 2 = 543 at the start
+
+
+@pytest.mark.filterwarnings("error")
+def test_training_warns_of_nothing(tmp_path):
+    train(replace(SMALL, epochs=1), tmp_path / "run")
+    assert (tmp_path / "run" / "record.json").exists()
+
+
+# --- pictures -----------------------------------------------------------------------------------
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("every", "epochs"), [(0, [3]), (1, [1, 2, 3]), (2, [2, 3]), (3, [3]), (10, [3])]
+)
+def test_pictures_are_drawn_at_their_epochs(tmp_path, every, epochs):
+    train(replace(SMALL, picture_every=every), tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run" / "pictures").iterdir()}
+    kinds = ("samples", "reconstructions")
+    assert names == {f"{kind}-{epoch:04d}.png" for kind in kinds for epoch in epochs}
+
+
+@tiny
+def test_pictures_have_ten_columns_and_ten_rows_of_doubled_images(tmp_path, tiny_images):
+    train(replace(SMALL, epochs=1), tmp_path / "run")
+    pictures = {path.name: image.imread(path) for path in (tmp_path / "run" / "pictures").iterdir()}
+    assert {picture.shape[:2] for picture in pictures.values()} == {(560, 560)}
+    top = pictures["reconstructions-0001.png"][::2, ::2, 0][:28]
+    originals = tiny_images.validation.images[:10].reshape(10, 28, 28)
+    np.testing.assert_array_equal(top, 1 - np.concatenate(list(originals), axis=1))
+
+
+def test_grid_puts_images_side_by_side_row_by_row():
+    tiles = torch.arange(24.0).reshape(4, 6)  # 4 images of 2 x 3
+    expected = [
+        [0, 1, 2, 6, 7, 8],
+        [3, 4, 5, 9, 10, 11],
+        [12, 13, 14, 18, 19, 20],
+        [15, 16, 17, 21, 22, 23],
+    ]
+    np.testing.assert_array_equal(grid(tiles, columns=2, height=2, width=3), expected)
+
+
+def test_saved_grid_is_dark_on_light(tmp_path):
+    save_grid(tmp_path / "a.png", torch.tensor([[0.0, 1.0, 0.5]]), columns=1, height=1, width=3)
+    picture = image.imread(tmp_path / "a.png")
+    assert picture.shape[:2] == (2, 6)
+    assert picture[0, ::2, 0].tolist() == pytest.approx([1.0, 0.0, 0.5], abs=0.01)
+
+
+# --- folders and files that are not as they should be -------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, tiny_images):
+    """A run of one epoch, to be copied and damaged."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_images)
+        train(replace(SMALL, epochs=1), folder)
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    folder = tmp_path / "run"
+    for name, content in finished.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@tiny
+def test_a_taken_folder_is_left_alone(run):
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match="already holds a run"):
+        train(SMALL, run)
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+
+
+@tiny
+@pytest.mark.parametrize("place", ["file", "file/run"])
+def test_a_folder_that_cannot_be(tmp_path, place):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RunError):
+        train(SMALL, tmp_path / place)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("read", [resume, load_vae, evaluate_run])
+@pytest.mark.parametrize("place", ["nowhere", "file", "folder"])
+def test_a_folder_without_a_run(tmp_path, read, place):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(RunError, match="is not a run folder"):
+        read(tmp_path / place)
+
+
+DAMAGES = {
+    "empty": lambda whole: b"",
+    "half": lambda whole: whole[: len(whole) // 2],
+    "text": lambda whole: b"weights, allegedly",
+    "a bit": lambda whole: whole[:3000] + bytes([whole[3000] ^ 255]) + whole[3001:],
+}
+
+
+@tiny
+@pytest.mark.parametrize("damage", ["empty", "half", "text"])
+@pytest.mark.parametrize("read", [lambda f: resume(f, 2), lambda f: load_vae(f, "last")])
+def test_a_damaged_checkpoint(run, read, damage):
+    file = run / "checkpoints" / "last.ckpt"
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    with pytest.raises(RunError, match=r"last.ckpt is damaged or not a checkpoint of ours"):
+        read(run)
+
+
+@tiny
+@pytest.mark.parametrize("content", [{}, [1], {"state_dict": {}}, {"epoch": "one"}], ids=str)
+@pytest.mark.parametrize("read", [lambda f: resume(f, 2), lambda f: load_vae(f, "last")])
+def test_a_checkpoint_of_something_else(run, read, content):
+    torch.save(content, run / "checkpoints" / "last.ckpt")
+    with pytest.raises(RunError, match=r"last.ckpt"):
+        read(run)
+
+
+class Reminder:
+    """Unpickling it leaves a file."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return open, (self.path, "w")
+
+
+@tiny
+def test_nothing_in_a_checkpoint_is_executed(run, tmp_path):
+    torch.save({"epoch": 0, "x": Reminder(tmp_path / "executed")}, run / "checkpoints" / "last.ckpt")
+    for read in (lambda f: resume(f, 2), lambda f: load_vae(f, "last")):
+        with pytest.raises(RunError, match="is damaged or not a checkpoint of ours"):
+            read(run)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_run_without_a_checkpoint(run):
+    (run / "checkpoints" / "best.ckpt").unlink()
+    with pytest.raises(RunError, match="has not reached the end of its first epoch"):
+        load_vae(run)
+    with pytest.raises(RunError, match=r"nothing.ckpt does not exist"):
+        read_checkpoint(run / "nothing.ckpt")
+
+
+@tiny
+@pytest.mark.parametrize("read", [lambda f: resume(f, 2), lambda f: load_vae(f, "last")])
+@pytest.mark.parametrize("change", [{"n": 5}, {"hidden": 9}, {"encoder": "independent"}], ids=str)
+def test_a_configuration_that_does_not_fit_the_checkpoint(run, read, change):
+    values = yaml.safe_load((run / "config.yaml").read_text())
+    (run / "config.yaml").write_text(yaml.safe_dump({**values, **change}))
+    with pytest.raises(RunError, match="does not fit"):
+        read(run)
+
+
+@tiny
+@pytest.mark.parametrize("content", [b"n: [", b"just words", b"\xff\xfe\x00", b"", b"- 1\n- 2"], ids=repr)
+def test_a_damaged_configuration(run, content):
+    (run / "config.yaml").write_bytes(content)
+    with pytest.raises(RunError, match=r"config.yaml is damaged"):
+        resume(run, 2)
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"epocs": 3}, "epocs"),
+        ({"data": {"nam": "mnist"}}, "nam"),
+        ({"data": None}, "data"),
+        ({"epsilon": {"start": 1.0, "speed": 2}}, "speed"),
+        ({"epsilon": {"floor": 2.0}}, "floor"),
+        ({"encoder": "bogus"}, "bogus"),
+        ({"recipe": "bogus"}, "bogus"),
+        ({"device": "bogus"}, "bogus"),
+        ({"n": 0}, "n must be at least 1"),
+        ({"n": "four"}, "n"),
+        ({"n": 4.5}, "n"),
+        ({"epochs": 2.5}, "epochs"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+        ({"learning_rate": math.nan}, "learning_rate"),
+        ({"seed": -1}, "seed"),
+    ],
+    ids=str,
+)
+def test_an_impossible_configuration_names_its_key(run, change, named):
+    values = yaml.safe_load((run / "config.yaml").read_text())
+    (run / "config.yaml").write_text(yaml.safe_dump({**values, **change}))
+    with pytest.raises(ConfigError, match=named):
+        Run(run).config()
+
+
+def test_a_configuration_survives_the_way_through_its_file(tmp_path):
+    config = replace(SMALL, encoder="supermodular", data=replace(SMALL.data, batch_size=7), learning_rate=1e-5)
+    Run(tmp_path / "run").create(config)
+    assert Run(tmp_path / "run").config() == config
+
+
+# --- batches, files and random streams ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "size"), [(10, 3), (10, 5), (10, 100), (1, 1)])
+def test_shuffled_batches_cover_every_index_once(count, size):
+    sampler = ShuffledBatches(count, size, seed=0)
+    sizes = [len(batch) for batch in sampler]
+    assert len(sampler) == len(sizes) == math.ceil(count / size)
+    assert all(each == size for each in sizes[:-1])
+    assert sorted(torch.cat(list(sampler)).tolist()) == list(range(count))
+
+
+def test_shuffled_batches_depend_on_seed_and_epoch_alone():
+    def order(seed, epoch):
+        sampler = ShuffledBatches(100, 7, seed)
+        sampler.set_epoch(epoch)
+        return tuple(torch.cat(list(sampler)).tolist())
+
+    drawn = {(seed, epoch): order(seed, epoch) for seed in range(3) for epoch in range(3)}
+    assert len(set(drawn.values())) == 9
+    assert all(order(*key) == value for key, value in drawn.items())
+
+
+@pytest.mark.statistical
+def test_shuffling_puts_every_image_everywhere():
+    sampler, epochs = ShuffledBatches(4, 4, seed=0), 6_000
+    counts = np.zeros((4, 4))
+    for epoch in range(epochs):
+        sampler.set_epoch(epoch)
+        counts[np.arange(4), next(iter(sampler)).numpy()] += 1
+    assert np.abs(counts - epochs / 4).max() < 4.5 * (epochs * 0.25 * 0.75) ** 0.5
+
+
+def test_batches_in_order_are_the_images_in_order(tiny_images):
+    split = tiny_images.test
+    loaded = [x for (x,) in batches(split, InOrderBatches(len(split), 30))]
+    assert [len(x) for x in loaded] == [30, 30, 30, 10]
+    np.testing.assert_array_equal(torch.cat(loaded), split.images)
+
+
+def test_image_data_gives_validation_then_test(tiny_images):
+    data = ImageData(tiny_images, batch_size=30, seed=0)
+    for loader, split in zip(
+        data.val_dataloader(), (tiny_images.validation, tiny_images.test), strict=True
+    ):
+        np.testing.assert_array_equal(torch.cat([x for (x,) in loader]), split.images)
+    train_images = torch.cat([x for (x,) in data.train_dataloader()]).numpy()
+    assert not np.array_equal(train_images, tiny_images.train.images)
+    drawn, stored = (np.sort(x.sum(axis=1)) for x in (train_images, tiny_images.train.images))
+    np.testing.assert_array_equal(drawn, stored)
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, before):
+    target = tmp_path / "note.txt"
+    if before:
+        target.write_text(before)
+    with pytest.raises(PowerCutError), whole_file(target) as part:
+        part.write_text("half of it")
+        raise PowerCutError
+    assert [path.read_text() for path in tmp_path.iterdir()] == ([before] if before else [])
+    with whole_file(target) as part:
+        part.write_text("all of it")
+        assert target.exists() == bool(before)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["all of it"]
+
+
+def test_random_streams_differ_by_seed_purpose_and_epoch():
+    keys = [(seed, stream, epoch) for seed in range(4) for stream in Stream for epoch in range(4)]
+    seeds = {generator(*key).initial_seed() for key in keys}
+    assert len(seeds) == len(keys)
+    first, again = (torch.rand(3, generator=generator(*keys[5])) for _ in range(2))
+    assert torch.equal(first, again)
