@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 import torch
 from torch import nn
@@ -13,6 +13,9 @@ from .shapes import Images
 
 Link = Callable[[torch.Tensor], torch.Tensor]
 """What turns the network's outputs into pairwise scores."""
+
+WEAK = -3.0
+"""Output at which a pairwise score starts that cannot be negative: softplus(-3) = 0.05."""
 
 
 class Encoder(nn.Module):
@@ -52,8 +55,15 @@ def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
 
 
 def supermodular_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
-    """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut."""
-    return Encoder(pixels, n, hidden, nn.functional.softplus)
+    """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut.
+
+    The scores start small. At softplus(0) = 0.69 for each of n - 1 pairs all variables would start as
+    ones, whatever the image, and only large steps of epsilon would move them.
+    """
+    encoder = Encoder(pixels, n, hidden, nn.functional.softplus)
+    last = cast(nn.Linear, encoder.network[-1])
+    nn.init.constant_(last.bias[n:], WEAK)
+    return encoder
 
 
 def general_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:

@@ -12,6 +12,7 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
+from .many import Failure, solve_many
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, resolve, select_solver, solve
@@ -21,6 +22,7 @@ from .solver import ArgmaxSolver, Capabilities, Maximiser
 __all__ = [
     "ArgmaxSolver",
     "Capabilities",
+    "Failure",
     "Maximiser",
     "OptionError",
     "Problem",
@@ -37,5 +39,6 @@ __all__ = [
     "resolve",
     "select_solver",
     "solve",
+    "solve_many",
     "solver_class",
 ]

@@ -24,7 +24,7 @@ def ascend(problem: Problem, z: States) -> States:
 
 def _field(problem: Problem, z: States) -> np.ndarray:
     """`[batch, n]`: what z_i = 1 adds to z_i = 0."""
-    field = problem.unary.astype(np.float64)
+    field: np.ndarray = problem.unary.astype(np.float64)
     weights = problem.pairwise.astype(np.float64)
     for here, there in ((0, 1), (1, 0)):
         np.add.at(field.T, problem.edges[:, here], (weights * z[:, problem.edges[:, there]]).T)

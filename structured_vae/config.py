@@ -38,7 +38,8 @@ class TrainConfig:
         n: binary latent variables.
         hidden: units of the hidden layers.
         data: the images.
-        epsilon: step of direct optimization, as it decays over training.
+        epsilon: step of direct optimization, as it decays over training; the paper starts at 1, which
+            learns more slowly.
         learning_rate: of Adam.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
@@ -52,7 +53,7 @@ class TrainConfig:
     n: int = 15
     hidden: int = 300
     data: DataConfig = field(default_factory=DataConfig)
-    epsilon: ExponentialDecay = field(default_factory=ExponentialDecay)
+    epsilon: ExponentialDecay = field(default_factory=lambda: ExponentialDecay(start=0.1))
     learning_rate: float = 1e-3
     epochs: int = 30
     seed: int = 0

@@ -1,0 +1,27 @@
+"""Problems from other conventions and back, with the sign and the constant that each one needs.
+
+Every `from_` function gives a `Conversion`, whose `value` turns a score into the original objective.
+Every `to_` function writes -score(z), offset included, so that its minimum is our maximum.
+"""
+
+from .conversion import Conversion
+from .cuts import from_max_cut, from_min_cut
+from .graphs import from_networkx, to_networkx
+from .ising import from_ising, to_ising
+from .models import ConversionUnavailableError, from_dimod, to_dimod
+from .qubo import from_qubo, to_qubo
+
+__all__ = [
+    "Conversion",
+    "ConversionUnavailableError",
+    "from_dimod",
+    "from_ising",
+    "from_max_cut",
+    "from_min_cut",
+    "from_networkx",
+    "from_qubo",
+    "to_dimod",
+    "to_ising",
+    "to_networkx",
+    "to_qubo",
+]

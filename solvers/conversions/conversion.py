@@ -1,0 +1,89 @@
+"""A problem with its way back to the objective that it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..arrays import as_array, to_numpy
+from ..errors import OptionError, ProblemError
+from ..problem import Problem
+from .terms import Linear, Pairs, Weights, folded
+
+Sense: TypeAlias = Literal["minimise", "maximise"]
+Labels: TypeAlias = Sequence[Hashable]
+
+
+@dataclass(frozen=True, eq=False)
+class Conversion:
+    """A problem that came from another convention, and the way back.
+
+    original objective(z) = constant + sign * score(z)
+
+    Attributes:
+        problem: what to solve.
+        sign: 1 where the original is maximised, -1 where it is minimised.
+        constant: the original objective of a score of zero.
+        labels: `[n]`, what the original calls each variable, in the order of z.
+
+    Example:
+        >>> from solvers.conversions import from_qubo
+        >>> conversion = from_qubo({("a", "a"): 1.0, ("a", "b"): -3.0})
+        >>> z = [1, 1]
+        >>> float(conversion.value(conversion.problem.score(z))), conversion.assignment(z)
+        (-2.0, {'a': 1, 'b': 1})
+    """
+
+    problem: Problem
+    sign: int
+    constant: float
+    labels: Labels
+
+    def value(self, score: Any) -> Any:
+        """The original objective of assignments with these scores: numbers or arrays of any kind."""
+        return self.constant + self.sign * score
+
+    def score(self, value: Any) -> Any:
+        """The score of assignments with these original objectives; undoes `value`."""
+        return self.sign * (value - self.constant)
+
+    def assignment(self, z: Any) -> dict[Hashable, int]:
+        """The value of each variable under its original name.
+
+        Args:
+            z: `[n]` of zeros and ones.
+
+        Raises:
+            ProblemError: `z` has another shape.
+        """
+        states = to_numpy(as_array(z))
+        if states.shape != (len(self.labels),):
+            raise ProblemError(f"z must be [{len(self.labels)}]; its shape is {states.shape}")
+        return dict(zip(self.labels, states.astype(int).tolist(), strict=True))
+
+
+def converted(
+    sense: Sense, labels: Labels, linear: Linear, pairs: Pairs, weights: Weights, constant: float
+) -> Conversion:
+    """The conversion from the objective constant + sum linear_i z_i + sum weights_ij z_i z_j.
+
+    Args:
+        sense: what is done with the objective.
+        labels: `[n]`.
+        linear: `[n]`.
+        pairs: `[e, 2]`, as `folded` takes them.
+        weights: `[e]`.
+        constant: the objective where all are zero.
+
+    Raises:
+        OptionError: `sense` is neither word.
+        ProblemError: terms that are not finite, or that overflow.
+    """
+    if sense not in ("minimise", "maximise"):
+        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {sense!r}")
+    if not math.isfinite(constant):
+        raise ProblemError(f"the constant terms add up to {constant}; divide all terms by a constant")
+    sign = 1 if sense == "maximise" else -1
+    return Conversion(folded(sign * linear, pairs, sign * weights), sign, constant, labels)

@@ -1,0 +1,61 @@
+"""Couplings of a dict of label pairs, or of a matrix, read into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ..errors import ProblemError
+from .conversion import Labels
+from .terms import Pairs, Weights, real_array
+
+
+def ends_of(couplings: Any) -> Iterable[Hashable]:
+    """The labels that a dict of pairs, or a matrix, speaks of.
+
+    Raises:
+        ProblemError: neither a dict of pairs nor a square matrix.
+    """
+    if not isinstance(couplings, Mapping):
+        return range(len(_square(couplings)))
+    if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in couplings):
+        raise ProblemError("a dict of couplings must map pairs of labels to numbers")
+    return (label for pair in couplings for label in pair)
+
+
+def ordered_labels(found: Iterable[Hashable]) -> Labels:
+    """The different labels: in order where all are integers, else as they come."""
+    labels = list(dict.fromkeys(found))
+    return tuple(sorted(labels)) if all(isinstance(label, Integral) for label in labels) else tuple(labels)  # type: ignore[type-var]  # integers
+
+
+def places_of(labels: Labels) -> dict[Hashable, int]:
+    """Where each label stands in z."""
+    return {label: place for place, label in enumerate(labels)}
+
+
+def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
+    """Pairs `[e, 2]` of places in z and their weights `[e]`; zeros of a matrix are left out.
+
+    Raises:
+        ProblemError: weights that are no real numbers.
+    """
+    place = places_of(labels)
+    if isinstance(couplings, Mapping):
+        ends = [(place[i], place[j]) for i, j in couplings]
+        pairs = np.array(ends, np.int64).reshape(-1, 2)
+        return pairs, real_array("the couplings", list(couplings.values()), 1)
+    matrix = _square(couplings)
+    rows, columns = np.nonzero(matrix)
+    order = np.array([place[i] for i in range(len(matrix))], np.int64)
+    return np.stack([order[rows], order[columns]], axis=-1), matrix[rows, columns]
+
+
+def _square(values: Any) -> np.ndarray:
+    matrix = real_array("the couplings", values, 2)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ProblemError(f"a matrix of couplings must be square; its shape is {matrix.shape}")
+    return matrix

@@ -1,0 +1,34 @@
+"""The terms of -score(z) under the names that the caller wants."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from ..errors import ProblemError
+from ..problem import Problem
+from .conversion import Labels
+from .terms import Linear, Pairs, Weights
+
+
+def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, Pairs, Weights]:
+    """Names, linear terms, pairs and their weights of -score(z).
+
+    Raises:
+        ProblemError: `problem` is a batch, or `labels` are not n different ones.
+    """
+    if problem.batch != 1:
+        raise ProblemError(f"the problem is a batch of {problem.batch}; convert one instance at a time")
+    names = range(problem.n) if labels is None else tuple(labels)
+    if len(set(names)) != problem.n:
+        raise ProblemError(f"labels must be {problem.n} different ones; got {len(set(names))}")
+    host = problem.to_host()
+    unary, weights = (array[0].astype(np.float64) for array in (host.unary, host.pairwise))
+    return names, 0.0 - unary, host.edges, 0.0 - weights
+
+
+def named(names: Labels, pairs: Pairs, weights: Weights) -> dict[tuple[Hashable, Hashable], float]:
+    """The weight of each pair under the names of its ends."""
+    ends = ((names[i], names[j]) for i, j in pairs.tolist())
+    return dict(zip(ends, weights.tolist(), strict=True))

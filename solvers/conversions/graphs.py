@@ -1,0 +1,67 @@
+"""Scores on the nodes and edges of networkx graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ProblemError
+from ..problem import Problem
+from .conversion import Conversion, Labels, converted
+from .couplings import places_of
+from .energy import energy_of, named
+from .terms import real_array
+
+
+def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") -> Conversion:
+    """From the scores on the nodes and edges of a networkx graph, maximised.
+
+    Args:
+        graph: directed or not; parallel and opposite edges add up, a loop goes to its node.
+        unary: the node attribute.
+        pairwise: the edge attribute.
+
+    Raises:
+        ProblemError: a node or an edge without its attribute, or with one that is not a finite number.
+
+    Example:
+        >>> import networkx
+        >>> graph = networkx.Graph([("a", "b", {"pairwise": 2.0})])
+        >>> networkx.set_node_attributes(graph, {"a": -1.0, "b": 0.5}, "unary")
+        >>> float(from_networkx(graph).problem.score([1, 1]))
+        1.5
+    """
+    nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
+    for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
+        if value is None:
+            raise ProblemError(f"{name} has no score; nodes need '{unary}' and edges '{pairwise}'")
+    place = places_of(tuple(nodes))
+    pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    linear = real_array(unary, list(nodes.values()), 1)
+    weights = real_array(pairwise, [value for *_, value in edges], 1)
+    return converted("maximise", tuple(nodes), linear, pairs, weights, 0.0)
+
+
+def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:
+    """A networkx graph with the scores as node attribute `unary` and edge attribute `pairwise`.
+
+    Args:
+        problem: one instance.
+        labels: `[n]`, names of the nodes; None for 0..n-1.
+
+    Raises:
+        ProblemError: `problem` is a batch, or `labels` does not fit.
+
+    Example:
+        >>> to_networkx(Problem.from_arrays([1.0, -2.0], [[0.0, 3.0], [0.0, 0.0]])).edges(data=True)
+        EdgeDataView([(0, 1, {'pairwise': 3.0})])
+    """
+    import networkx as nx
+
+    names, unary, pairs, weights = energy_of(problem, labels)
+    graph = nx.Graph()
+    graph.add_nodes_from((name, {"unary": -bias}) for name, bias in zip(names, unary.tolist(), strict=True))
+    couplings = named(names, pairs, weights).items()
+    graph.add_edges_from((u, v, {"pairwise": -weight}) for (u, v), weight in couplings)
+    return graph

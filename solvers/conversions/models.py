@@ -1,0 +1,55 @@
+"""Binary quadratic models of dimod."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ProblemError, SolverError
+from ..problem import Problem
+from .conversion import Conversion, Labels
+from .energy import energy_of, named
+from .ising import from_ising
+from .qubo import from_qubo
+
+
+class ConversionUnavailableError(SolverError, ImportError):
+    """The conversion exists but a package that it needs is not installed."""
+
+
+def from_dimod(bqm: Any) -> Conversion:
+    """From a dimod binary quadratic model, of binaries or spins, minimised.
+
+    Raises:
+        ProblemError: not a binary quadratic model.
+    """
+    kind = getattr(getattr(bqm, "vartype", None), "name", None)
+    if kind not in ("BINARY", "SPIN") or not hasattr(bqm, "quadratic"):
+        raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
+    linear, quadratic = dict(bqm.linear), dict(bqm.quadratic)
+    if kind == "SPIN":
+        found = from_ising(linear, quadratic)
+    else:
+        found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
+    return replace(found, constant=found.constant + float(bqm.offset))
+
+
+def to_dimod(problem: Problem, labels: Labels | None = None) -> Any:
+    """A dimod binary quadratic model whose energy is -score(z).
+
+    Args:
+        problem: one instance.
+        labels: `[n]`, names of the variables; None for 0..n-1.
+
+    Raises:
+        ConversionUnavailableError: dimod is not installed.
+        ProblemError: `problem` is a batch, or `labels` does not fit.
+    """
+    if importlib.util.find_spec("dimod") is None:
+        raise ConversionUnavailableError("to_dimod needs dimod: pip install dimod")
+    dimod = importlib.import_module("dimod")
+    names, unary, pairs, weights = energy_of(problem, labels)
+    linear = dict(zip(names, unary.tolist(), strict=True))
+    return dimod.BinaryQuadraticModel(linear, named(names, pairs, weights), 0.0, dimod.BINARY)

@@ -1,0 +1,98 @@
+"""Linear and quadratic terms as arrays: checked, and folded into a problem."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..arrays import as_array, to_numpy
+from ..errors import ProblemError
+from ..problem import Problem
+
+Linear: TypeAlias = Float[np.ndarray, "n"]
+Pairs: TypeAlias = Int[np.ndarray, "e 2"]
+Weights: TypeAlias = Float[np.ndarray, "e"]
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
+def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem:
+    """The problem of these terms: repeated pairs add up, a pair (i, i) goes to unary[i].
+
+    Pairs whose sum is zero are left out, since solvers are faster without them.
+
+    Args:
+        unary: `[n]`.
+        pairs: `[e, 2]`, in any order.
+        weights: `[e]`.
+
+    Raises:
+        ProblemError: a pair lies outside 0..n-1, or a sum is not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> problem = folded(np.zeros(2), np.array([[1, 0], [0, 1], [1, 1]]), np.array([1.0, 2.0, 5.0]))
+        >>> problem.unary.tolist(), problem.pairwise.tolist(), problem.edges.tolist()
+        ([[0.0, 5.0]], [[3.0]], [[0, 1]])
+    """
+    n = len(unary)
+    outside = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
+    if len(outside):
+        raise ProblemError(f"the pair {tuple(pairs[outside[0]].tolist())} has an end outside 0..{n - 1}")
+    loops = pairs[:, 0] == pairs[:, 1]
+    unary = unary + sums_at(n, pairs[loops, 0], weights[loops])
+    low, high = np.sort(pairs[~loops], axis=1).T
+    codes, places = np.unique(low * n + high, return_inverse=True)
+    totals = sums_at(len(codes), places, weights[~loops])
+    used = totals != 0
+    edges = np.stack(np.divmod(codes[used], max(n, 1)), axis=-1)
+    return Problem.from_arrays(unary + 0.0, totals[used], edges=edges)  # + 0.0: no negative zeros
+
+
+def sums_at(n: int, places: Int[np.ndarray, "e"], weights: Weights) -> Linear:
+    """`[n]`: the sum of the weights at each of the places 0..n-1."""
+    return np.bincount(places, weights=weights, minlength=n).astype(
+        np.float64, copy=False
+    )  # integers if empty
+
+
+def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
+    """`values` as float64.
+
+    Raises:
+        ProblemError: they are no real numbers, or have another number of dimensions.
+    """
+    try:
+        array = to_numpy(as_array(values))
+    except ValueError as error:
+        raise ProblemError(f"{name} is no array: {error}") from error
+    if array.size == 0:
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf" or array.ndim != dimensions:
+        raise ProblemError(
+            f"{name} must be real numbers in {dimensions} dimension(s); got {array.dtype} {array.shape}"
+        )
+    return array.astype(np.float64)
+
+
+def edge_list(n: int, edges: Any, weights: Any) -> tuple[Pairs, Weights]:
+    """Edges `[e, 2]` among 0..n-1 and their weights `[e]`, ones where there are none.
+
+    Raises:
+        ProblemError: other shapes or types, an end outside 0..n-1, a weight that is not finite.
+    """
+    pairs = to_numpy(as_array(edges))
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {pairs.shape}")
+    values = np.ones(len(pairs)) if weights is None else real_array("weights", weights, 1)
+    if len(values) != len(pairs):
+        raise ProblemError(f"{len(pairs)} edges came with {len(values)} weights")
+    if not np.isfinite(values).all():
+        edge = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ProblemError(f"the weight of edges[{edge}] is {values[edge]}; weights must be finite")
+    if ((pairs < 0) | (pairs >= n)).any():
+        raise ProblemError(f"edges must join 0..{n - 1}; they reach {pairs.min()}..{pairs.max()}")
+    return pairs.astype(np.int64), values

@@ -1,0 +1,22 @@
+"""Weighted graphs for the maximum cut, as rudy writes them and the G-set has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..conversions.conversion import Conversion
+from ..conversions.cuts import from_max_cut
+from .entries import read_entries, read_sizes
+from .text import TextFile
+
+
+def read_max_cut(text: TextFile) -> Conversion:
+    """From the weight of the edges between two parts, maximised; vertices are numbered from 1.
+
+    Raises:
+        ProblemFileError: another form.
+    """
+    rows = text.rows()
+    n, count = read_sizes(text, next(rows, None))
+    edges, weights = read_entries(text, rows, n, count, first=1)
+    return replace(from_max_cut(n, edges, weights), labels=range(1, n + 1))

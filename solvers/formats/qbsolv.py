@@ -1,0 +1,32 @@
+"""The .qubo files of qbsolv: "p qubo", linear terms, couplers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..conversions.conversion import Conversion, converted
+from .entries import ENTRY_BYTES, read_entries
+from .text import TextFile
+
+
+def read_qbsolv(text: TextFile) -> Conversion:
+    """From sum_i q_ii x_i + sum_(i,j) q_ij x_i x_j, minimised, every coupler counted once.
+
+    The header is "p qubo 0 n nodes couplers"; variables are numbered from 0.
+
+    Raises:
+        ProblemFileError: another form.
+    """
+    rows = text.rows()
+    header = next(rows, [])
+    if len(header) != 6 or header[:2] != [b"p", b"qubo"]:
+        raise text.error("expected the header 'p qubo 0 n nodes couplers'")
+    n = text.integer(header[3], "n", 1, 2**62)
+    nodes = text.integer(header[4], "the number of linear terms", 0, n)
+    couplers = text.integer(header[5], "the number of couplers", 0, 2**62)
+    text.check_claim(n, nodes + couplers, ENTRY_BYTES)
+    pairs, weights = read_entries(text, rows, n, nodes + couplers, first=0)
+    linear = int((pairs[:, 0] == pairs[:, 1]).sum())
+    if linear != nodes:
+        raise text.error(f"the header claims {nodes} linear terms, and there are {linear}")
+    return converted("minimise", range(n), np.zeros(n), pairs, weights, 0.0)

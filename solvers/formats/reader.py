@@ -1,0 +1,131 @@
+"""Any problem file, read by the name of its format or by what it looks like."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ..conversions.conversion import Conversion
+from ..errors import OptionError, ProblemError
+from .dimacs import read_dimacs
+from .errors import ProblemFileError
+from .max_cut import read_max_cut
+from .npz import read_npz
+from .qbsolv import read_qbsolv
+from .sparse import read_biq_mac, read_or_library
+from .text import TextFile
+from .uai import read_uai
+
+MAX_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way to write a problem.
+
+    Attributes:
+        about: what the file holds, and what `Conversion.value` gives.
+        read: from the path and the bound on bytes.
+        first_words: how the text starts; empty where that says nothing.
+        suffixes: file names that mean it, where the text does not say.
+    """
+
+    about: str
+    read: Callable[[Path, int], Conversion]
+    first_words: tuple[bytes, ...] = ()
+    suffixes: tuple[str, ...] = ()
+
+
+def _lines(read: Callable[[TextFile], Conversion], path: Path, max_bytes: int) -> Conversion:
+    return read(TextFile(path, max_bytes))
+
+
+FORMATS = {
+    "npz": Format("numpy arrays unary, pairwise, edges; the score", read_npz),
+    "qubo": Format(
+        "Biq Mac: 'n m', then 'i j q' of one triangle; x'Qx minimised",
+        partial(_lines, read_biq_mac),
+        suffixes=(".sparse",),
+    ),
+    "orlib": Format("OR-Library: the layout of qubo; x'Qx maximised", partial(_lines, read_or_library)),
+    "qbsolv": Format(
+        "'p qubo 0 n nodes couplers'; sum of q x and q x x minimised",
+        partial(_lines, read_qbsolv),
+        (b"p", b"qubo"),
+    ),
+    "maxcut": Format(
+        "rudy, G-set: 'n m', then 'i j w'; weight of the cut maximised",
+        partial(_lines, read_max_cut),
+        suffixes=(".rud", ".rudy", ".mc", ".maxcut"),
+    ),
+    "uai": Format("MARKOV; sum of log factors maximised", partial(_lines, read_uai), (b"MARKOV",)),
+    "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(_lines, read_dimacs), (b"p", b"max")),
+}
+"""Every format by name."""
+
+
+def read_problem(
+    path: str | os.PathLike[str], format: str | None = None, *, max_bytes: int = MAX_BYTES
+) -> Conversion:
+    r"""The problem in a file, plain or gzip, with the way back to the objective of its format.
+
+    Args:
+        path: a regular file.
+        format: a name of `FORMATS`; None to take it from the first words, or else from the suffix.
+        max_bytes: the largest text after decompression, and the largest array that a header can ask for.
+
+    Raises:
+        ProblemFileError: the file does not hold a problem of that format, or no format fits it.
+        OptionError: no format has that name.
+        OSError: the file cannot be opened.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "triangle.mc")
+        ...     _ = path.write_text("3 3\n1 2 1\n2 3 1\n1 3 5\n")
+        ...     graph = read_problem(path)
+        >>> float(graph.value(graph.problem.score([1, 0, 0])))
+        6.0
+    """
+    path = Path(path)
+    if not path.is_file() and path.exists():
+        raise ProblemFileError(path, None, "not a regular file")
+    if format is not None and format not in FORMATS:
+        near = difflib.get_close_matches(format, FORMATS, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise OptionError(f"no format is called '{format}'; {hint}There are:\n{_list()}")
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name
+            return FORMATS[format or _guess(path, max_bytes)].read(path, max_bytes)
+    except ProblemFileError:
+        raise
+    except ProblemError as error:
+        raise ProblemFileError(path, None, str(error)) from error
+
+
+def _guess(path: Path, max_bytes: int) -> str:
+    with path.open("rb") as stream:
+        if stream.read(4) == b"PK\x03\x04":
+            return "npz"
+    words = next(TextFile(path, max_bytes).rows(), [])
+    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
+    for name, format in FORMATS.items():
+        if format.first_words and tuple(words[: len(format.first_words)]) == format.first_words:
+            return name
+    for name, format in FORMATS.items():
+        if suffixes and suffixes[0] in format.suffixes:
+            return name
+    raise ProblemFileError(
+        path, None, f"neither its start nor its name says the format; pass one:\n{_list()}"
+    )
+
+
+def _list() -> str:
+    return "\n".join(f"  {name}: {format.about}" for name, format in FORMATS.items())

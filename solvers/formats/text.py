@@ -1,0 +1,133 @@
+"""Text that is not trusted: read line by line, plain or gzip, within a bound on its size."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from .errors import ProblemFileError
+
+MAX_LINE = 2**20
+DEFLATE_RATIO = 1032  # no deflate stream grows by more
+VARIABLE_BYTES = 64  # what a variable takes on its way into a problem
+GZIP_MAGIC = b"\x1f\x8b"
+INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class TextFile:
+    """The words of a text file, line by line.
+
+    Attributes:
+        path: the file, plain or gzip.
+        max_bytes: the largest text, after decompression, and the largest array that a header can ask for.
+        line: the line of the last words that were read, from 1.
+    """
+
+    def __init__(self, path: Path, max_bytes: int):
+        self.path = path
+        self.max_bytes = max_bytes
+        self.line = 0
+        with path.open("rb") as stream:
+            self._compressed = stream.read(2) == GZIP_MAGIC
+        size = path.stat().st_size
+        if not self._compressed and size > max_bytes:
+            raise self.error(
+                f"the file has {size} bytes; pass a larger max_bytes than {max_bytes} to read it"
+            )
+        self._capacity = min(max_bytes, (size + 1) * DEFLATE_RATIO if self._compressed else size)
+
+    def rows(self) -> Iterator[list[bytes]]:
+        """The words of each line; blank lines and comments, which start with # or c, are skipped.
+
+        Raises:
+            ProblemFileError: a line or the text is too long, or the gzip stream is damaged.
+        """
+        left = self.max_bytes
+        try:
+            with self._open() as stream:
+                while line := stream.readline(MAX_LINE + 1):
+                    self.line += 1
+                    left -= len(line)
+                    self._check_length(len(line), left)
+                    words = line.split()
+                    if words and words[0] != b"c" and not words[0].startswith(b"#"):
+                        yield words
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self.error(f"the gzip stream is damaged: {error}") from error
+
+    def words(self) -> Iterator[bytes]:
+        """The words of all lines, one by one."""
+        for row in self.rows():
+            yield from row
+
+    def error(self, message: str) -> ProblemFileError:
+        """An error that names the file and the line that was read last."""
+        return ProblemFileError(self.path, self.line or None, message)
+
+    def integer(self, word: bytes, name: str, low: int, high: int) -> int:
+        """The integer that `word` writes, called `name` in errors.
+
+        Raises:
+            ProblemFileError: no integer, or not in low..high.
+        """
+        if not INTEGER.fullmatch(word):
+            raise self.error(f"{name} must be an integer; it is {shown(word)}")
+        value = int(word)
+        if not low <= value <= high:
+            raise self.error(f"{name} is {value}; it must lie in {low}..{high}")
+        return value
+
+    def number(self, word: bytes, name: str) -> float:
+        """The number that `word` writes, called `name` in errors.
+
+        Raises:
+            ProblemFileError: no number, or too large for float64.
+        """
+        value = float(word) if NUMBER.fullmatch(word) else math.nan
+        if not math.isfinite(value):
+            raise self.error(f"{name} must be a finite number; it is {shown(word)}")
+        return value
+
+    def check_claim(self, variables: int, entries: int, entry_bytes: int) -> None:
+        """Holds a header against the size of the file, before anything is allocated.
+
+        Args:
+            variables: claimed.
+            entries: claimed.
+            entry_bytes: the fewest that the text of one takes.
+
+        Raises:
+            ProblemFileError: more than memory should hold, or more than the file can.
+        """
+        if VARIABLE_BYTES * variables > self.max_bytes:
+            raise self.error(
+                f"the header claims {variables} variables, which take more than max_bytes = "
+                f"{self.max_bytes}; pass a larger one to read it"
+            )
+        if entries * entry_bytes > self._capacity + 1:  # the last line may lack its end
+            raise self.error(
+                f"the header claims {entries} entries of at least {entry_bytes} bytes, and the text has at "
+                f"most {self._capacity}"
+            )
+
+    def _open(self) -> BinaryIO:
+        return cast("BinaryIO", gzip.open(self.path)) if self._compressed else self.path.open("rb")
+
+    def _check_length(self, length: int, left: int) -> None:
+        if length > MAX_LINE:
+            raise self.error(f"the line is longer than {MAX_LINE} bytes")
+        if left < 0:
+            raise self.error(
+                f"the text is larger than max_bytes = {self.max_bytes}; pass a larger one to read it"
+            )
+
+
+def shown(word: bytes) -> str:
+    """A word as a message can show it, whatever its bytes and its length."""
+    return repr(word[:40])[1:] + ("..." if len(word) > 40 else "")

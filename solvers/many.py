@@ -1,0 +1,100 @@
+"""A stream of problems over cores, or over a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+from .problem import Problem
+from .selection import resolve
+from .solution import Solution
+from .solver import ArgmaxSolver
+
+WINDOW = 256
+"""Problems in flight; a worker's death costs at most this many repeats."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A problem of a stream that got no solution.
+
+    Attributes:
+        index: its place in the stream, from 0.
+        error: what was raised, or what became of the worker.
+    """
+
+    index: int
+    error: Exception
+
+
+def solve_many(
+    problems: Iterable[Problem],
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    jobs: int = -1,
+) -> Iterator[Solution | Failure]:
+    """The solutions of a stream of problems, in its order, as they come.
+
+    Runs in threads, for which the compiled backends release the interpreter's lock, unless the caller
+    says otherwise: inside `joblib.parallel_config(backend="loky")` it runs in processes, and
+    `backend="dask"` or `backend="ray"` on a cluster.
+
+    A problem that cannot be solved gives a `Failure` in its place and the stream goes on; so does one
+    whose worker dies.
+
+    Args:
+        problems: read as they are needed, `WINDOW` at a time.
+        solver: a name, "auto" (chosen for each problem) or a solver object.
+        time_limit: seconds for each problem.
+        jobs: problems at once; -1 for one on each core.
+
+    Example:
+        >>> stream = (Problem.from_arrays([x, -x]) for x in (1.0, -2.0))
+        >>> [float(answer.score) for answer in solve_many(stream)]
+        [1.0, 2.0]
+    """
+    numbered = enumerate(problems)
+    while window := list(islice(numbered, WINDOW)):
+        yield from _solve_window(window, solver, time_limit, jobs)
+
+
+def _solve_window(
+    window: list[tuple[int, Problem]], solver: str | ArgmaxSolver, time_limit: float | None, jobs: int
+) -> Iterator[Solution | Failure]:
+    from joblib import Parallel, delayed  # takes a while to import
+
+    calls = [delayed(_solve_one)(index, problem, solver, time_limit) for index, problem in window]
+    done = 0
+    try:
+        with closing(Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)) as answers:
+            for answer in answers:
+                yield answer
+                done += 1
+    except BrokenProcessPool:
+        # Which problem killed its worker is not known: the rest go one by one, each in a fresh process.
+        for (index, _), call in zip(window[done:], calls[done:], strict=True):
+            yield _alone(index, call)
+
+
+def _alone(index: int, call: object) -> Solution | Failure:
+    from joblib import Parallel
+
+    try:
+        # Two jobs, as joblib runs a single one in this very process.
+        answers: list[Solution | Failure] = Parallel(n_jobs=2, backend="loky")([call])
+    except BrokenProcessPool as error:
+        return Failure(index, error)
+    return answers[0]
+
+
+def _solve_one(
+    index: int, problem: Problem, solver: str | ArgmaxSolver, time_limit: float | None
+) -> Solution | Failure:
+    try:
+        return resolve(solver, problem).solve(problem, time_limit)
+    except Exception as error:  # a stream must survive whatever one problem brings up
+        return Failure(index, error)

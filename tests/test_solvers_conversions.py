@@ -1,0 +1,312 @@
+"""Other conventions, against their own formulas on every assignment."""
+
+import importlib.util
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import OptionError, Problem, ProblemError, SolverError, solve
+from solvers.conversions import (
+    ConversionUnavailableError,
+    from_dimod,
+    from_ising,
+    from_max_cut,
+    from_min_cut,
+    from_networkx,
+    from_qubo,
+    to_dimod,
+    to_ising,
+    to_networkx,
+    to_qubo,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+SENSES = ["minimise", "maximise"]
+few = settings(max_examples=30, deadline=None)
+
+
+def states(n):
+    return [np.array(z) for z in itertools.product((0, 1), repeat=n)]
+
+
+def check_values(conversion, objective):
+    """The objective takes a label -> 0 or 1 dict; its optimum must be the maximiser of the score."""
+    values = []
+    for z in states(conversion.problem.n):
+        score = conversion.problem.score(z)
+        values.append(objective(dict(zip(conversion.labels, z.tolist(), strict=True))))
+        assert conversion.value(score) == pytest.approx(values[-1], abs=1e-9)
+        assert conversion.score(values[-1]) == pytest.approx(float(score), abs=1e-9)
+    problem = conversion.problem
+    solution = solve(problem.unary[0], problem.pairwise[0], edges=problem.edges, solver="exhaustive")
+    best = max(values) if conversion.sign == 1 else min(values)
+    assert conversion.value(solution.score) == pytest.approx(best, abs=1e-9)
+    assert objective(conversion.assignment(solution.z)) == pytest.approx(best, abs=1e-9)
+
+
+def quadratic(terms, values):
+    return sum(weight * values[i] * values[j] for (i, j), weight in terms.items())
+
+
+def couplings(labels, generator, count=8):
+    """Repeats, both orders and loops among them."""
+    return {
+        (labels[generator.integers(len(labels))], labels[generator.integers(len(labels))]): weight
+        for weight in generator.normal(size=count).tolist()
+    }
+
+
+def random_problem(seed, n=5):
+    generator = np.random.default_rng(seed)
+    pairwise = np.triu(generator.integers(-3, 4, (n, n)).astype(float), 1)
+    return Problem.from_arrays(generator.normal(size=n), pairwise)
+
+
+def same(problem, other):
+    assert np.array_equal(problem.edges, other.edges)
+    assert other.unary == pytest.approx(problem.unary, abs=1e-12)
+    assert other.pairwise == pytest.approx(problem.pairwise, abs=1e-12)
+
+
+@pytest.mark.parametrize("sense", SENSES)
+@few
+@given(seed=SEEDS)
+def test_qubo_of_labels(sense, seed):
+    Q = couplings(["a", 3, (1, 2), "z"], np.random.default_rng(seed))
+    conversion = from_qubo(Q, sense)
+    assert conversion.sign == (1 if sense == "maximise" else -1)
+    check_values(conversion, lambda z: quadratic(Q, z))
+
+
+@pytest.mark.parametrize("sense", SENSES)
+@few
+@given(seed=SEEDS, n=st.integers(1, 5))
+def test_qubo_of_a_matrix(sense, seed, n):
+    Q = np.random.default_rng(seed).normal(size=(n, n))
+    check_values(from_qubo(Q, sense), lambda z: np.array(list(z.values())) @ Q @ np.array(list(z.values())))
+
+
+@pytest.mark.parametrize("sense", SENSES)
+@few
+@given(seed=SEEDS)
+def test_ising_of_labels(sense, seed):
+    generator = np.random.default_rng(seed)
+    h = {"a": generator.normal(), "b": generator.normal()}
+    J = couplings(["a", "b", "c"], generator)
+
+    def energy(z):
+        spins = {label: 2 * value - 1 for label, value in z.items()}
+        return sum(field * spins[label] for label, field in h.items()) + quadratic(J, spins)
+
+    check_values(from_ising(h, J, sense), energy)
+
+
+@pytest.mark.parametrize("as_dict", [False, True])
+@few
+@given(seed=SEEDS)
+def test_ising_of_a_matrix(as_dict, seed):
+    generator = np.random.default_rng(seed)
+    h, J = generator.normal(size=4), generator.normal(size=(4, 4))
+
+    def energy(z):
+        spins = 2 * np.array(list(z.values())) - 1
+        return h @ spins + spins @ J @ spins
+
+    check_values(from_ising(h, dict(np.ndenumerate(J)) if as_dict else J), energy)
+
+
+@few
+@given(seed=SEEDS)
+def test_max_cut(seed):
+    generator = np.random.default_rng(seed)
+    edges, weights = generator.integers(0, 5, (9, 2)), generator.normal(size=9)
+
+    def cut(z):
+        return sum(weight for (u, v), weight in zip(edges, weights, strict=True) if z[u] != z[v])
+
+    check_values(from_max_cut(5, edges, weights), cut)
+
+
+def test_max_cut_without_weights():
+    assert float(from_max_cut(4, [[0, 1], [1, 2], [2, 3], [3, 0]]).value(4.0)) == 4
+    assert from_max_cut(3, []).problem.e == 0
+
+
+@few
+@given(seed=SEEDS)
+def test_min_cut(seed):
+    generator = np.random.default_rng(seed)
+    n = 5
+    arcs, capacities = generator.integers(0, n, (12, 2)), generator.integers(0, 9, 12).astype(float)
+    source, sink = generator.permutation(n)[:2].tolist()
+
+    def cut(z):
+        sides = {**z, source: 1, sink: 0}
+        return sum(c for (u, v), c in zip(arcs, capacities, strict=True) if sides[u] > sides[v])
+
+    conversion = from_min_cut(n, arcs, capacities, source, sink)
+    assert conversion.problem.negative_pair() is None
+    check_values(conversion, cut)
+    network = nx.DiGraph()
+    network.add_nodes_from(range(n))
+    for (u, v), capacity in zip(arcs.tolist(), capacities, strict=True):
+        before = network.get_edge_data(u, v, {"capacity": 0.0})["capacity"]
+        network.add_edge(u, v, capacity=before + capacity)
+    solution = solve(
+        conversion.problem.unary[0], conversion.problem.pairwise[0], edges=conversion.problem.edges
+    )
+    assert conversion.value(solution.score) == pytest.approx(nx.maximum_flow_value(network, source, sink))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+@few
+@given(seed=SEEDS)
+def test_networkx(kind, seed):
+    generator = np.random.default_rng(seed)
+    graph = kind()
+    graph.add_nodes_from((name, {"u": generator.normal()}) for name in "abcd")
+    ends = generator.choice(list("abcd"), (7, 2)).tolist()
+    graph.add_edges_from((u, v, {"w": generator.normal()}) for u, v in ends)
+
+    def score(z):
+        linear = sum(value * z[node] for node, value in graph.nodes(data="u"))
+        return linear + sum(weight * z[u] * z[v] for u, v, weight in graph.edges(data="w"))
+
+    conversion = from_networkx(graph, unary="u", pairwise="w")
+    assert (conversion.sign, conversion.constant) == (1, 0.0)
+    check_values(conversion, score)
+
+
+def test_labels_are_integers_in_order_or_as_they_come():
+    assert from_qubo({(7, 2): 1.0, (2, 5): 1.0}).labels == (2, 5, 7)
+    assert from_qubo({("b", "a"): 1.0, ("a", 1): 1.0}).labels == ("b", "a", 1)
+    assert tuple(from_ising({5: 1.0}, {(1, 0): 2.0}).labels) == (0, 1, 5)
+    assert from_qubo({("b", "a"): 1.0}).assignment([1, 0]) == {"b": 1, "a": 0}
+
+
+def test_zeros_and_pairs_that_cancel_are_left_out():
+    assert from_qubo({(0, 1): 1.0, (1, 0): -1.0, (1, 2): 0.0}).problem.e == 0
+    assert from_qubo(np.diag([1.0, 2.0])).problem.n == 2
+
+
+@few
+@given(seed=SEEDS)
+def test_energies_written_are_minus_the_score(seed):
+    problem = random_problem(seed)
+    Q, (h, J, offset), graph = to_qubo(problem), to_ising(problem), to_networkx(problem)
+    for z in states(problem.n):
+        score = float(problem.score(z))
+        spins = 2 * z - 1
+        assert quadratic(Q, z) == pytest.approx(-score)
+        energy = sum(h[i] * spins[i] for i in h) + quadratic(J, spins) + offset
+        assert energy == pytest.approx(-score)
+        nodes = sum(value * z[i] for i, value in graph.nodes(data="unary"))
+        assert nodes + sum(w * z[i] * z[j] for i, j, w in graph.edges(data="pairwise")) == pytest.approx(
+            score
+        )
+
+
+@few
+@given(seed=SEEDS)
+def test_round_trips(seed):
+    problem = random_problem(seed)
+    h, J, offset = to_ising(problem)
+    for back in (from_qubo(to_qubo(problem)), from_ising(h, J), from_networkx(to_networkx(problem))):
+        same(problem, back.problem)
+    assert from_ising(h, J).constant == pytest.approx(-offset)
+    names = list("vwxyz")
+    back = from_qubo(to_qubo(problem, labels=names))
+    assert list(back.labels) == names
+    same(problem, back.problem)
+
+
+def test_other_arrays():
+    torch = pytest.importorskip("torch")
+    Q = torch.tensor([[1.0, -3.0], [0.0, 1.0]])
+    conversion = from_qubo(Q)
+    same(from_qubo(Q.numpy()).problem, conversion.problem)
+    assert conversion.value(torch.tensor([1.0, 2.0])).tolist() == [-1.0, -2.0]
+    assert conversion.assignment(torch.tensor([1, 0])) == {0: 1, 1: 0}
+    assert to_qubo(Problem.from_arrays(torch.tensor([1.0, 0.0]))) == {(0, 0): -1.0, (1, 1): 0.0}
+
+
+@pytest.mark.parametrize("spins", [False, True])
+@few
+@given(seed=SEEDS)
+def test_dimod(spins, seed):
+    dimod = pytest.importorskip("dimod")
+    generator = np.random.default_rng(seed)
+    linear = dict(zip("abc", generator.normal(size=3), strict=True))
+    terms = {(i, j): weight for (i, j), weight in couplings(list("abc"), generator).items() if i != j}
+    bqm = dimod.BinaryQuadraticModel(linear, terms, generator.normal(), "SPIN" if spins else "BINARY")
+    conversion = from_dimod(bqm)
+    check_values(conversion, lambda z: bqm.energy({k: 2 * v - 1 if spins else v for k, v in z.items()}))
+    back = to_dimod(conversion.problem, conversion.labels)
+    for z in states(3):
+        energy = back.energy(dict(zip(conversion.labels, z.tolist(), strict=True)))
+        assert energy == pytest.approx(-float(conversion.problem.score(z)))
+
+
+def test_dimod_exact_solver_agrees():
+    dimod = pytest.importorskip("dimod")
+    problem = random_problem(3)
+    best = dimod.ExactSolver().sample(to_dimod(problem)).first.energy
+    assert -best == pytest.approx(
+        float(solve(problem.unary[0], problem.pairwise[0], edges=problem.edges).score)
+    )
+
+
+def test_dimod_missing(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConversionUnavailableError, match="pip install dimod") as caught:
+        to_dimod(random_problem(0))
+    assert isinstance(caught.value, SolverError)
+    assert isinstance(caught.value, ImportError)
+
+
+BAD = {
+    "not square": (lambda: from_qubo(np.ones((2, 3))), "must be square"),
+    "ragged": (lambda: from_qubo([[1.0], [1.0, 2.0]]), "no array"),
+    "words": (lambda: from_qubo([["a"]]), "real numbers"),
+    "complex": (lambda: from_qubo(np.eye(2) * 1j), "real numbers"),
+    "no pairs": (lambda: from_qubo({0: 1.0, 1: 2.0}), "pairs of labels"),
+    "no numbers": (lambda: from_qubo({(0, 1): "x"}), "real numbers"),
+    "not a number": (lambda: from_qubo({(0, 1): float("nan")}), "is nan"),
+    "overflow": (lambda: from_qubo({(0, 1): 1e308, (1, 0): 1e308}), "is -inf"),
+    "nothing": (lambda: from_qubo({}), "n >= 1"),
+    "Ising overflow": (lambda: from_ising([1e308, 1e308], {}), "constant"),
+    "Ising coupling overflow": (lambda: from_ising([0, 0], {(0, 1): 1e308}), "is inf"),
+    "fields in a matrix": (lambda: from_ising([[1.0]], {}), "dimension"),
+    "a vertex outside": (lambda: from_max_cut(2, [[0, 2]]), "0..1"),
+    "a negative vertex": (lambda: from_max_cut(2, [[0, -1]]), "0..1"),
+    "vertices of floats": (lambda: from_max_cut(2, [[0.0, 1.0]]), "integers"),
+    "weights of another length": (lambda: from_max_cut(2, [[0, 1]], [1.0, 2.0]), "2 weights"),
+    "a weight that is no number": (lambda: from_max_cut(2, [[0, 0]], [float("nan")]), "is nan"),
+    "a negative capacity": (lambda: from_min_cut(3, [[0, 1]], [-1.0], 0, 2), "capacities[0] is -1.0"),
+    "source and sink the same": (lambda: from_min_cut(3, [[0, 1]], [1.0], 2, 2), "two nodes"),
+    "sink outside": (lambda: from_min_cut(3, [[0, 1]], [1.0], 0, 3), "two nodes"),
+    "capacities overflow": (lambda: from_min_cut(3, [[0, 1], [0, 1]], [1e308, 1e308], 0, 2), "inf"),
+    "a node without a score": (lambda: from_networkx(nx.path_graph(2)), "'unary'"),
+    "not a model": (lambda: from_dimod({"a": 1}), "BinaryQuadraticModel; got dict"),
+    "a batch": (lambda: to_qubo(Problem.from_arrays(np.ones((3, 2)))), "batch of 3"),
+    "labels too few": (lambda: to_ising(random_problem(0), ["a"]), "5 different"),
+    "labels twice": (lambda: to_networkx(random_problem(0), list("aabcd")), "5 different"),
+    "z of another length": (lambda: from_qubo({(0, 1): 1.0}).assignment([1]), "must be [2]"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_named(case):
+    call, message = BAD[case]
+    with pytest.raises(ProblemError) as caught:
+        call()
+    assert message in str(caught.value)
+
+
+def test_sense():
+    with pytest.raises(OptionError, match="minimize"):
+        from_qubo({(0, 1): 1.0}, "minimize")

@@ -1,0 +1,569 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from solvers import available_solvers
+from structured_vae import TrainConfig
+from structured_vae.cli import main
+from structured_vae.evaluate_run import evaluate_run
+from structured_vae.module import ArgmaxTraining
+from structured_vae.runs import Run
+
+COMMANDS = {
+    "train": ["--config", "--run", "--encoder", "--solver", "--recipe", "--n", "--hidden", "--data.name"]
+    + ["--data.root", "--data.binarisation", "--epsilon.start", "--epsilon.rate", "--epsilon.floor"]
+    + ["--epsilon.every", "--learning_rate", "--epochs", "--seed", "--picture_every", "--device"],
+    "resume": ["RUN", "--epochs"],
+    "evaluate": ["RUN", "--split", "--checkpoint", "--samples"],
+    "solve": ["FILE.npz", "--solver", "--time_limit", "--output"],
+    "solvers": [],
+}
+SMALL = ["--n", "3", "--hidden", "4", "--epochs", "1"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+tiny = pytest.mark.usefixtures("on_tiny_images")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Commands run in an empty folder, on a terminal that is wide enough for every message."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def cli(capsys):
+    """Runs a command in this process: exit status, standard output, standard error."""
+
+    def run(*arguments):
+        try:
+            main([str(argument) for argument in arguments])
+            status = 0
+        except SystemExit as exit_:
+            status = exit_.code
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return run
+
+
+def files():
+    return sorted(str(path) for path in Path().rglob("*") if path.is_file())
+
+
+def assert_refused(answer, *words):
+    """Exit status 2, a message with these words on standard error, and nothing printed beside."""
+    status, out, err = answer
+    assert status == 2, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert "error: " in err
+    for word in words:
+        assert word in err
+
+
+# --- help ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_mentions_every_option(cli, command):
+    status, out, _ = cli(command, "--help")
+    assert status == 0
+    assert f"structured-vae {command}" in out
+    assert [option for option in COMMANDS[command] if option not in out] == []
+
+
+def test_help_mentions_every_command(cli):
+    status, out, _ = cli("--help")
+    assert status == 0
+    assert [command for command in COMMANDS if command not in out] == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["trian"], ["resume"], ["evaluate"], ["solve"]], ids=str)
+def test_incomplete_commands(cli, arguments):
+    assert_refused(cli(*arguments))
+
+
+# --- train, resume, evaluate --------------------------------------------------------------------
+
+
+@tiny
+def test_train_leaves_a_run_and_says_so(cli):
+    status, out, _ = cli("train", "--run", "mine", *SMALL, "--encoder", "supermodular", "--seed", 7)
+    assert status == 0
+    assert {"mine/config.yaml", "mine/metrics.csv", "mine/record.json"} <= set(files())
+    assert [file for file in files() if file not in out] == []
+    assert "evaluate it: structured-vae evaluate mine" in out
+    expected = TrainConfig(encoder="supermodular", n=3, hidden=4, epochs=1, seed=7)
+    assert Run(Path("mine")).config() == expected
+
+
+@tiny
+def test_train_names_the_run_after_its_settings(cli):
+    assert cli("train", *SMALL, "--encoder", "independent", "--recipe", "elbo", "--seed", 4)[0] == 0
+    assert [path.name for path in Path("runs").iterdir()] == [
+        "fashion-mnist-mini-independent-auto-elbo-seed4"
+    ]
+
+
+@tiny
+def test_resume_trains_the_epochs_that_are_missing(cli):
+    cli("train", "--run", "mine", *SMALL)
+    status, out, _ = cli("resume", "mine", "--epochs", 3)
+    assert status == 0
+    assert "mine/checkpoints/last.ckpt" in out
+    record = json.loads(Path("mine/record.json").read_text())
+    assert [row["epoch"] for row in record["epochs"]] == [1, 2, 3]
+
+
+@tiny
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_evaluate_writes_the_numbers_that_it_computes(cli, split):
+    cli("train", "--run", "mine", *SMALL, "--encoder", "independent")
+    status, out, _ = cli("evaluate", "mine", "--split", split, "--checkpoint", "last", "--samples", 2)
+    file = f"mine/evaluation-{split}-last.json"
+    assert status == 0
+    assert f"written: {file}" in out
+    written = json.loads(Path(file).read_text())
+    bound, valid = evaluate_run("mine", split, "last", samples=2)
+    assert written == bound.to_dict()
+    assert valid
+    assert written["images"] == {"train": 300, "validation": 100, "test": 100}[split]
+    assert f"{written['bound']:.3f}" in out
+    assert f"{written['reconstruction']:.3f}" in out
+
+
+@tiny
+@pytest.mark.parametrize(("encoder", "bound"), [("independent", True), ("general", False)])
+def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
+    cli("train", "--run", "mine", *SMALL, "--encoder", encoder)
+    _, out, _ = cli("evaluate", "mine")
+    assert ("not a bound" in out) == (not bound)
+    assert ("n log 2" in out) == (not bound)
+
+
+@tiny
+def test_evaluate_again_gives_the_same_numbers(cli):
+    cli("train", "--run", "mine", *SMALL)
+    cli("evaluate", "mine")
+    first = Path("mine/evaluation-test-best.json").read_text()
+    cli("evaluate", "mine")
+    assert Path("mine/evaluation-test-best.json").read_text() == first
+
+
+@tiny
+@pytest.mark.parametrize("folder", ["with [brackets]", "closing[/tag]", "smile :smile:"])
+def test_a_folder_is_printed_as_it_is(cli, folder):
+    status, out, err = cli("train", "--run", folder, *SMALL)
+    assert (status, err) == (0, "")
+    assert f"structured-vae evaluate {folder}" in out
+    status, out, err = cli("evaluate", folder)
+    assert (status, err) == (0, "")
+    assert f"written: {folder}/evaluation-test-best.json" in out
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "--run", "mine", *SMALL], ["mine already holds a run", "structured-vae resume mine"]),
+        (["resume", "mine"], ["trained all of its 1 epochs"]),
+        (["resume", "mine", "--epochs", 0], ["epochs must be at least 1; got 0"]),
+        (["resume", "mine", "--epochs", "many"], ["epochs"]),
+        (["evaluate", "mine", "--samples", 0], ["samples must be at least 1; got 0"]),
+        (["evaluate", "mine", "--split", "tset"], ["tset", "validation"]),
+        (["evaluate", "mine", "--checkpoint", "first"], ["first", "best"]),
+        (["evaluate", "nowhere"], ["nowhere is not a run folder"]),
+        (["resume", "nowhere"], ["nowhere is not a run folder"]),
+        (["evaluate", "mine/config.yaml"], ["is not a run folder"]),
+        (["resume", "mine/config.yaml"], ["is not a run folder"]),
+    ],
+    ids=lambda part: " ".join(map(str, part)),
+)
+def test_a_run_is_not_touched_by_what_is_refused(cli, arguments, words):
+    cli("train", "--run", "mine", *SMALL)
+    before = {file: Path(file).read_bytes() for file in files()}
+    assert_refused(cli(*arguments), *words)
+    assert {file: Path(file).read_bytes() for file in files()} == before
+
+
+BAD_TRAINING = {
+    "no epochs": (["--epochs", 0], ["epochs must be at least 1; got 0"]),
+    "no variables": (["--n", 0], ["n must be at least 1; got 0"]),
+    "no hidden units": (["--hidden", 0], ["hidden must be at least 1; got 0"]),
+    "no images a step": (["--data.batch_size", 0], ["data.batch_size must be at least 1; got 0"]),
+    "a seed below zero": (["--seed", -1], ["seed must be at least 0; got -1"]),
+    "no learning": (["--learning_rate", 0], ["learning_rate must be positive; got 0"]),
+    "learning as NaN": (["--learning_rate", "nan"], ["learning_rate"]),
+    "floor above start": (["--epsilon.floor", 2], ["0 < floor <= start", "floor=2"]),
+    "rising epsilon": (["--epsilon.rate", -1], ["rate >= 0"]),
+    "words for numbers": (["--n", "four"], ['"n"', "four"]),
+    "fractions for counts": (["--epochs", 1.5], ['"epochs"', "1.5"]),
+    "binarisation": (["--data.binarisation", "treshold"], ["Did you mean 'threshold'"]),
+    "dataset": (["--data.name", "fashion-mnist-midi"], ["Did you mean 'fashion-mnist-mini'"]),
+    "data folder": (["--data.name", "mnist", "--data.root", "nowhere"], ["nowhere", "--data.root DIR"]),
+    "encoder": (["--encoder", "genral"], ["encoder", "genral", "'supermodular'"]),
+    "recipe": (["--recipe", "soup"], ["recipe", "soup", "'elbo'"]),
+    "solver": (["--solver", "maxflow"], ["no solver is called 'maxflow'", "did you mean 'max_flow'"]),
+    "general max-flow": (
+        ["--encoder", "general", "--solver", "max_flow"],
+        ["solver 'max_flow' cannot take this problem", ">= 0", "Use one of: exhaustive, cplex, cp_sat"],
+    ),
+    "independent solver": (
+        ["--encoder", "supermodular", "--solver", "independent"],
+        ["it takes none", "Use one of: exhaustive, max_flow, cplex, cp_sat"],
+    ),
+    "2^40 states": (
+        ["--solver", "exhaustive", "--n", 40],
+        ["n = 40 and it takes at most 25", "Use one of: cplex, cp_sat"],
+    ),
+    "option": (["--solvr", "auto"], ["--solvr"]),
+    "nested option": (["--data.nmae", "mnist"], ["--data.nmae"]),
+    "file for a folder": (["--run", "file"], ["file"]),
+    "folder in a file": (["--run", "file/run"], ["file"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TRAINING)
+def test_impossible_training_is_refused_and_leaves_nothing(cli, case):
+    arguments, words = BAD_TRAINING[case]
+    Path("file").write_text("mine")
+    where = [] if "--run" in arguments else ["--run", "new"]
+    assert_refused(cli("train", "--n", 3, "--hidden", 4, "--epochs", 1, *where, *arguments), *words)
+    assert list(Path().rglob("*")) == [Path("file")]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_training_on_a_device_that_is_not_there(cli):
+    assert_refused(
+        cli("train", "--run", "new", *SMALL, "--device", "cuda"), "torch sees none", "--device cpu"
+    )
+    assert files() == []
+
+
+# --- configuration files ------------------------------------------------------------------------
+
+
+def test_printed_configuration_goes_in_again(cli):
+    chosen = ["--n", 5, "--encoder", "independent", "--epsilon.floor", 0.25, "--data.batch_size", 7]
+    status, printed, _ = cli("train", *chosen, "--print_config")
+    assert status == 0
+    Path("mine.yaml").write_text(printed)
+    status, again, _ = cli("train", "--config", "mine.yaml", "--print_config")
+    assert (status, again) == (0, printed)
+    values = yaml.safe_load(printed)
+    assert values.pop("run") is None
+    expected = TrainConfig(n=5, encoder="independent").to_dict()
+    expected["epsilon"]["floor"], expected["data"]["batch_size"] = 0.25, 7
+    assert values == expected
+    assert files() == ["mine.yaml"]
+
+
+@tiny
+def test_configuration_of_a_run_starts_another(cli):
+    cli("train", "--run", "first", *SMALL, "--seed", 5)
+    assert cli("train", "--config", "first/config.yaml", "--run", "second")[0] == 0
+    first, second = (
+        torch.load(f"{name}/checkpoints/last.ckpt", weights_only=True)["state_dict"]
+        for name in ("first", "second")
+    )
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@tiny
+def test_flags_after_a_configuration_file_win(cli):
+    Path("mine.yaml").write_text("n: 3\nhidden: 4\nepochs: 9\n")
+    assert cli("train", "--config", "mine.yaml", "--epochs", 1, "--run", "new")[0] == 0
+    config = Run(Path("new")).config()
+    assert (config.n, config.hidden, config.epochs) == (3, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("epocs: 3", ["epocs"]),
+        ("data:\n  nmae: mnist", ["data.nmae"]),
+        ("epsilon:\n  speed: 1", ["epsilon.speed"]),
+        ("epochs: many", ["epochs", "many"]),
+        ("epochs: 0", ["epochs must be at least 1"]),
+        ("epsilon:\n  floor: 3", ["floor=3"]),
+        ("encoder: general\nsolver: max_flow", ["Use one of: exhaustive"]),
+        ("n: [", ["parsing config"]),
+        ("just words", ["config"]),
+        (None, ["mine.yaml"]),
+    ],
+    ids=str,
+)
+def test_a_bad_configuration_file_is_refused_and_leaves_nothing(cli, text, words):
+    before = []
+    if text is not None:
+        Path("mine.yaml").write_text(text)
+        before = ["mine.yaml"]
+    assert_refused(cli("train", "--config", "mine.yaml", "--run", "new"), *words)
+    assert files() == before
+
+
+# --- interruptions ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signal_in_training(monkeypatch):
+    """Sends this process a signal in the fifth step; handlers that are changed then come back."""
+    plain = ArgmaxTraining.training_step
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def arrange(number):
+        def step(self, *rest):
+            if self.global_step == 4:
+                signal.raise_signal(number)
+            return plain(self, *rest)
+
+        monkeypatch.setattr(ArgmaxTraining, "training_step", step)
+
+    yield arrange
+    for each, handler in handlers.items():
+        signal.signal(each, handler)
+
+
+@tiny
+def test_training_stopped_from_the_keyboard_says_how_to_go_on(cli, signal_in_training):
+    signal_in_training(signal.SIGINT)
+    status, _, err = cli("train", "--run", "mine", *SMALL, "--epochs", 3)
+    assert status == 130
+    assert "structured-vae resume" in err
+
+
+@tiny
+def test_terminated_training_does_not_claim_success(cli, signal_in_training):
+    signal_in_training(signal.SIGTERM)
+    status, _, _ = cli("train", "--run", "mine", *SMALL, "--epochs", 3)
+    assert status not in (0, None)
+
+
+# --- solve --------------------------------------------------------------------------------------
+
+
+UNARY = np.array([[1.0, -2.0, 0.5], [-1.0, -1.0, -1.0]])
+MATRIX = np.array([[[0, 3.0, -1.0], [0, 0, 0.25], [0, 0, 0]], [[0, 3.0, 0], [0, 0, 0], [0, 0, 0]]])
+EDGES = np.array([[0, 1], [0, 2], [1, 2]])
+
+
+def best_scores(unary, matrix):
+    """The largest score of each instance, over all states."""
+    z = np.array(list(product([0, 1], repeat=unary.shape[-1])))
+    return (z @ unary.T + np.einsum("si,bij,sj->sb", z, matrix, z)).max(axis=0)
+
+
+@pytest.mark.parametrize("form", ["matrix", "edges"])
+@pytest.mark.parametrize("solver", ["auto", "exhaustive", "cp_sat"])
+def test_solve_finds_the_best_states(cli, form, solver):
+    dense = {"unary": UNARY, "pairwise": MATRIX}
+    listed = {"unary": UNARY, "pairwise": MATRIX[:, *EDGES.T], "edges": EDGES}
+    np.savez("problem.npz", **(dense if form == "matrix" else listed))
+    status, out, _ = cli("solve", "problem.npz", "--solver", solver, "--output", "answers/mine.json")
+    assert status == 0
+    answer = json.loads(Path("answers/mine.json").read_text())
+    best = best_scores(UNARY, MATRIX)
+    z = np.array(answer["z"])
+    scores = (UNARY * z).sum(axis=1) + np.einsum("bi,bij,bj->b", z, MATRIX, z)
+    np.testing.assert_allclose(scores, best, rtol=1e-9)
+    np.testing.assert_allclose(answer["score"], best, rtol=1e-9)
+    assert answer["optimal"] == [True, True]
+    assert answer["solver"] == ("exhaustive" if solver == "auto" else solver)
+    assert answer["seconds"] > 0
+    assert answer["stats"]
+    assert "2 instances of n = 3, e = 3" in out
+    assert "written: answers/mine.json" in out
+    assert files() == ["answers/mine.json", "problem.npz"]
+
+
+def test_solve_one_problem_without_pairs(cli):
+    np.savez("problem.npz", unary=UNARY[0])
+    status, out, _ = cli("solve", "problem.npz", "--output", "mine.json")
+    answer = json.loads(Path("mine.json").read_text())
+    assert status == 0
+    assert (answer["z"], answer["score"], answer["solver"]) == ([1, 0, 1], 1.5, "independent")
+    assert "1.5" in out
+
+
+def test_solve_shows_some_of_many_answers(cli):
+    np.savez("problem.npz", unary=np.ones((25, 2)))
+    status, out, _ = cli("solve", "problem.npz")
+    assert status == 0
+    assert "15 more" in out
+    assert files() == ["problem.npz"]
+
+
+def npz(**arrays):
+    return lambda path: np.savez(path, **arrays)
+
+
+def half_an_archive(path):
+    np.savez(path, unary=np.ones(1000))
+    path.write_bytes(path.read_bytes()[:4000])
+
+
+def damaged_archive(path):
+    np.savez_compressed(path, unary=np.random.default_rng(0).normal(size=1000))
+    content = bytearray(path.read_bytes())
+    content[200:260] = bytes(byte ^ 0x55 for byte in content[200:260])
+    path.write_bytes(content)
+
+
+def one_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.ones(3))
+
+
+def a_huge_promise(path):
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**15,)}
+    with zipfile.ZipFile(path, "w") as archive, archive.open("unary.npy", "w") as member:
+        np.lib.format.write_array_header_1_0(member, header)
+
+
+def unreadable_member(flag_at, method_at, value):
+    """An archive whose only member claims encryption, or a compression that does not exist."""
+
+    def write(path):
+        np.savez(path, unary=np.ones(3))
+        content = bytearray(path.read_bytes())
+        central = content.index(b"PK\x01\x02")
+        content[flag_at], content[central + method_at] = value, value
+        path.write_bytes(content)
+
+    return write
+
+
+BAD_FILES = {
+    "missing": (lambda path: None, ["does not exist"]),
+    "a folder": (lambda path: path.mkdir(), ["problem.npz"]),
+    "empty": (lambda path: path.touch(), ["not a readable .npz"]),
+    "text": (lambda path: path.write_text("1 2 3"), ["not a readable .npz"]),
+    "half": (half_an_archive, ["not a readable .npz"]),
+    "damaged": (damaged_archive, ["not a readable .npz"]),
+    "one array": (one_array, ["numpy.savez"]),
+    "huge": (a_huge_promise, ["problem.npz"]),
+    "encrypted": (unreadable_member(6, 8, 1), ["not a readable .npz"]),
+    "unknown compression": (unreadable_member(8, 10, 77), ["not a readable .npz"]),
+    "pickled": (npz(unary=np.array([None, 1])), ["not a readable .npz"]),
+    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["holds unary, weights", "nothing else"]),
+    "no unary": (npz(pairwise=np.ones((3, 3))), ["must hold unary"]),
+    "nothing": (npz(), ["holds nothing"]),
+    "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges came without pairwise"]),
+    "shape": (npz(unary=np.ones(3), pairwise=np.zeros((4, 4))), ["must be [..., 3, 3]", "(4, 4)"]),
+    "edges of floats": (
+        npz(unary=np.ones(3), pairwise=np.ones(3), edges=EDGES * 1.0),
+        ["edges must be integers"],
+    ),
+    "words": (npz(unary=np.array(["a", "b"])), ["real numbers"]),
+    "NaN": (npz(unary=np.array([1.0, np.nan])), ["unary[1] is nan"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_solve_refuses_what_is_no_problem(cli, case):
+    write, words = BAD_FILES[case]
+    write(Path("problem.npz"))
+    before = files()
+    assert_refused(cli("solve", "problem.npz", "--output", "mine.json"), *words)
+    assert files() == before
+
+
+class Reminder:
+    """Unpickling it leaves a file."""
+
+    def __reduce__(self):
+        return open, ("executed", "w")
+
+
+def test_nothing_in_a_problem_file_is_executed(cli):
+    np.savez("problem.npz", unary=np.array([Reminder()], dtype=object))
+    assert_refused(cli("solve", "problem.npz"), "not a readable .npz")
+    assert files() == ["problem.npz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--solver", "maxflow"], ["did you mean 'max_flow'"]),
+        (["--solver", "max_flow"], ["pair (0, 2) in instance 0 is -1", "Use one of: exhaustive"]),
+        (["--solver", "independent"], ["it takes none"]),
+        (["--time_limit", 0], ["time_limit must be positive"]),
+        (["--time_limit", "soon"], ["time_limit"]),
+        (["--colour", "red"], ["--colour"]),
+    ],
+    ids=str,
+)
+def test_solve_refuses_impossible_options(cli, arguments, words):
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    assert_refused(cli("solve", "problem.npz", "--output", "mine.json", *arguments), *words)
+    assert files() == ["problem.npz"]
+
+
+@pytest.mark.parametrize("output", ["folder", "problem.npz/mine.json"])
+def test_solve_says_where_it_cannot_write(cli, output):
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    Path("folder").mkdir()
+    status, _, err = cli("solve", "problem.npz", "--output", output)
+    assert status == 2
+    assert output.split("/")[0] in err
+    assert files() == ["problem.npz"]
+
+
+# --- solvers ------------------------------------------------------------------------------------
+
+
+def test_solvers_names_every_backend(cli):
+    status, out, _ = cli("solvers")
+    assert status == 0
+    rows = {line.split("│")[1].strip(): line for line in out.splitlines() if "│" in line}
+    assert {info.name for info in available_solvers()} <= rows.keys()
+    assert "pairwise >= 0" in rows["max_flow"]
+    assert "25" in rows["exhaustive"]
+
+
+# --- as a program -------------------------------------------------------------------------------
+
+
+def program(*arguments):
+    root = Path(__file__).parent.parent
+    return subprocess.run(
+        [sys.executable, "-m", "structured_vae.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+    )
+
+
+def test_program_solves_and_refuses():
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    solved = program("solve", "problem.npz", "--output", "mine.json")
+    assert (solved.returncode, solved.stderr) == (0, "")
+    assert json.loads(Path("mine.json").read_text())["score"] == pytest.approx(best_scores(UNARY, MATRIX))
+    refused = program("solve", "nothing.npz")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "error: nothing.npz does not exist\n"
+
+
+def test_commands_without_networks_do_not_load_torch():
+    code = "import sys; from structured_vae.cli import main; main(['solvers']); print('torch' in sys.modules)"
+    root = Path(__file__).parent.parent
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=True,
+    )
+    assert answer.stdout.splitlines()[-1] == "False"
