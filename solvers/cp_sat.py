@@ -33,18 +33,13 @@ class CpSat(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        scores = FixedPoint.of(problem)
+        return one_by_one(problem, time_limit, self._solve)
 
-        def solve_one(instance: int, left: float | None) -> tuple[np.ndarray, float]:
-            z, bound = self._solve(scores, instance, left)
-            return z, float(bound * scores.unit[instance] + scores.error[instance])
-
-        return one_by_one(problem, time_limit, solve_one)
-
-    def _solve(self, scores: FixedPoint, instance: int, left: float | None) -> tuple[np.ndarray, float]:
+    def _solve(self, problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
         from ortools.sat.python import cp_model  # takes a while to import
 
-        model, variables = _model(cp_model, scores, instance)
+        scores = FixedPoint.of(problem)
+        model, variables = _model(cp_model, scores)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = self.threads
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
@@ -57,17 +52,17 @@ class CpSat(ArgmaxSolver):
             z = np.zeros(len(variables), np.int8)
         else:
             raise SolveFailedError(
-                f"CP-SAT stopped at instance {instance} with status {solver.status_name(status)}: "
+                f"CP-SAT stopped with status {solver.status_name(status)}: "
                 f"{model.validate() or solver.solution_info()}"
             )
-        return z, solver.best_objective_bound
+        return z, float(scores.bound(np.array([solver.best_objective_bound]))[0])
 
 
-def _model(cp_model: Any, scores: FixedPoint, instance: int) -> tuple[Any, list[Any]]:
+def _model(cp_model: Any, scores: FixedPoint) -> tuple[Any, list[Any]]:
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]
-    terms, weights = list(variables), scores.unary[instance].tolist()
-    for (i, j), weight in zip(scores.edges.tolist(), scores.pairwise[instance].tolist(), strict=True):
+    terms, weights = list(variables), scores.unary[0].tolist()
+    for (i, j), weight in zip(scores.edges.tolist(), scores.pairwise[0].tolist(), strict=True):
         if weight == 0:
             continue
         both = model.new_bool_var("")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,21 +43,13 @@ class Cplex(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        def solve_one(instance: int, left: float | None) -> tuple[np.ndarray, float]:
-            scale = float(np.ldexp(1.0, exponents[instance]))
-            z, bound = self._solve(problem, instance, scale, left)
-            return z, bound * scale
+        return one_by_one(problem, time_limit, self._solve)
 
-        exponents = np.frexp(problem.magnitude)[1] - SCALED_MAGNITUDE_BITS
-        found = one_by_one(problem, time_limit, solve_one)
-        return replace(found, z=ascend(problem, found.z))
-
-    def _solve(
-        self, problem: Problem, instance: int, scale: float, left: float | None
-    ) -> tuple[np.ndarray, float]:
+    def _solve(self, problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
         from docplex.mp.utils import DOcplexException
 
-        with _model(problem, instance, scale) as model:
+        scale = problem.scale(SCALED_MAGNITUDE_BITS)
+        with _model(problem, scale) as model:
             parameters = model.parameters
             parameters.threads = self.threads
             parameters.mip.tolerances.mipgap = 0
@@ -70,23 +62,24 @@ class Cplex(ArgmaxSolver):
             try:
                 found = model.solve()
             except DOcplexException as error:
-                raise SolveFailedError(f"CPLEX refused instance {instance}: {error}") from error
+                raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
             details = model.solve_details
             if found is None and not details.has_hit_limit():
-                raise SolveFailedError(f"CPLEX stopped at instance {instance}: {details.status}")
+                raise SolveFailedError(f"CPLEX stopped without an answer: {details.status}")
             if found is None:
                 return np.zeros(problem.n, np.int8), float("inf")
             values = found.get_value_list(list(model.iter_binary_vars())[: problem.n])
-            return np.rint(values).astype(np.int8), float(details.best_bound)
+            z = np.rint(values).astype(np.int8)
+            return ascend(problem, z[None])[0], float(details.best_bound) * scale
 
 
-def _model(problem: Problem, instance: int, scale: float) -> Any:
+def _model(problem: Problem, scale: float) -> Any:
     from docplex.mp.model import Model
 
     model = Model(checker="off")
     variables = model.binary_var_list(problem.n)
-    unary = (problem.unary[instance] / scale).tolist()
-    pairwise = (problem.pairwise[instance] / scale).tolist()
+    unary = (problem.unary[0] / scale).tolist()
+    pairwise = (problem.pairwise[0] / scale).tolist()
     products = model.sum(
         weight * (variables[i] * variables[j])
         for (i, j), weight in zip(problem.edges.tolist(), pairwise, strict=True)

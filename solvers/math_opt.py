@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -32,21 +32,14 @@ class MathOpt(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        exponents = np.frexp(problem.magnitude)[1] - SCALED_MAGNITUDE_BITS
-
-        def solve_one(instance: int, left: float | None) -> tuple[np.ndarray, float]:
-            scale = float(np.ldexp(1.0, exponents[instance]))
-            z, bound = _solve(problem, instance, scale, left)
-            return z, bound * scale
-
-        found = one_by_one(problem, time_limit, solve_one)
-        return replace(found, z=ascend(problem, found.z))
+        return one_by_one(problem, time_limit, _solve)
 
 
-def _solve(problem: Problem, instance: int, scale: float, left: float | None) -> tuple[np.ndarray, float]:
+def _solve(problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
     from ortools.math_opt.python import mathopt  # takes a while to import
 
-    model, variables = _model(mathopt, problem, instance, scale)
+    scale = problem.scale(SCALED_MAGNITUDE_BITS)
+    model, variables = _model(mathopt, problem, scale)
     parameters = mathopt.SolveParameters(
         relative_gap_tolerance=0.0,
         absolute_gap_tolerance=0.0,
@@ -55,22 +48,22 @@ def _solve(problem: Problem, instance: int, scale: float, left: float | None) ->
     try:
         result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters)
     except RuntimeError as error:
-        raise SolveFailedError(f"HiGHS stopped at instance {instance}: {error}") from error
-    bound = float(result.termination.objective_bounds.dual_bound)
+        raise SolveFailedError(f"HiGHS stopped at an instance of n = {problem.n}: {error}") from error
+    bound = float(result.termination.objective_bounds.dual_bound) * scale
     if not result.has_primal_feasible_solution():
         return np.zeros(problem.n, np.int8), bound
     values = result.variable_values(variables)
-    return np.rint(values).astype(np.int8), bound
+    return ascend(problem, np.rint(values).astype(np.int8)[None])[0], bound
 
 
-def _model(mathopt: Any, problem: Problem, instance: int, scale: float) -> tuple[Any, list[Any]]:
+def _model(mathopt: Any, problem: Problem, scale: float) -> tuple[Any, list[Any]]:
     """A product z_i z_j is a variable of its own, tied on the side that the sign of its score needs."""
     model = mathopt.Model()
     variables = [model.add_binary_variable() for _ in range(problem.n)]
     terms = [
-        score * z for score, z in zip((problem.unary[instance] / scale).tolist(), variables, strict=True)
+        score * z for score, z in zip((problem.unary[0] / scale).tolist(), variables, strict=True)
     ]
-    weights = (problem.pairwise[instance] / scale).tolist()
+    weights = (problem.pairwise[0] / scale).tolist()
     for (i, j), weight in zip(problem.edges.tolist(), weights, strict=True):
         if weight == 0:
             continue

@@ -119,8 +119,15 @@ class Problem:
 
     @cached_property
     def rounding(self) -> Scores:
-        """`[batch]`: how far a float64 score can be from the exact sum; nearer scores count as equal."""
-        return float(np.finfo(np.float64).eps) * (self.n + self.e) * self.magnitude
+        """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
+
+        Each is a sum of up to n + e + 1 terms; nearer scores count as equal.
+        """
+        return 2 * float(np.finfo(np.float64).eps) * (self.n + self.e + 1) * self.magnitude
+
+    def scale(self, bits: int) -> float:
+        """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
+        return float(np.ldexp(1.0, int(np.frexp(self.magnitude.max())[1]) - bits))
 
     def score(self, z: Any) -> Scores:
         """The score of each assignment, summed in float64.

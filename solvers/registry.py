@@ -22,6 +22,7 @@ BUILT_IN = {
     "max_flow": "solvers.max_flow:MaxFlow",
     "cplex": "solvers.cplex:Cplex",
     "cp_sat": "solvers.cp_sat:CpSat",
+    "math_opt": "solvers.math_opt:MathOpt",
 }
 
 
@@ -80,7 +81,7 @@ def available_solvers() -> tuple[SolverInfo, ...]:
 
     Example:
         >>> [info.name for info in available_solvers() if info.origin == "built in"]
-        ['independent', 'exhaustive', 'max_flow', 'cplex', 'cp_sat']
+        ['independent', 'exhaustive', 'max_flow', 'cplex', 'cp_sat', 'math_opt']
     """
     built_in = [
         SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())

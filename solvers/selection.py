@@ -96,6 +96,8 @@ def select_solver(problem: Problem) -> Selection:
         )
     if problem.negative_pair() is None:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
+    if not solver_class("max_flow")().why_not(problem):
+        return _select("max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact")
     exhaustive = solver_class("exhaustive").capabilities.max_size or 0
     if problem.n <= exhaustive:
         return _select("exhaustive", f"n = {problem.n} is at most {exhaustive}, with scores of any sign")

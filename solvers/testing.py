@@ -149,7 +149,8 @@ def _check_refusals(solver: ArgmaxSolver) -> None:
     if can.max_size is not None:
         wrong.append(Problem.from_arrays(np.ones(can.max_size + 1)))
     if not can.pairwise or can.supermodular_only:
-        wrong.append(Problem.from_arrays(np.ones(2), np.array([-1.0]), edges=[[0, 1]]))
+        frustrated = np.array([1.0, 1.0, -1.0])
+        wrong.append(Problem.from_arrays(np.ones(3), frustrated, edges=[[0, 1], [1, 2], [0, 2]]))
     for problem in wrong:
         assert solver.why_not(problem), "why_not is empty for a problem beyond the capabilities"
         assert _is_refused(solver, problem), "a problem beyond the capabilities was not refused"

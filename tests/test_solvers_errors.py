@@ -77,12 +77,22 @@ def test_bad_problems(case):
 
 
 def test_negative_pair_for_max_flow():
-    unary, pairwise = np.ones((2, 3)), np.array([[1.0, 2.0], [0.5, -0.25]])
+    unary, pairwise = np.ones((2, 3)), np.array([[1.0, 2.0, 3.0], [0.5, -0.25, 1.0]])
     with pytest.raises(UnsupportedProblemError) as caught:
-        solve(unary, pairwise, edges=EDGES, solver="max_flow")
+        solve(unary, pairwise, edges=[*EDGES, [0, 2]], solver="max_flow")
     print(caught.value)
     assert "pair (1, 2) in instance 1 is -0.25" in str(caught.value)
-    assert caught.value.alternatives == ("exhaustive", "cplex", "cp_sat")
+    assert {"exhaustive", "cplex", "cp_sat"} <= set(caught.value.alternatives)
+
+
+def test_balanced_signs_for_max_flow():
+    generator = np.random.default_rng(0)
+    unary, pairwise = generator.standard_normal((20, 8)), np.abs(generator.standard_normal((20, 8, 8)))
+    flips = generator.choice([-1.0, 1.0], (20, 8))
+    pairwise = np.triu(pairwise * flips[:, :, None] * flips[:, None, :], 1)
+    solution = solve(unary, pairwise, solver="max_flow")
+    np.testing.assert_allclose(solution.score, solve(unary, pairwise, solver="exhaustive").score, rtol=1e-12)
+    assert solution.optimal.all()
 
 
 def test_forty_variables_for_exhaustive():

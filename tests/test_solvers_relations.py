@@ -92,8 +92,6 @@ def test_small_and_large_graph_paths_of_max_flow_agree(seed):
     small = solve(unary, pairwise, edges=edges, solver="max_flow")
     padded = np.concatenate([unary, np.full((2, 60), -1.0)], axis=1)
     large = solve(padded, pairwise, edges=edges, solver="max_flow")
-    assert "graphs" in large.stats
-    assert "graphs" not in small.stats
     np.testing.assert_allclose(small.score, large.score, rtol=1e-12)
     assert large.optimal.all()
 

@@ -1,0 +1,60 @@
+"""The problem that is left of an instance once some of its variables are fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """One instance in its free variables: score(lift(z)) = constant + score of z here.
+
+    Attributes:
+        unary: `[m]`, float64; m may be 0.
+        pairwise: `[k]`, float64.
+        edges: `[k, 2]`, between free variables, numbered 0 .. m - 1 in their order.
+        constant: what the fixed variables score.
+        fixed: `[n]`, 0 or 1, or -1 where free.
+    """
+
+    unary: Float[np.ndarray, "m"]
+    pairwise: Float[np.ndarray, "k"]
+    edges: Int[np.ndarray, "k 2"]
+    constant: float
+    fixed: Int[np.ndarray, "n"]
+
+    def lift(self, z: np.ndarray) -> np.ndarray:
+        """`[..., n]` int8: the fixed values, with `z [..., m]` in the free places."""
+        lifted = np.broadcast_to(self.fixed, (*z.shape[:-1], len(self.fixed))).astype(np.int8)
+        lifted[..., self.fixed < 0] = z
+        return lifted
+
+
+def reduced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: np.ndarray) -> Reduced:
+    """One instance with some variables fixed.
+
+    Args:
+        unary: `[n]`.
+        pairwise: `[e]`.
+        edges: `[e, 2]`.
+        fixed: `[n]`: 0 or 1, or -1 for a variable that stays free.
+
+    Example:
+        >>> left = reduced(np.array([1.0, 2.0]), np.array([3.0]), np.array([[0, 1]]), np.array([1, -1]))
+        >>> left.unary.tolist(), left.constant, left.lift(np.array([1])).tolist()
+        ([5.0], 1.0, [1, 1])
+    """
+    unary, pairwise = unary.astype(np.float64), pairwise.astype(np.float64)
+    free = fixed < 0
+    one = (fixed == 1).astype(np.float64)
+    first, second = edges[:, 0], edges[:, 1]
+    offset = unary.copy()
+    np.add.at(offset, first, pairwise * one[second])
+    np.add.at(offset, second, pairwise * one[first])
+    constant = float(unary @ one + (pairwise * one[first]) @ one[second])
+    inside = free[first] & free[second]
+    number = np.cumsum(free) - 1
+    return Reduced(offset[free], pairwise[inside], number[edges[inside]], constant, np.asarray(fixed))
