@@ -61,7 +61,7 @@ def supermodular_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
     ones, whatever the image, and only large steps of epsilon would move them.
     """
     encoder = Encoder(pixels, n, hidden, nn.functional.softplus)
-    last = cast(nn.Linear, encoder.network[-1])
+    last = cast("nn.Linear", encoder.network[-1])
     nn.init.constant_(last.bias[n:], WEAK)
     return encoder
 

@@ -24,7 +24,7 @@ from .threads import over_slices
 def supermodular_flips(
     pairwise: Pairwise, edges: Edges, n: int, threads: int | None = None
 ) -> tuple[States, Flags]:
-    """The flips `[batch, n]` int8 after which no pairwise score is negative, and whether there are any `[batch]`.
+    """The flips `[batch, n]` after which no pairwise score is negative, and whether there are any `[batch]`.
 
     Where the signs are not balanced the flips are all 0. Edges of score zero do not count.
 
@@ -64,7 +64,8 @@ def flipped(
         flips: `[batch, n]` of 0 and 1.
 
     Example:
-        >>> u, w, constant = flipped(np.array([[1.0, 2.0]]), np.array([[-3.0]]), np.array([[0, 1]]), np.array([[0, 1]]))
+        >>> arrays = ([[1.0, 2.0]], [[-3.0]], [[0, 1]], [[0, 1]])
+        >>> u, w, constant = flipped(*map(np.array, arrays))
         >>> u.tolist(), w.tolist(), constant.tolist()
         ([[-2.0, -2.0]], [[3.0]], [2.0])
     """
@@ -88,7 +89,7 @@ def _colour_instances(edges, pairwise, flips, balanced):
         balanced[b] = _colour(edges, pairwise[b], parent, colour)
         if balanced[b]:
             for i in range(n):
-                root, flips[b, i] = _find(i, parent, colour)
+                _, flips[b, i] = _find(i, parent, colour)
 
 
 @njit(cache=True, nogil=True)

@@ -60,9 +60,7 @@ def _model(mathopt: Any, problem: Problem, scale: float) -> tuple[Any, list[Any]
     """A product z_i z_j is a variable of its own, tied on the side that the sign of its score needs."""
     model = mathopt.Model()
     variables = [model.add_binary_variable() for _ in range(problem.n)]
-    terms = [
-        score * z for score, z in zip((problem.unary[0] / scale).tolist(), variables, strict=True)
-    ]
+    terms = [score * z for score, z in zip((problem.unary[0] / scale).tolist(), variables, strict=True)]
     weights = (problem.pairwise[0] / scale).tolist()
     for (i, j), weight in zip(problem.edges.tolist(), weights, strict=True):
         if weight == 0:

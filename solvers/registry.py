@@ -20,6 +20,7 @@ BUILT_IN = {
     "independent": "solvers.independent:Independent",
     "exhaustive": "solvers.exhaustive:Exhaustive",
     "max_flow": "solvers.max_flow:MaxFlow",
+    "elimination": "solvers.elimination:Elimination",
     "cplex": "solvers.cplex:Cplex",
     "cp_sat": "solvers.cp_sat:CpSat",
     "math_opt": "solvers.math_opt:MathOpt",
@@ -81,7 +82,7 @@ def available_solvers() -> tuple[SolverInfo, ...]:
 
     Example:
         >>> [info.name for info in available_solvers() if info.origin == "built in"]
-        ['independent', 'exhaustive', 'max_flow', 'cplex', 'cp_sat', 'math_opt']
+        ['independent', 'exhaustive', 'max_flow', 'elimination', 'cplex', 'cp_sat', 'math_opt']
     """
     built_in = [
         SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())

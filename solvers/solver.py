@@ -24,6 +24,7 @@ class Capabilities:
         max_size: largest n; None where only time and memory limit it.
         pairwise: whether it takes pairwise scores at all.
         supermodular_only: whether every pairwise score must be >= 0.
+        max_treewidth: largest width of an elimination order; None for no limit.
         on_device: whether it works on device arrays where they are; otherwise they are copied to the
             host and the answer back.
         time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
@@ -35,6 +36,7 @@ class Capabilities:
     max_size: int | None = None
     pairwise: bool = True
     supermodular_only: bool = False
+    max_treewidth: int | None = None
     on_device: bool = False
     time_limit: bool = False
     packages: tuple[str, ...] = ()

@@ -16,9 +16,10 @@ CHOICES = {
     "no pairwise scores": (Problem.from_arrays(np.ones((2, 50))), "independent"),
     "small": (dense(15, 2, GENERATOR).problem(), "exhaustive"),
     "supermodular": (supermodular(40, 2, GENERATOR).problem(), "max_flow"),
-    "grid": (grid(8, 8, 1, GENERATOR).problem(), "max_flow"),
+    "grid": (grid(12, 12, 1, GENERATOR).problem(), "max_flow"),
+    "tree": (tree(300, 2, GENERATOR).problem(), "elimination"),
     "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive"),
-    "large": (spin_glass(6, 6, 1, GENERATOR).problem(), "cp_sat"),
+    "spin glass": (spin_glass(6, 6, 1, GENERATOR).problem(), "elimination"),
 }
 
 

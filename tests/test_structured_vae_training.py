@@ -407,7 +407,7 @@ def test_record_says_what_ran_and_where(tmp_path):
 
 def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
     git(tmp_path, "init")
-    git(tmp_path, *("-c user.name=a -c user.email=a@b commit --allow-empty -m mine".split()))
+    git(tmp_path, *(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "mine"]))
     assert git(tmp_path, "rev-parse", "HEAD")
     installed = tmp_path / ".venv" / "site-packages" / "structured_vae" / "record.py"
     installed.parent.mkdir(parents=True)

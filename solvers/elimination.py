@@ -1,0 +1,54 @@
+"""Problems of low treewidth, variable by variable."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .problem import Problem
+from .solver import ArgmaxSolver, Capabilities, Maximiser
+
+MAX_TREEWIDTH = 22
+"""Tables of 2^22 entries: a few tenths of a second and some hundred megabytes an instance."""
+
+
+class Elimination(ArgmaxSolver):
+    """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
+
+    Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
+    batch, and every later batch over the same edges, pays for it once.
+
+    References:
+        Dechter (1999), Bucket elimination: a unifying framework for reasoning.
+    """
+
+    name = "elimination"
+    capabilities = Capabilities(exact=True, max_treewidth=MAX_TREEWIDTH)
+
+    def why_not(self, problem: Problem) -> tuple[str, ...]:
+        """A width above 22 in the orders that the heuristics find."""
+        reasons = super().why_not(problem)
+        if treewidth_bound(problem, MAX_TREEWIDTH) is not None:
+            return reasons
+        return (*reasons, f"no elimination order of width {MAX_TREEWIDTH} or less was found")
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        from .elimination_plan import cached_plan  # numba takes a while to import
+        from .max_sum import max_sum
+
+        plan = cached_plan(problem.n, problem.edges)
+        z, _ = max_sum(plan, problem.unary, problem.pairwise)
+        return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
+
+
+def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
+    """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
+    return _treewidth_bound(problem.n, problem.edges.tobytes(), give_up_above)
+
+
+@lru_cache(maxsize=64)
+def _treewidth_bound(n: int, edges: bytes, give_up_above: int) -> int | None:
+    from .elimination_order import width_of
+
+    return width_of(n, np.frombuffer(edges, np.int64).reshape(-1, 2), give_up_above)

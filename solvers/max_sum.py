@@ -1,0 +1,75 @@
+"""Exact maximisers of pairwise problems of small treewidth, by max-sum variable elimination.
+
+One variable after the other is maximised out: what is left is a problem over the others, with a table over
+the neighbours of the one that went. Each table entry keeps a bit, whether the variable was 1, from which a
+maximiser is read off backwards. All sums are in float64; the score of a state is a sum of n + e coefficients
+in some order, so the answer is within eps * (n + e) * sum |coefficients| of the maximum.
+
+References:
+    Dechter, 1999. Bucket elimination: a unifying framework for reasoning. Artificial Intelligence 113.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from .arrays import Pairwise, Scores, States, Unary
+from .elimination_plan import Plan
+from .max_sum_lanes import max_sum_lanes
+from .max_sum_tables import max_sum_tables
+from .threads import available_cores, over_slices
+from .vector_registers import LANES
+
+# Fitted to grids, trees and ladders.
+LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
+TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
+MEMORY = 1 << 30  # bytes, of all threads
+HUGE = 2.0**900  # sums of larger coefficients may overflow
+
+
+def max_sum(
+    plan: Plan, unary: Unary, pairwise: Pairwise, threads: int | None = None
+) -> tuple[States, Scores]:
+    """The maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
+
+    Args:
+        plan: of these edges.
+        unary: `[batch, n]`, finite.
+        pairwise: `[batch, e]`, finite, in the order of the plan's edges.
+        threads: most threads to use; None for all cores.
+    """
+    unary, pairwise = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
+    batch = len(unary)
+    z, maxima = np.empty((batch, plan.n), np.int8), np.empty(batch)
+    scales = np.where(np.maximum(_peaks(unary), _peaks(pairwise)) > HUGE, 2.0**-64, 1.0)
+    lanes, tables = _lane_nanoseconds(plan, batch), _table_nanoseconds(plan)
+    if lanes < tables:
+        kernel = partial(max_sum_lanes, plan.schedule, plan.lane_arena, plan.entries, plan.width)
+        bytes_a_thread = LANES * (8 * plan.lane_arena + plan.entries)
+    else:
+        kernel = partial(max_sum_tables, plan.schedule, plan.table_arena, plan.words, plan.most_reads)
+        bytes_a_thread = 8 * plan.table_arena + plan.entries // 8
+    workers = min(threads or available_cores(), max(1, MEMORY // bytes_a_thread))
+    over_slices(kernel, scales, unary, pairwise, z, maxima, nanoseconds=min(lanes, tables), threads=workers)
+    with np.errstate(over="ignore"):
+        return z, maxima / scales
+
+
+def _peaks(values: np.ndarray) -> np.ndarray:
+    peaks: np.ndarray = np.maximum(values.max(axis=1, initial=0.0), -values.min(axis=1, initial=0.0))
+    return peaks
+
+
+def _lane_nanoseconds(plan: Plan, batch: int) -> float:
+    """Estimated work of an instance with LANES of them side by side."""
+    if not plan.has_offsets:
+        return np.inf
+    used = batch / (LANES * -(-batch // LANES)) if batch else 1.0
+    return (LANE_ENTRY_NANOSECONDS * plan.entries + LANE_STEP_NANOSECONDS * plan.n) / used
+
+
+def _table_nanoseconds(plan: Plan) -> float:
+    """Estimated work of an instance by itself."""
+    return TABLE_ENTRY_NANOSECONDS * plan.entries + TABLE_STEP_NANOSECONDS * plan.n

@@ -1,0 +1,153 @@
+"""Elimination of LANES instances side by side: for small tables and large batches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .elimination_plan import (
+    BIT_END,
+    BIT_START,
+    ENTRY_START,
+    LANE_IN,
+    LANE_OUT,
+    OFFSET_START,
+    OWN_STRIDE,
+    READ_END,
+    READ_START,
+    VARIABLE,
+)
+from .vector_registers import LANES, Mask, add, fill, greater, larger, load, store
+
+LOW_BITS = 4  # the linear part is tabled by these bits of the separator and by the others
+
+_jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_jit
+def _load(values, scales, coefficients):
+    """Transposes `[lanes, m]` to `[m, LANES]`; lanes that are left over repeat the last."""
+    for lane in range(LANES):
+        source = values[min(lane, len(values) - 1)]
+        scale = scales[min(lane, len(values) - 1)]
+        for i in range(len(source)):
+            coefficients[i * LANES + lane] = source[i] * scale
+
+
+@_jit
+def _fill_sums(sums, base, weights, edges, first, last):
+    """Fills the table of the sums over the separator bits first..last; returns its entries."""
+    store(sums, 0, base)
+    size = 1
+    for i in range(first, last):
+        weight = load(weights, edges[i] * LANES) if edges[i] >= 0 else fill(0.0)
+        for s in range(size):
+            store(sums, (size + s) * LANES, add(load(sums, s * LANES), weight))
+        size *= 2
+    return size
+
+
+@_jit
+def _leaf_table(low, low_size, high, high_size, arena, out, decisions, start):
+    zero = fill(0.0)
+    for h in range(high_size):
+        field = load(high, h * LANES)
+        for j in range(low_size):
+            s = h * low_size + j
+            gain = add(field, load(low, j * LANES))
+            decisions[start + s] = greater(gain, zero)
+            store(arena, (out + s) * LANES, larger(gain, zero))
+
+
+@_jit
+def _chain_table(r, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start):
+    base, own, first = reads[r, LANE_IN], reads[r, OWN_STRIDE], reads[r, OFFSET_START]
+    for h in range(high_size):
+        field = load(high, h * LANES)
+        for j in range(low_size):
+            s = h * low_size + j
+            place = base + offsets[first + s]
+            rest = load(arena, place * LANES)
+            gain = add(add(field, load(low, j * LANES)), load(arena, (place + own) * LANES))
+            decisions[start + s] = greater(gain, rest)
+            store(arena, (out + s) * LANES, larger(gain, rest))
+
+
+@_jit
+def _join_table(r, end, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start):
+    for h in range(high_size):
+        field = load(high, h * LANES)
+        for j in range(low_size):
+            s = h * low_size + j
+            rest, gain = fill(0.0), add(field, load(low, j * LANES))
+            for c in range(r, end):
+                place = reads[c, LANE_IN] + offsets[reads[c, OFFSET_START] + s]
+                rest = add(rest, load(arena, place * LANES))
+                gain = add(gain, load(arena, (place + reads[c, OWN_STRIDE]) * LANES))
+            decisions[start + s] = greater(gain, rest)
+            store(arena, (out + s) * LANES, larger(gain, rest))
+
+
+@_jit
+def _step(t, steps, edges, reads, offsets, unary, pairwise, arena, decisions, low, high):
+    """Fills the messages and the decisions of a step."""
+    first, last = steps[t, BIT_START], steps[t, BIT_END]
+    middle = min(last, first + LOW_BITS)
+    low_size = _fill_sums(low, load(unary, steps[t, VARIABLE] * LANES), pairwise, edges, first, middle)
+    high_size = _fill_sums(high, fill(0.0), pairwise, edges, middle, last)
+    start, out = steps[t, ENTRY_START], steps[t, LANE_OUT]
+    read, end = steps[t, READ_START], steps[t, READ_END]
+    if end == read:
+        _leaf_table(low, low_size, high, high_size, arena, out, decisions, start)
+    elif end == read + 1:
+        _chain_table(read, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start)
+    else:
+        _join_table(read, end, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start)
+
+
+@_jit
+def _forward(steps, edges, reads, offsets, unary, pairwise, arena, decisions, low, high, maximum):
+    total = fill(0.0)
+    for t in range(len(steps)):
+        _step(t, steps, edges, reads, offsets, unary, pairwise, arena, decisions, low, high)
+        if steps[t, BIT_START] == steps[t, BIT_END]:
+            total = add(total, load(arena, steps[t, LANE_OUT] * LANES))
+    store(maximum, 0, total)
+
+
+@_jit
+def _backtrack(steps, variables, decisions, states, entries):
+    for t in range(len(steps) - 1, -1, -1):
+        first = steps[t, BIT_START]
+        for lane in range(LANES):
+            entries[lane] = steps[t, ENTRY_START]
+        for i in range(first, steps[t, BIT_END]):
+            u = variables[i]
+            for lane in range(LANES):
+                entries[lane] += np.int64(states[u, lane]) << (i - first)
+        v = steps[t, VARIABLE]
+        for lane in range(LANES):
+            states[v, lane] = decisions[entries[lane]] >> lane & 1
+
+
+@_jit
+def max_sum_lanes(schedule, arena_entries, entries, width, scales, unary, pairwise, z, maxima):
+    """Writes a maximiser and its score for every instance."""
+    steps, variables, edges, reads, _, offsets = schedule
+    n = len(steps)
+    fields, weights = np.empty(n * LANES), np.empty(pairwise.shape[1] * LANES)
+    arena = np.empty(arena_entries * LANES)
+    decisions = np.empty(entries, Mask)
+    low, high = np.empty(LANES << LOW_BITS), np.empty(LANES << max(width - LOW_BITS, 0))
+    maximum = np.empty(LANES)
+    states, places = np.empty((n, LANES), np.int8), np.empty(LANES, np.int64)
+    for start in range(0, len(z), LANES):
+        stop = min(start + LANES, len(z))
+        _load(unary[start:stop], scales[start:stop], fields)
+        _load(pairwise[start:stop], scales[start:stop], weights)
+        _forward(steps, edges, reads, offsets, fields, weights, arena, decisions, low, high, maximum)
+        _backtrack(steps, variables, decisions, states, places)
+        for b in range(start, stop):
+            maxima[b] = maximum[b - start]
+            for i in range(n):
+                z[b, i] = states[i, b - start]

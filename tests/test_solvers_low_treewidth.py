@@ -1,0 +1,96 @@
+"""Elimination orders, max-sum and sum-product on graphs of low treewidth."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from solvers import Problem, UnsupportedProblemError, solve, solver_class
+from solvers.elimination_order import width_of
+from solvers.elimination_plan import cached_plan
+from solvers.instances import spin_glass, tree
+from solvers.max_sum import max_sum
+from solvers.sum_product import marginals
+
+
+def edges_of(graph):
+    numbered = nx.convert_node_labels_to_integers(graph)
+    return np.sort(np.array(numbered.edges, np.int64).reshape(-1, 2), axis=1)
+
+
+GRAPHS = {
+    "path": nx.path_graph(9),
+    "star": nx.star_graph(9),
+    "cycle": nx.cycle_graph(9),
+    "grid": nx.grid_2d_graph(3, 4),
+    "complete": nx.complete_graph(7),
+    "two parts": nx.disjoint_union(nx.cycle_graph(4), nx.path_graph(5)),
+    "no edges": nx.empty_graph(5),
+    "one variable": nx.empty_graph(1),
+}
+WIDTHS = {
+    "path": 1,
+    "star": 1,
+    "cycle": 2,
+    "grid": 3,
+    "complete": 6,
+    "two parts": 2,
+    "no edges": 0,
+    "one variable": 0,
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_sum_product_equals_enumeration(name):
+    graph = GRAPHS[name]
+    n, edges = len(graph), edges_of(graph)
+    generator = np.random.default_rng(0)
+    unary, pairwise = generator.standard_normal((3, n)), 2 * generator.standard_normal((3, len(edges)))
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    both = states[:, edges[:, 0]] * states[:, edges[:, 1]]
+    score = unary @ states.T + pairwise @ both.T
+    log_z = np.log(np.exp(score).sum(axis=1))
+    probability = np.exp(score - log_z[:, None])
+    found, ones, pairs = marginals(cached_plan(n, edges), unary, pairwise)
+    np.testing.assert_allclose(found, log_z, rtol=1e-12)
+    np.testing.assert_allclose(ones, probability @ states, rtol=1e-10)
+    np.testing.assert_allclose(pairs, probability @ both, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_width(name):
+    graph = GRAPHS[name]
+    assert width_of(len(graph), edges_of(graph), 20) == WIDTHS[name]
+    if WIDTHS[name]:
+        assert width_of(len(graph), edges_of(graph), WIDTHS[name] - 1) is None
+
+
+@pytest.mark.parametrize("batch", [1, 3, 40])
+def test_relabelled_grids_have_the_same_maximum(batch):
+    generator = np.random.default_rng(1)
+    drawn = spin_glass(10, 9, batch, generator)
+    n = drawn.unary.shape[1]
+    order = generator.permutation(n)
+    place = np.argsort(order)
+    _, maxima = max_sum(cached_plan(n, drawn.edges), drawn.unary, drawn.pairwise)
+    moved = np.sort(place[drawn.edges], axis=1)
+    z, others = max_sum(cached_plan(n, moved), drawn.unary[:, order], drawn.pairwise)
+    np.testing.assert_allclose(maxima, others, rtol=1e-12)
+    scores = Problem.from_arrays(drawn.unary[:, order], drawn.pairwise, edges=moved).score(z)
+    np.testing.assert_allclose(scores, maxima, rtol=1e-12)
+
+
+def test_batch_of_large_trees_equals_one_by_one():
+    drawn = tree(500, 20, np.random.default_rng(2))
+    together = solve(drawn.unary, drawn.pairwise, edges=drawn.edges, solver="elimination")
+    assert together.optimal.all()
+    for one in (0, 7, 19):
+        alone = solve(drawn.unary[one], drawn.pairwise[one], edges=drawn.edges, solver="max_flow")
+        assert float(alone.score) == pytest.approx(float(together.score[one]), rel=1e-12)
+
+
+def test_wide_graphs_are_refused():
+    generator = np.random.default_rng(3)
+    edges = edges_of(nx.complete_graph(30))
+    problem = Problem.from_arrays(np.ones(30), generator.standard_normal(len(edges)), edges=edges)
+    with pytest.raises(UnsupportedProblemError, match="width 22"):
+        solver_class("elimination")().solve(problem)
