@@ -20,6 +20,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         >>> target.read_text()
         'all of it'
     """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{os.getpid()}-{path.name}")
     try:

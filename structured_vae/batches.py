@@ -64,7 +64,9 @@ class InOrderBatches(Sampler[torch.Tensor]):
 
 def batches(split: Split, sampler: Sampler[torch.Tensor]) -> DataLoader[tuple[torch.Tensor, ...]]:
     """Batches `(images [batch, pixels],)`, each gathered by one indexing of the tensor in memory."""
-    return DataLoader(TensorDataset(torch.from_numpy(split.images)), sampler=sampler, batch_size=None)
+    images = TensorDataset(torch.from_numpy(split.images))
+    # With a generator of its own the loader leaves torch's global one alone.
+    return DataLoader(images, sampler=sampler, batch_size=None, generator=torch.Generator())
 
 
 class ImageData(pl.LightningDataModule):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import CheckpointIO
 
 from .atomic import whole_file
@@ -42,7 +44,7 @@ class WholeCheckpoints(CheckpointIO):
 
 
 def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
-    """Tensors and plain values of a checkpoint file.
+    """Tensors and plain values of a checkpoint file, after its checksums have been tested.
 
     Raises:
         RunError: there is no such file, it is damaged, or it holds anything else.
@@ -50,21 +52,47 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
     if not path.is_file():
         raise RunError(f"{path} does not exist: the run has not reached the end of its first epoch")
     try:
-        return torch.load(path, map_location=device, weights_only=True)  # type: ignore[no-any-return]
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise ValueError(f"the checksum of {damaged} is wrong")
+        content = torch.load(path, map_location=device, weights_only=True)
+        if not isinstance(content["epoch"], int) or not isinstance(content["state_dict"], dict):
+            raise TypeError("epoch and state_dict are not there as they should be")
     except Exception as error:
         raise RunError(
             f"{path} is damaged or not a checkpoint of ours ({type(error).__name__}): delete it, and the "
             "other checkpoint of the run (last.ckpt or best.ckpt) may still serve"
         ) from error
+    return content  # type: ignore[no-any-return]  # what torch.load gave, checked above
 
 
-def epoch_checkpoints(folder: Path) -> ModelCheckpoint:
-    """Keeps `last.ckpt` and, by `MONITORED`, `best.ckpt`, at the end of every epoch."""
-    return ModelCheckpoint(
-        dirpath=folder,
-        filename="best",
-        monitor=MONITORED,
-        save_last=True,
-        save_on_train_epoch_end=True,
-        enable_version_counter=False,
-    )
+class EpochCheckpoints(Checkpoint):
+    """Saves `last.ckpt` at the end of every epoch, and `best.ckpt` where `MONITORED` is lowest so far.
+
+    Lightning's own callback forgets the best epoch when the run folder is moved.
+
+    Args:
+        folder: for the two files.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.best = float("inf")
+
+    def state_dict(self) -> dict[str, Any]:
+        """The lowest value so far."""
+        return {"best": self.best}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from the value of a checkpoint."""
+        self.best = float(state_dict["best"])
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Saves."""
+        value = float(trainer.callback_metrics[MONITORED])
+        improved = value < self.best
+        self.best = min(value, self.best)
+        if improved:
+            trainer.save_checkpoint(self.folder / "best.ckpt")
+        trainer.save_checkpoint(self.folder / "last.ckpt")

@@ -14,26 +14,30 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from solvers import SolverError, resolve
+from solvers.formats import FORMATS, read_problem
 
+from .answers import write_answers
 from .atomic import whole_file
 from .config import TrainConfig
 from .errors import StructuredVAEError
-from .problem_files import read_problem, write_solution
 from .tables import bound_table, file_table, solution_table, solver_table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2."""
     parser = _parser()
-    chosen = parser.instantiate(parser.parse_args(arguments))
-    console = Console(soft_wrap=True)
+    arguments_read = parser.parse_args(arguments)
+    # Names of files are no markup.
+    console = Console(soft_wrap=True, markup=False, emoji=False)
+    errors = Console(stderr=True, soft_wrap=True, markup=False, emoji=False)
     try:
+        chosen = parser.instantiate(arguments_read)
         COMMANDS[chosen.subcommand](chosen[chosen.subcommand], console)
-    except (StructuredVAEError, SolverError) as error:
-        Console(stderr=True, soft_wrap=True).print("error:", str(error), style="red", markup=False)
+    except (StructuredVAEError, SolverError, OSError) as error:
+        errors.print("error:", str(error), style="red")
         sys.exit(2)
     except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; `structured-vae resume RUN` goes on from the last epoch")
+        errors.print("stopped; `structured-vae resume RUN` goes on from the last epoch")
         sys.exit(130)
 
 
@@ -64,14 +68,15 @@ def _evaluate(options: Namespace, console: Console) -> None:
 
 
 def _solve(options: Namespace, console: Console) -> None:
-    problem = read_problem(Path(options.file))
+    conversion = read_problem(options.file, options.format)
+    problem = conversion.problem
     start = time.perf_counter()
     solution = resolve(options.solver, problem).solve(problem, options.time_limit)
     seconds = time.perf_counter() - start
-    console.print(solution_table(solution))
+    console.print(solution_table(conversion, solution))
     console.print(f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in {seconds:.3g} s")
     if options.output:
-        write_solution(Path(options.output), solution, seconds)
+        write_answers(Path(options.output), conversion, solution, seconds)
         console.print(f"written: {options.output}")
 
 
@@ -148,11 +153,15 @@ def _evaluate_parser() -> ArgumentParser:
 
 def _solve_parser() -> ArgumentParser:
     parser = _command(
-        "solve FILE.npz",
-        "Maximise sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j over z in {0,1}^n. The file holds unary "
-        "[..., n], and optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2].",
+        "solve FILE",
+        "Solve the problems of a file, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
+        "optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; its objective is "
+        "sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in {0,1}^n. The other formats "
+        "have objectives of their own, which are what `value` shows.",
     )
-    parser.add_argument("file", type=str, metavar="FILE.npz", help="written by numpy.savez")
+    parser.add_argument("file", type=str, metavar="FILE", help="with one problem, or .npz with a batch")
+    formats = ", ".join(FORMATS)
+    parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
     parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
     parser.add_argument("--time_limit", type=float | None, help="seconds for the whole file")
     parser.add_argument("--output", type=str | None, help="JSON file for the answers")

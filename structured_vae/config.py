@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from argparse import ArgumentError
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
+
+from jsonargparse import ArgumentParser
 
 from .errors import ConfigError
 from .schedules import ExponentialDecay
@@ -81,16 +84,23 @@ class TrainConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
-        """The inverse of `to_dict`.
+        """The inverse of `to_dict`, with every key and every type checked.
 
         Raises:
-            ConfigError: a key is unknown or a value impossible.
+            ConfigError: a key is unknown or missing, or a value impossible.
         """
+        missing = sorted({field.name for field in fields(cls)} - set(values))
+        if missing:
+            raise ConfigError(f"not a training configuration: it lacks {', '.join(missing)}")
+        for part in ("data", "epsilon"):
+            if not isinstance(values[part], dict):
+                raise ConfigError(
+                    f"not a training configuration: {part} must be a mapping; got {values[part]!r}"
+                )
+        parser = ArgumentParser(exit_on_error=False)
+        parser.add_class_arguments(cls, as_group=False)
         try:
-            parts = {
-                "data": DataConfig(**values["data"]),
-                "epsilon": ExponentialDecay(**values["epsilon"]),
-            }
-            return cls(**{**values, **parts})
-        except (KeyError, TypeError) as error:
+            chosen = parser.instantiate(parser.parse_object(values))
+        except (ArgumentError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error
+        return cls(**{field.name: chosen[field.name] for field in fields(cls)})

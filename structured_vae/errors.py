@@ -31,7 +31,3 @@ class RunError(StructuredVAEError, ValueError):
 
 class IntruderError(StructuredVAEError, ImportError):
     """Another package of the same name stands in the way of one of ours."""
-
-
-class ProblemFileError(StructuredVAEError, ValueError):
-    """A file does not hold a problem that can be read."""

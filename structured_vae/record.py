@@ -40,12 +40,17 @@ def environment() -> dict[str, Any]:
 
 def _commit() -> str | None:
     """The commit of the source tree that this package is imported from; None if it is no such tree."""
-    source = Path(__file__).resolve().parent
-    command = ["git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=40"]
+    source = Path(__file__).resolve()
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603  # a fixed command
+        _git(source.parent, "ls-files", "--error-unmatch", source.name)
+        return _git(source.parent, "describe", "--always", "--dirty", "--abbrev=40")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603  # fixed commands
     return answer.stdout.strip()
 
 

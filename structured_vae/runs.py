@@ -54,6 +54,8 @@ class Run:
         Raises:
             RunError: the folder already holds a run.
         """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
         if self.config_file.exists():
             raise RunError(
                 f"{self.folder} already holds a run. Go on with it: structured-vae resume {self.folder}; "
@@ -62,9 +64,16 @@ class Run:
         self.save_config(config)
 
     def save_config(self, config: TrainConfig) -> None:
-        """Writes the configuration."""
-        with whole_file(self.config_file) as part:
-            part.write_text(yaml.safe_dump(config.to_dict(), sort_keys=False), encoding="utf-8")
+        """Writes the configuration.
+
+        Raises:
+            RunError: the folder cannot be made or written to.
+        """
+        try:
+            with whole_file(self.config_file) as part:
+                part.write_text(yaml.safe_dump(config.to_dict(), sort_keys=False), encoding="utf-8")
+        except OSError as error:
+            raise RunError(f"{self.folder} cannot be written to: {error}") from error
 
     def config(self) -> TrainConfig:
         """The configuration of this run.
@@ -75,7 +84,7 @@ class Run:
         """
         try:
             values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise RunError(f"{self.config_file} is damaged: {error}") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from solvers import Solution, available_solvers
+from solvers.conversions import Conversion
 
 
 def solver_table() -> Table:
@@ -32,17 +33,17 @@ def solver_table() -> Table:
     return table
 
 
-def solution_table(solution: Solution, shown: int = 10) -> Table:
-    """The first few answers of a batch."""
+def solution_table(conversion: Conversion, solution: Solution, shown: int = 10) -> Table:
+    """The first few answers of a batch, with value and bound in the objective of the file's format."""
     table = Table(title=f"solver {solution.solver}")
-    for column in ("instance", "score", "optimal", "bound", "ones"):
+    for column in ("instance", "value", "optimal", "bound", "ones"):
         table.add_column(column, justify="right")
     z = solution.z.reshape(-1, solution.z.shape[-1])
-    flat = (array.reshape(-1) for array in (solution.score, solution.optimal, solution.bound))
-    rows = list(zip(*flat, z, strict=True))
-    for number, (score, optimal, bound, state) in enumerate(rows[:shown]):
+    arrays = (conversion.value(solution.score), solution.optimal, conversion.value(solution.bound))
+    rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
+    for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
         ones = f"{int(state.sum())} of {len(state)}"
-        table.add_row(str(number), f"{score:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones)
+        table.add_row(str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones)
     if len(rows) > shown:
         table.caption = f"{len(rows) - shown} more"
     return table

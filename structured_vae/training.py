@@ -16,7 +16,7 @@ from models import BinaryVAE, Encoder
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from .batches import ImageData
-from .checkpoints import WholeCheckpoints, epoch_checkpoints, read_checkpoint
+from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from .config import TrainConfig
 from .data import ImageDataset
 from .direct import Direct
@@ -25,7 +25,7 @@ from .module import ArgmaxTraining
 from .pictures import Pictures
 from .recipes import RECIPES
 from .record import RunRecord
-from .runs import Run, dataset_of, vae_of
+from .runs import Run, dataset_of, load_vae, vae_of
 from .seeds import Stream, generator
 
 PICTURED = 50
@@ -53,7 +53,7 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     solver = fitting_solver(config.solver, vae.encoder)
     trainer = _trainer(config, run, dataset, solver)
     run.create(config)
-    _fit(trainer, config, dataset, vae, solver, checkpoint=None)
+    _fit(trainer, run, config, dataset, vae, solver, checkpoint=None)
     return run
 
 
@@ -70,7 +70,10 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     run = Run(Path(folder))
     config = run.config()
     last = run.checkpoint("last")
-    done = int(read_checkpoint(last)["epoch"]) + 1 if last.exists() else 0
+    done = 0
+    if last.exists():
+        load_vae(folder, "last")  # refuses weights that do not fit, before any work
+        done = read_checkpoint(last)["epoch"] + 1
     config = config if epochs is None else replace(config, epochs=epochs)
     if done >= config.epochs:
         raise RunError(
@@ -82,7 +85,7 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     solver = fitting_solver(config.solver, vae.encoder)
     trainer = _trainer(config, run, dataset, solver)
     run.save_config(config)
-    _fit(trainer, config, dataset, vae, solver, checkpoint=last if done else None)
+    _fit(trainer, run, config, dataset, vae, solver, checkpoint=last if done else None)
     return run
 
 
@@ -123,7 +126,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: Argma
     callbacks = [
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, solver, config.seed, config.picture_every),
-        epoch_checkpoints(run.checkpoints),
+        EpochCheckpoints(run.checkpoints),
         RichProgressBar(refresh_rate=10, leave=True),
     ]
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
@@ -135,6 +138,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: Argma
         logger=TensorBoardLogger(run.folder, name="tensorboard", version=""),
         plugins=[WholeCheckpoints()],
         num_sanity_val_steps=0,
+        enable_checkpointing=True,
         enable_model_summary=False,
         log_every_n_steps=50,
         use_distributed_sampler=False,
@@ -143,6 +147,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: Argma
 
 def _fit(
     trainer: pl.Trainer,
+    run: Run,
     config: TrainConfig,
     dataset: ImageDataset,
     vae: BinaryVAE,
@@ -161,5 +166,9 @@ def _fit(
         # Batches are slices of tensors in memory: worker processes would only add copies.
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")  # Lightning beside torch
-        warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
-        trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
+        try:
+            trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
+        except SystemExit as stop:  # Lightning's answer to an interrupt from the keyboard
+            raise KeyboardInterrupt from stop
+    if trainer.received_sigterm:
+        raise RunError(f"training was terminated; go on with: structured-vae resume {run.folder}")

@@ -20,12 +20,14 @@ from structured_vae.module import ArgmaxTraining
 from structured_vae.runs import Run
 
 COMMANDS = {
-    "train": ["--config", "--run", "--encoder", "--solver", "--recipe", "--n", "--hidden", "--data.name"]
-    + ["--data.root", "--data.binarisation", "--epsilon.start", "--epsilon.rate", "--epsilon.floor"]
-    + ["--epsilon.every", "--learning_rate", "--epochs", "--seed", "--picture_every", "--device"],
+    "train": [
+        *("--config", "--run", "--encoder", "--solver", "--recipe", "--n", "--hidden", "--data.name"),
+        *("--data.root", "--data.binarisation", "--epsilon.start", "--epsilon.rate", "--epsilon.floor"),
+        *("--epsilon.every", "--learning_rate", "--epochs", "--seed", "--picture_every", "--device"),
+    ],
     "resume": ["RUN", "--epochs"],
     "evaluate": ["RUN", "--split", "--checkpoint", "--samples"],
-    "solve": ["FILE.npz", "--solver", "--time_limit", "--output"],
+    "solve": ["FILE", "--solver", "--time_limit", "--output"],
     "solvers": [],
 }
 SMALL = ["--n", "3", "--hidden", "4", "--epochs", "1"]
@@ -217,11 +219,11 @@ BAD_TRAINING = {
     "solver": (["--solver", "maxflow"], ["no solver is called 'maxflow'", "did you mean 'max_flow'"]),
     "general max-flow": (
         ["--encoder", "general", "--solver", "max_flow"],
-        ["solver 'max_flow' cannot take this problem", ">= 0", "Use one of: exhaustive, cplex, cp_sat"],
+        ["solver 'max_flow' cannot take this problem", ">= 0", "Use one of: exhaustive, "],
     ),
     "independent solver": (
         ["--encoder", "supermodular", "--solver", "independent"],
-        ["it takes none", "Use one of: exhaustive, max_flow, cplex, cp_sat"],
+        ["it takes none", "Use one of: exhaustive, max_flow, "],
     ),
     "2^40 states": (
         ["--solver", "exhaustive", "--n", 40],
@@ -445,20 +447,20 @@ def unreadable_member(flag_at, method_at, value):
 
 
 BAD_FILES = {
-    "missing": (lambda path: None, ["does not exist"]),
+    "missing": (lambda path: None, ["there is no such file"]),
     "a folder": (lambda path: path.mkdir(), ["problem.npz"]),
-    "empty": (lambda path: path.touch(), ["not a readable .npz"]),
-    "text": (lambda path: path.write_text("1 2 3"), ["not a readable .npz"]),
-    "half": (half_an_archive, ["not a readable .npz"]),
-    "damaged": (damaged_archive, ["not a readable .npz"]),
-    "one array": (one_array, ["numpy.savez"]),
+    "empty": (lambda path: path.touch(), ["says the format"]),
+    "text": (lambda path: path.write_text("1 2 3"), ["says the format"]),
+    "half": (half_an_archive, ["archive is damaged"]),
+    "damaged": (damaged_archive, ["archive is damaged"]),
+    "one array": (one_array, ["says the format"]),
     "huge": (a_huge_promise, ["problem.npz"]),
-    "encrypted": (unreadable_member(6, 8, 1), ["not a readable .npz"]),
-    "unknown compression": (unreadable_member(8, 10, 77), ["not a readable .npz"]),
-    "pickled": (npz(unary=np.array([None, 1])), ["not a readable .npz"]),
-    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["holds unary, weights", "nothing else"]),
-    "no unary": (npz(pairwise=np.ones((3, 3))), ["must hold unary"]),
-    "nothing": (npz(), ["holds nothing"]),
+    "encrypted": (unreadable_member(6, 8, 1), ["encrypted"]),
+    "unknown compression": (unreadable_member(8, 10, 77), ["compressed in a way"]),
+    "pickled": (npz(unary=np.array([None, 1])), ["no array of real numbers"]),
+    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["'unary', 'weights'"]),
+    "no unary": (npz(pairwise=np.ones((3, 3))), ["there are ['pairwise']"]),
+    "nothing": (npz(), ["says the format"]),
     "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges came without pairwise"]),
     "shape": (npz(unary=np.ones(3), pairwise=np.zeros((4, 4))), ["must be [..., 3, 3]", "(4, 4)"]),
     "edges of floats": (
@@ -488,7 +490,7 @@ class Reminder:
 
 def test_nothing_in_a_problem_file_is_executed(cli):
     np.savez("problem.npz", unary=np.array([Reminder()], dtype=object))
-    assert_refused(cli("solve", "problem.npz"), "not a readable .npz")
+    assert_refused(cli("solve", "problem.npz"), "no array of real numbers")
     assert files() == ["problem.npz"]
 
 
@@ -553,7 +555,7 @@ def test_program_solves_and_refuses():
     assert json.loads(Path("mine.json").read_text())["score"] == pytest.approx(best_scores(UNARY, MATRIX))
     refused = program("solve", "nothing.npz")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "error: nothing.npz does not exist\n"
+    assert refused.stderr == "error: nothing.npz: there is no such file\n"
 
 
 def test_commands_without_networks_do_not_load_torch():

@@ -205,7 +205,7 @@ def test_a_run_cut_off_twice(tmp_path, monkeypatch):
 
 @tiny
 def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path):
-    decaying = replace(SMALL.epsilon, rate=0.5, every=1)
+    decaying = replace(SMALL.epsilon, start=1.0, rate=0.5, every=1)
     config = replace(SMALL, epsilon=decaying)
     train(config, tmp_path / "whole")
     train(replace(config, epochs=2), tmp_path / "parts")
@@ -327,22 +327,22 @@ def test_a_killed_run_resumes_to_the_same_end(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_run_killed_again_and_again_resumes_to_the_same_end(tmp_path, seed):
     moments = random.Random(seed)  # noqa: S311  # moments of death need no cryptography
-    encoder = ("independent", "supermodular", "general")[seed % 3]
-    config = replace(SMALL, encoder=encoder, epochs=12, hidden=300, picture_every=1)
+    encoder = ("independent", "supermodular", "general")[seed]
+    config = replace(SMALL, encoder=encoder, epochs=10, hidden=300, picture_every=1)
     train(config, tmp_path / "whole")
     folder, kills = tmp_path / "killed", 0
     process = command("train", "--run", folder, *options(config))
-    for epochs in (0, 1, 3, 5, 7, 9):
+    for epochs in (0, 1, 4, 7):
         delay = moments.uniform(2, 6) if epochs == 0 else moments.uniform(0, 0.6)
         kills += kill_after(process, folder, epochs, delay) == -9
         assert_whole_files(folder)
         known = (folder / "config.yaml").exists()
         process = command("resume", folder) if known else command("train", "--run", folder, *options(config))
     finish(process)
-    assert kills >= 4
+    assert kills >= 3
     assert_same_run(tmp_path / "whole", folder)
 
 
@@ -662,7 +662,7 @@ def test_a_damaged_configuration(run, content):
     [
         ({"epocs": 3}, "epocs"),
         ({"data": {"nam": "mnist"}}, "nam"),
-        ({"data": None}, "Data"),
+        ({"data": None}, "data"),
         ({"epsilon": {"start": 1.0, "speed": 2}}, "speed"),
         ({"epsilon": {"floor": 2.0}}, "floor"),
         ({"encoder": "bogus"}, "bogus"),
@@ -748,7 +748,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, before):
     target = tmp_path / "note.txt"
     if before:
         target.write_text(before)
-    with pytest.raises(PowerCutError), whole_file(target) as part:
+    with pytest.raises(PowerCutError), whole_file(target) as part:  # noqa: PT012
         part.write_text("half of it")
         raise PowerCutError
     assert [path.read_text() for path in tmp_path.iterdir()] == ([before] if before else [])

@@ -95,7 +95,9 @@ def read_problem(
         6.0
     """
     path = Path(path)
-    if not path.is_file() and path.exists():
+    if not path.exists():
+        raise ProblemFileError(path, None, "there is no such file")
+    if not path.is_file():
         raise ProblemFileError(path, None, "not a regular file")
     if format is not None and format not in FORMATS:
         near = difflib.get_close_matches(format, FORMATS, n=1)
