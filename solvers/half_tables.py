@@ -23,7 +23,7 @@ def half_tables_argmax(problem: Problem, memory: int) -> States:
         memory: bytes for the table `[chunk, 2^n]` of a chunk of the batch.
     """
     xp = namespace_of(problem.unary)
-    unary, pairwise = as_float64(problem.unary), _dense(problem)
+    unary, pairwise = as_float64(problem.unary), dense_matrices(problem)
     low, high = (_states(bits, unary) for bits in (problem.n // 2, problem.n - problem.n // 2))
     chunk = max(1, memory // (8 * 2**problem.n))
     starts = range(0, problem.batch, chunk)
@@ -34,7 +34,7 @@ def half_tables_argmax(problem: Problem, memory: int) -> States:
     return xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
 
 
-def _dense(problem: Problem) -> Float[Array, "batch n n"]:
+def dense_matrices(problem: Problem) -> Float[Array, "batch n n"]:
     """The pairwise scores as upper triangular matrices, by a gather from scores and one zero."""
     xp = namespace_of(problem.unary)
     source = np.full((problem.n, problem.n), problem.e)

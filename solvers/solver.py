@@ -129,7 +129,8 @@ class ArgmaxSolver(ABC):
         z = xp.astype(found.z, xp.int8, copy=False)
         score = problem.score_flat(z)
         bound = score if found.bound is None else xp.maximum(score, found.bound)
-        optimal = bound - score <= problem.rounding
+        proved = bound - score <= problem.rounding
+        optimal = proved if self.capabilities.exact else xp.zeros_like(proved)
         return Solution(
             z=problem.restore(z),
             score=problem.restore(score),

@@ -54,7 +54,7 @@ def word_flow_argmax(
 
 
 @intrinsic
-def _lowest_bit(typingctx, word):
+def lowest_bit(typingctx, word):
     """Index of the lowest set bit of a non-zero int64."""
 
     def codegen(context, builder, signature, args):
@@ -113,7 +113,7 @@ def _push(tail, heads, balance, residual, successors):
     tail_bit = 1 << tail
     saturated = filled = 0
     while heads != 0 and excess > 0.0:
-        head = _lowest_bit(heads)
+        head = lowest_bit(heads)
         heads &= heads - 1
         capacity = residual[tail, head]
         level = balance[head]
@@ -161,7 +161,7 @@ def _maximise_flow(balance, residual, successors, layers):
         for d in range(depth - 1, 0, -1):
             tails = layers[d]
             while tails != 0:
-                tail = _lowest_bit(tails)
+                tail = lowest_bit(tails)
                 tails &= tails - 1
                 if balance[tail] > 0.0:
                     heads = successors[tail] & layers[d - 1]

@@ -355,7 +355,7 @@ def test_unknown_formats_and_missing_files(file, tmp_path):
     with pytest.raises(OptionError, match="did you mean 'dimacs'") as caught:
         read_problem(file(QUBO), "dimac")
     assert all(f"{name}: " in str(caught.value) for name in FORMATS)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ProblemFileError, match="no such file"):
         read_problem(tmp_path / "none.uai")
     with pytest.raises(ProblemFileError, match="not a regular file"):
         read_problem(tmp_path)

@@ -44,7 +44,10 @@ def test_auto_is_exact_on_a_tree():
 
 def test_table_of_backends():
     rows = {info.name: info for info in available_solvers()}
-    assert set(rows) >= {"independent", "exhaustive", "max_flow", "cplex", "cp_sat"}
+    assert {"independent", "exhaustive", "max_flow", "elimination", "cplex", "cp_sat", "math_opt"} <= set(
+        rows
+    )
+    assert not rows["local_search"].capabilities.exact
     assert rows["exhaustive"].capabilities.max_size == 25
     assert rows["max_flow"].capabilities.supermodular_only
     assert all(info.installed for info in rows.values())

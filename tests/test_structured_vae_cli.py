@@ -227,7 +227,7 @@ BAD_TRAINING = {
     ),
     "2^40 states": (
         ["--solver", "exhaustive", "--n", 40],
-        ["n = 40 and it takes at most 25", "Use one of: cplex, cp_sat"],
+        ["n = 40 and it takes at most 25", "Use one of: ", "cp_sat"],
     ),
     "option": (["--solvr", "auto"], ["--solvr"]),
     "nested option": (["--data.nmae", "mnist"], ["--data.nmae"]),
@@ -447,20 +447,20 @@ def unreadable_member(flag_at, method_at, value):
 
 
 BAD_FILES = {
-    "missing": (lambda path: None, ["there is no such file"]),
-    "a folder": (lambda path: path.mkdir(), ["problem.npz"]),
-    "empty": (lambda path: path.touch(), ["says the format"]),
-    "text": (lambda path: path.write_text("1 2 3"), ["says the format"]),
-    "half": (half_an_archive, ["archive is damaged"]),
-    "damaged": (damaged_archive, ["archive is damaged"]),
-    "one array": (one_array, ["says the format"]),
-    "huge": (a_huge_promise, ["problem.npz"]),
+    "missing": (lambda path: None, ["no such file"]),
+    "a folder": (lambda path: path.mkdir(), ["not a regular file"]),
+    "empty": (lambda path: path.touch(), ["format"]),
+    "text": (lambda path: path.write_text("1 2 3"), ["format"]),
+    "half": (half_an_archive, ["damaged"]),
+    "damaged": (damaged_archive, ["damaged"]),
+    "one array": (one_array, ["format"]),
+    "huge": (a_huge_promise, ["bytes"]),
     "encrypted": (unreadable_member(6, 8, 1), ["encrypted"]),
-    "unknown compression": (unreadable_member(8, 10, 77), ["compressed in a way"]),
-    "pickled": (npz(unary=np.array([None, 1])), ["no array of real numbers"]),
-    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["'unary', 'weights'"]),
-    "no unary": (npz(pairwise=np.ones((3, 3))), ["there are ['pairwise']"]),
-    "nothing": (npz(), ["says the format"]),
+    "unknown compression": (unreadable_member(8, 10, 77), ["compress"]),
+    "pickled": (npz(unary=np.array([None, 1])), ["unary"]),
+    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["weights", "unary, pairwise, edges"]),
+    "no unary": (npz(pairwise=np.ones((3, 3))), ["unary, pairwise, edges"]),
+    "nothing": (npz(), ["problem.npz"]),
     "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges came without pairwise"]),
     "shape": (npz(unary=np.ones(3), pairwise=np.zeros((4, 4))), ["must be [..., 3, 3]", "(4, 4)"]),
     "edges of floats": (
@@ -477,7 +477,7 @@ def test_solve_refuses_what_is_no_problem(cli, case):
     write, words = BAD_FILES[case]
     write(Path("problem.npz"))
     before = files()
-    assert_refused(cli("solve", "problem.npz", "--output", "mine.json"), *words)
+    assert_refused(cli("solve", "problem.npz", "--output", "mine.json"), "problem.npz", *words)
     assert files() == before
 
 

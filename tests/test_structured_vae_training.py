@@ -15,7 +15,8 @@ import torch
 import yaml
 from matplotlib import image
 
-from structured_vae import ConfigError, RunError, TrainConfig, load_vae, resume, train
+from solvers import UnknownSolverError
+from structured_vae import ConfigError, ExponentialDecay, RunError, TrainConfig, load_vae, resume, train
 from structured_vae.atomic import whole_file
 from structured_vae.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.checkpoints import read_checkpoint
@@ -205,15 +206,15 @@ def test_a_run_cut_off_twice(tmp_path, monkeypatch):
 
 @tiny
 def test_the_step_of_epsilon_goes_on_where_it_stopped(tmp_path):
-    decaying = replace(SMALL.epsilon, start=1.0, rate=0.5, every=1)
-    config = replace(SMALL, epsilon=decaying)
-    train(config, tmp_path / "whole")
-    train(replace(config, epochs=2), tmp_path / "parts")
+    falling = replace(SMALL, epsilon=ExponentialDecay(start=1.0, rate=0.5, floor=0.01, every=1))
+    train(falling, tmp_path / "whole")
+    train(replace(falling, epochs=2), tmp_path / "parts")
     resume(tmp_path / "parts", epochs=3)
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
-    train(SMALL, tmp_path / "constant")
-    slow, fast = (checkpoint(tmp_path / name)["state_dict"] for name in ("constant", "whole"))
-    assert not torch.equal(slow["vae.encoder.network.0.weight"], fast["vae.encoder.network.0.weight"])
+    train(replace(SMALL, epsilon=ExponentialDecay(start=1.0, rate=0.0, floor=1.0)), tmp_path / "constant")
+    constant, moving = (checkpoint(tmp_path / name)["state_dict"] for name in ("constant", "whole"))
+    name = "vae.encoder.network.0.weight"
+    assert not torch.equal(constant[name], moving[name])
 
 
 @tiny
@@ -569,6 +570,16 @@ def test_a_folder_that_cannot_be(tmp_path, place):
     with pytest.raises(RunError):
         train(SMALL, tmp_path / place)
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@tiny
+@pytest.mark.parametrize(
+    "change", [{"encoder": "bogus"}, {"recipe": "bogus"}, {"device": "bogus"}, {"solver": "bogus"}], ids=str
+)
+def test_a_choice_that_does_not_exist_leaves_no_folder(tmp_path, change):
+    with pytest.raises((ConfigError, UnknownSolverError), match="bogus"):
+        train(replace(SMALL, **change), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("read", [resume, load_vae, evaluate_run])

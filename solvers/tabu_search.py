@@ -1,0 +1,224 @@
+"""Multi-start tabu search with one-flip moves, elite states and path relinking; compiled, for the host.
+
+References:
+    Glover, Lü, Hao (2010), Diversification-driven tabu search for unconstrained binary quadratic problems.
+    Wang, Lü, Glover, Hao (2012), Path relinking for unconstrained binary quadratic programming.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+from .arrays import Edges, Pairwise, States, Unary
+from .one_flip import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
+from .threads import over_slices
+
+ELITES = 8
+STALLED_STARTS = 30
+"""So many starts in a row without a new elite state, and all but the best elite are forgotten."""
+LARGEST = 2.0**30
+"""Integer gains stay near or below this."""
+LOWEST = np.int32(-(2**31 - 1))
+
+
+def tabu_search(
+    unary: Unary,
+    pairwise: Pairwise,
+    edges: Edges,
+    starts: int = 4,
+    seed: int = 0,
+    flips: int | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+) -> States:
+    """The best assignments found, `[batch, n]` int8; no proof that they are maximisers.
+
+    The answer depends on the seed alone, not on the threads, where there is no time limit.
+
+    Args:
+        unary: `[batch, n]`, float32 or float64.
+        pairwise: `[batch, e]`.
+        edges: `[e, 2]`, distinct pairs.
+        starts: tabu runs an instance; with a time limit, runs between two looks at the clock.
+        seed: of the random numbers, >= 0.
+        flips: a run ends after so many flips without a new best; None for a default that grows with n.
+        time_limit: seconds to use up; one run an instance is made even if they take longer.
+        threads: most threads to use; None for all cores.
+    """
+    batch, n = unary.shape
+    flips = flips or default_flips(n)
+    graph = _adjacency(edges, n)
+    pool = np.zeros((batch, ELITES, n), np.int8)
+    values = np.full((batch, ELITES), -np.inf)
+    stalled = np.zeros(batch, np.int64)
+    random = np.random.default_rng(seed).integers(1, 2**63, batch, dtype=np.uint64)
+    state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
+    state += [pool, values, stalled, random]
+    deadline = None if time_limit is None else time.perf_counter() + time_limit
+    nanoseconds_a_flip = 40 + 0.2 * n
+
+    def search(runs: int) -> None:
+        work = runs * flips * 2 * nanoseconds_a_flip
+        kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips)
+        over_slices(kernel, *state, nanoseconds=work, threads=threads)
+
+    search(starts if deadline is None else 1)
+    while deadline is not None and time.perf_counter() < deadline:
+        search(starts)
+    best: States = pool[np.arange(batch), np.argmax(values, axis=1)]
+    return best
+
+
+def default_flips(n: int) -> int:
+    """Flips without a new best after which a run ends."""
+    return 50 + 2 * n
+
+
+def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray]:
+    """Whether to take the graph as dense; and the CSR adjacency: first `[n + 1]`, node and edge `[2e]`."""
+    tail = edges.T.ravel()
+    order = np.argsort(tail, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=n))])
+    node = edges[:, ::-1].T.ravel()[order].astype(np.int32)
+    edge = (order % max(len(edges), 1)).astype(np.int32)
+    dense = 2 * len(edges) > 0.08 * n * n and n <= 8192
+    return dense, first, node, edge
+
+
+@njit(cache=True, nogil=True)
+def _search_instances(
+    edges, dense, first, node, edge, width, starts, patience, unary, pairwise, pool, values, stalled, random
+):
+    """More runs for some instances, whose elites are in pool [batch, elites, n]."""
+    n = unary.shape[1]
+    side, entries = (n, 0) if dense else (0, node.shape[0])
+    coarse = (np.zeros((side, width), np.int32), first, node, np.zeros(entries, np.int32))
+    coarse_field = np.full(width, LOWEST)
+    fine = (np.zeros((0, width)), first, node, np.zeros(0))
+    fine_field = np.full(width, -np.inf)
+    for b in range(unary.shape[0]):
+        scale, exact_enough, symmetric = _scale(unary[b], pairwise[b], edges)
+        elites = pool[b], values[b], stalled[b : b + 1], symmetric
+        if exact_enough:
+            _load(scale, True, unary[b], pairwise[b], edges, edge, coarse_field, coarse)
+            _search(starts, patience, LOWEST, coarse_field, coarse, elites, random[b : b + 1])
+        else:
+            if fine[0].shape[0] != side or fine[3].shape[0] != entries:
+                fine = (np.zeros((side, width)), first, node, np.zeros(entries))
+            _load(1.0, False, unary[b], pairwise[b], edges, edge, fine_field, fine)
+            _search(starts, patience, -np.inf, fine_field, fine, elites, random[b : b + 1])
+
+
+@njit(cache=True, nogil=True)
+def _scale(unary, pairwise, edges):
+    """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
+
+    And whether flipping all variables keeps every score, as in maximum cuts.
+    """
+    reach = np.abs(unary).astype(np.float64)
+    skew = 2.0 * unary
+    for k in range(pairwise.shape[0]):
+        size = abs(np.float64(pairwise[k]))
+        for i in edges[k]:
+            reach[i] += size
+            skew[i] += pairwise[k]
+    largest = reach.max()
+    symmetric = np.abs(skew).max() <= 1e-9 * largest
+    if largest == 0.0:
+        return 1.0, True, symmetric
+    exponent = np.floor(np.log2(LARGEST / largest))
+    if abs(exponent) > 1000.0:
+        return 1.0, False, symmetric
+    scale = 2.0**exponent
+    nonzero = coarse = 0
+    for values in (unary, pairwise):
+        for k in range(values.shape[0]):
+            scaled = abs(np.float64(values[k]) * scale)
+            nonzero += scaled > 0.0
+            coarse += (scaled < 4096.0) & (scaled != np.rint(scaled))
+    return scale, 16 * coarse <= nonzero, symmetric
+
+
+@njit(cache=True, nogil=True)
+def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
+    """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
+    rows, _, _, weight = graph
+    for i in range(unary.shape[0]):
+        score = np.float64(unary[i]) * scale
+        field[i] = np.rint(score) if rounded else score
+    if rows.shape[0]:
+        for k in range(pairwise.shape[0]):
+            score = np.float64(pairwise[k]) * scale
+            score = np.rint(score) if rounded else score
+            rows[edges[k, 0], edges[k, 1]] = score
+            rows[edges[k, 1], edges[k, 0]] = score
+    else:
+        for entry in range(weight.shape[0]):
+            score = np.float64(pairwise[edge[entry]]) * scale
+            weight[entry] = np.rint(score) if rounded else score
+
+
+@njit(cache=True, nogil=True)
+def _search(starts, patience, lowest, field, graph, elites, random):
+    """Tabu runs, first from random states, then from near or between the elites found."""
+    pool, values, stalled, symmetric = elites
+    gains, signs = np.empty_like(field), np.ones_like(field)
+    scratch = (np.empty(field.shape[0], np.int32), np.empty_like(field))
+    z = np.empty(pool.shape[1], np.int8)
+    for _ in range(starts):
+        if values.min() == -np.inf:
+            for i in range(z.shape[0]):
+                z[i] = below(2, random_bits(random))
+            score = load_state(z, field, gains, signs, graph)
+        else:
+            score = _restart(pool, field, gains, signs, lowest, scratch, graph, random)
+        score = tabu_run(score, patience, gains, signs, z, lowest, scratch, graph, random)
+        stalled[0] = 0 if _admit(z, score, pool, values, symmetric) else stalled[0] + 1
+        if stalled[0] >= STALLED_STARTS:
+            stalled[0] = 0
+            best = values.argmax()
+            for slot in range(values.shape[0]):
+                if slot != best:
+                    values[slot] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
+    """A state on the way from one elite to another, or some random flips away from one; its score."""
+    n = pool.shape[1]
+    bits = random_bits(random)
+    a, b = below(pool.shape[0], bits), below(pool.shape[0], bits >> 20)
+    score = load_state(pool[a], field, gains, signs, graph)
+    apart = 0
+    for i in range(n):
+        apart += pool[a, i] != pool[b, i]
+    bits >>= 40
+    if apart > 8 and bits & 1:
+        steps = apart // 3 + below(apart // 3 + 1, bits)
+        return score + walk_towards(pool[b], steps, gains, signs, lowest, scratch, graph, random)
+    for _ in range(3 + n // 20 + below(n // 5 + 1, bits)):
+        score += flip(below(n, random_bits(random)), gains, signs, graph)
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _admit(z, score, pool, values, symmetric):
+    """Puts z in place of the worst elite if it is better and new; returns whether it did.
+
+    If symmetric, z and its complement are one state, taken in the form nearer to the best elite.
+    """
+    worst = values.argmin()
+    if score <= values[worst]:
+        return False
+    if symmetric and 2 * np.count_nonzero(z != pool[values.argmax()]) > z.shape[0]:
+        z[:] = 1 - z
+    for slot in range(values.shape[0]):
+        if values[slot] == score and np.array_equal(pool[slot], z):
+            return False
+    pool[worst] = z
+    values[worst] = score
+    return True
