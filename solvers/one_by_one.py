@@ -4,41 +4,71 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 import numpy as np
 
 from .problem import Problem
 from .reduction import reduced
-from .roof_duality import roof_duality
+from .roof_duality import RoofDuality, roof_duality
 from .solver import Maximiser
 
 SolveOne: TypeAlias = Callable[[Problem, float | None], tuple[np.ndarray, float]]
 """(a single instance, seconds left) -> its assignment `[n]` and an upper bound on its score."""
 
+SPARSE_DEGREE = 20
+"""Up to this mean degree roof duality fixes variables; in denser problems it takes time and fixes none."""
 
-def one_by_one(problem: Problem, time_limit: float | None, solve_one: SolveOne) -> Maximiser:
-    """Fixes what roof duality fixes, then solves what is left of each instance, in order.
+
+def one_by_one(
+    problem: Problem, time_limit: float | None, solve_one: SolveOne, threads: int = 1
+) -> Maximiser:
+    """Fixes what roof duality fixes, then solves what is left of each instance.
 
     Instances that the time limit cuts off keep the fixed values, zeros elsewhere, and the roof-dual bound.
+
+    Args:
+        problem: coefficients on the host.
+        time_limit: seconds for the batch.
+        solve_one: the backend.
+        threads: instances at once, for a backend that releases the interpreter's lock.
     """
     start = time.monotonic()
-    roof = roof_duality(problem)
-    z = np.maximum(roof.fixed, 0).astype(np.int8)
-    bound = roof.bound.copy()
-    reached = problem.batch
-    for instance, fixed in enumerate(roof.fixed):
+    roof = _roof(problem)
+
+    def solve(instance: int) -> tuple[np.ndarray, float, bool]:
         left = None if time_limit is None else time_limit - (time.monotonic() - start)
+        fixed = roof.fixed[instance]
         if left is not None and left <= 0:
-            reached = instance
-            break
+            return np.maximum(fixed, 0), roof.bound[instance], False
         rest = reduced(problem.unary[instance], problem.pairwise[instance], problem.edges, fixed)
         if not len(rest.unary):
-            continue
+            return fixed, roof.bound[instance], True
         single = Problem.from_arrays(rest.unary[None], rest.pairwise[None], edges=rest.edges)
         state, proved = solve_one(single, left)
-        z[instance] = rest.lift(state)
-        bound[instance] = min(bound[instance], rest.constant + proved)
+        return rest.lift(state), min(roof.bound[instance], rest.constant + proved), True
+
+    workers = min(threads, problem.batch)
+    if workers > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            answers = list(pool.map(solve, range(problem.batch)))
+    else:
+        answers = [solve(instance) for instance in range(problem.batch)]
+    z, bound, reached = (np.array(column) for column in zip(*answers, strict=True))
     fixed_count = int((roof.fixed >= 0).sum())
-    stats = {"reached": reached, "fixed": fixed_count, "fixed_share": fixed_count / roof.fixed.size}
-    return Maximiser(z, bound, stats)
+    stats = {
+        "reached": int(reached.sum()),
+        "fixed": fixed_count,
+        "fixed_share": fixed_count / roof.fixed.size,
+    }
+    return Maximiser(z.astype(np.int8), bound, stats)
+
+
+def _roof(problem: Problem) -> RoofDuality:
+    """Roof duality where it pays; otherwise nothing fixed, and the sum of positive coefficients."""
+    if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+        return roof_duality(problem)
+    bound = np.maximum(problem.unary, 0).sum(axis=1, dtype=np.float64)
+    bound += np.maximum(problem.pairwise, 0).sum(axis=1, dtype=np.float64)
+    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), bound)

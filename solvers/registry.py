@@ -20,6 +20,7 @@ BUILT_IN = {
     "independent": "solvers.independent:Independent",
     "exhaustive": "solvers.exhaustive:Exhaustive",
     "max_flow": "solvers.max_flow:MaxFlow",
+    "branch_and_bound": "solvers.branch_and_bound:BranchAndBound",
     "elimination": "solvers.elimination:Elimination",
     "cplex": "solvers.cplex:Cplex",
     "cp_sat": "solvers.cp_sat:CpSat",
@@ -83,7 +84,7 @@ def available_solvers() -> tuple[SolverInfo, ...]:
 
     Example:
         >>> [info.name for info in available_solvers()][:4]
-        ['independent', 'exhaustive', 'max_flow', 'elimination']
+        ['independent', 'exhaustive', 'max_flow', 'branch_and_bound']
     """
     built_in = [
         SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())

@@ -20,6 +20,12 @@ TREE_LIKE = 8
 ELIMINABLE = 20
 """Up to this treewidth elimination takes less than a tenth of a second an instance."""
 
+BRANCHABLE = 125
+"""Up to this n branch and bound proves dense problems within seconds."""
+
+CPLEX_COMMUNITY = 1000
+"""Most variables of CPLEX's community edition."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -87,7 +93,7 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
 
 
 def select_solver(problem: Problem) -> Selection:
-    """The fastest installed solver that is exact for `problem`.
+    """An installed solver that is exact for `problem`, the fastest that we know of.
 
     Example:
         >>> import numpy as np
@@ -112,7 +118,12 @@ def select_solver(problem: Problem) -> Selection:
     exhaustive = solver_class("exhaustive").capabilities.max_size or 0
     if problem.n <= exhaustive:
         return _select("exhaustive", f"n = {problem.n} is at most {exhaustive}, with scores of any sign")
-    return _select("cp_sat", f"n = {problem.n} with scores of any sign: an exact search, time may be long")
+    if problem.n <= BRANCHABLE:
+        return _select(
+            "branch_and_bound", f"n = {problem.n} is at most {BRANCHABLE}, with scores of any sign"
+        )
+    search = "cp_sat" if problem.n > CPLEX_COMMUNITY or solver_class("cplex").missing_packages() else "cplex"
+    return _select(search, f"n = {problem.n} with scores of any sign: an exact search, which may take long")
 
 
 def _eliminate(width: int) -> Selection:

@@ -7,7 +7,7 @@ from solvers import Problem, available_solvers, solve, solver_class
 from solvers.testing import check_conformance, enumerate_scores, random_instances
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
-COMPILED = ["independent", "exhaustive", "max_flow", "elimination"]
+COMPILED = ["independent", "exhaustive", "max_flow", "elimination", "branch_and_bound"]
 SLOW_ONES = ["cplex", "cp_sat", "math_opt"]
 
 

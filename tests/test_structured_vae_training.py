@@ -16,7 +16,16 @@ import yaml
 from matplotlib import image
 
 from solvers import UnknownSolverError
-from structured_vae import ConfigError, ExponentialDecay, RunError, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    ExponentialDecay,
+    RunError,
+    TrainConfig,
+    gumbel_differences,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.atomic import whole_file
 from structured_vae.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.checkpoints import read_checkpoint
@@ -26,7 +35,7 @@ from structured_vae.evaluate_run import evaluate_run
 from structured_vae.module import ArgmaxTraining
 from structured_vae.pictures import grid, save_grid
 from structured_vae.record import environment
-from structured_vae.runs import Run
+from structured_vae.runs import Run, dataset_of
 from structured_vae.seeds import Stream, generator
 
 TIMES = {"ms_per_step", "seconds"}
@@ -150,6 +159,54 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
         torch.manual_seed(1234)
         train(replace(SMALL, epochs=1), tmp_path / "second")
     assert_same_run(tmp_path / "first", tmp_path / "second")
+
+
+@tiny
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"recipe": "elbo"},
+        {"learning_rate": 0.002},
+        {"epsilon": ExponentialDecay(start=0.5, floor=0.5)},
+        {"data": replace(SMALL.data, batch_size=50)},
+        {"encoder": "supermodular"},
+    ],
+    ids=str,
+)
+def test_every_setting_makes_a_difference(tmp_path, change):
+    plain, changed = replace(SMALL, epochs=2), replace(SMALL, epochs=2, **change)
+    train(plain, tmp_path / "plain")
+    train(changed, tmp_path / "changed")
+    first, second = (rows_but_times(tmp_path / name)[-1] for name in ("plain", "changed"))
+    assert first["train/reconstruction"] != second["train/reconstruction"]
+    assert first["validation/reconstruction"] != second["validation/reconstruction"]
+
+
+def test_images_are_those_of_the_configuration(monkeypatch):
+    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *arguments: arguments)
+    data = replace(SMALL.data, name="mnist", root="/somewhere", binarisation="none")
+    assert dataset_of(replace(SMALL, data=data)) == ("mnist", "/somewhere", "none")
+
+
+@tiny
+def test_noise_is_new_in_every_step_and_the_same_at_every_evaluation(tmp_path, monkeypatch):
+    trained, evaluated = [], []
+
+    def recorded(into):
+        def draw(like, noise):
+            drawn = gumbel_differences(like, noise)
+            into.append(drawn[0, 0].item())
+            return drawn
+
+        return draw
+
+    monkeypatch.setattr("structured_vae.direct.gumbel_differences", recorded(trained))
+    monkeypatch.setattr("structured_vae.sampling.gumbel_differences", recorded(evaluated))
+    train(SMALL, tmp_path / "run")
+    assert len(set(trained)) == len(trained) == 9
+    validation_and_test = evaluated[:2]
+    assert len(set(validation_and_test)) == 2
+    assert evaluated[: 3 * 2] == 3 * validation_and_test
 
 
 # --- stopping and going on ----------------------------------------------------------------------

@@ -1,0 +1,105 @@
+"""Real coefficients as whole numbers of a unit, so that sums of them are exact."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+EPSILON = 2.0**-52
+NEARLY_WHOLE = 1e-6
+LARGEST_MULTIPLE = 2.0**24  # of a common unit that is not a power of two
+ATTEMPTS = 20
+
+
+class Units(NamedTuple):
+    """Coefficients c = values * unit * 2^exponent, rounded."""
+
+    values: np.ndarray  # [n + e] whole numbers of sum < 2^53
+    unit: float
+    exponent: int
+    error: float  # at least the sum of the roundings, in units
+    common: bool  # whether the unit is a common measure, not the finest that fits
+
+    def upper_bound(self, value: float) -> float:
+        """`value` units in the given problem's scale, rounded up."""
+        product = value * self.unit
+        if self.unit != math.floor(self.unit) or abs(product) >= 2.0**53:
+            product = math.nextafter(product, math.inf)
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = float(np.ldexp(product, self.exponent))
+            rounded_down = float(np.ldexp(scaled, -self.exponent)) < product
+        return math.nextafter(scaled, math.inf) if rounded_down else scaled
+
+
+def _finest(scaled: np.ndarray) -> Units:
+    """A power of two for the unit, or its multiple where nothing is rounded.
+
+    Half a unit a coefficient is rounded at most. Unless `common`, the sum S of the magnitudes is about 2^52 units
+    or more; so that is 2^-53 (n + e) S.
+    """
+    # Rounding may add half a unit to each: the total makes room for that.
+    total = math.fsum(np.abs(scaled)) * (1.0 + len(scaled) * EPSILON)
+    exponent = math.frexp(total)[1] - 53
+    exact = np.ldexp(scaled, -exponent)
+    values = np.rint(exact)
+    error = math.fsum(np.abs(exact - values)) * (1.0 + 4.0 * EPSILON)
+    if error > 0.0:
+        return Units(values, 1.0, exponent, error, False)
+    divisor = float(np.gcd.reduce(values.astype(np.int64)))
+    return Units(values / divisor, divisor, exponent, 0.0, True)
+
+
+def _measure(magnitudes: np.ndarray) -> float | None:
+    """Euclid's common measure of positive numbers, up to rounding; None if there is no large one."""
+    least = magnitudes.max() / LARGEST_MULTIPLE
+    measure = float(magnitudes.min())
+    for _ in range(ATTEMPTS):
+        if measure < least:
+            return None
+        multiples = magnitudes / measure
+        distances = np.abs(multiples - np.rint(multiples))
+        worst = int(np.argmax(distances))
+        if distances[worst] < NEARLY_WHOLE:
+            return math.fsum(magnitudes) / math.fsum(np.rint(multiples))
+        larger, smaller = float(magnitudes[worst]), measure
+        while smaller > least:
+            larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
+            if smaller < NEARLY_WHOLE * larger:
+                break
+        measure = larger if smaller < NEARLY_WHOLE * larger else 0.0
+    return None
+
+
+def _common(scaled: np.ndarray) -> Units | None:
+    """Decimal data such as 0.1, 0.3: whole multiples of a unit but for their own rounding."""
+    unit = _measure(np.abs(scaled[scaled != 0.0]))
+    if unit is None:
+        return None
+    values = np.rint(scaled / unit)
+    total = math.fsum(np.abs(scaled))
+    # values * unit rounds by half an EPSILON of itself.
+    error = math.fsum(np.abs(scaled - values * unit)) + EPSILON * total
+    if error > EPSILON / 4.0 * len(scaled) * total:
+        return None
+    return Units(values, unit, 0, error / unit * (1.0 + 4.0 * EPSILON), True)
+
+
+def to_units(coefficients: np.ndarray) -> Units:
+    """The coefficients in units of a common measure, or else in the finest units that fit.
+
+    Args:
+        coefficients: `[n + e]`, finite.
+    """
+    largest = float(np.abs(coefficients).max(initial=0.0))
+    if largest == 0.0:
+        return Units(coefficients, 1.0, 0, 0.0, True)
+    shift = -math.frexp(largest)[1]
+    scaled = np.ldexp(coefficients, shift)
+    units = _finest(scaled)
+    if not units.common:
+        units = _common(scaled) or units
+    elif np.ldexp(scaled, -shift).tobytes() != coefficients.tobytes():
+        units = units._replace(error=1e-200)  # what underflowed is far below a unit
+    return units._replace(exponent=units.exponent - shift)
