@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from models import paper_vae
-from solvers import instances, solve, solver_class
+from solvers import Solution, instances, solve, solver_class
 from structured_vae import Direct, Reconstruction, load_dataset
 from structured_vae.atomic import whole_file
 from structured_vae.record import environment
@@ -74,34 +75,33 @@ def step_times(device: str, rounds: int) -> dict[str, float]:
 def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
     """Microseconds an instance of each backend, batch 100, dense n = 15, scores checked."""
     generator = np.random.default_rng(0)
-    times: dict[str, float] = {}
-    for family, fast, slow in (
-        ("supermodular", ("max_flow", "exhaustive"), ("cplex", "cp_sat")),
-        ("general", ("exhaustive",), ("cplex", "cp_sat")),
-    ):
-        drawn = getattr(instances, "supermodular" if family == "supermodular" else "dense")(
-            N, BATCH, generator
-        )
-        arrays = [array.astype(np.float32) for array in (drawn.unary, drawn.pairwise)]
-
-        def call(name: str, arrays: list[np.ndarray] = arrays, edges: np.ndarray = drawn.edges) -> object:
-            return solve(*arrays, edges=edges, solver=name)
-
-        contenders: dict[str, Contender] = {f"{family}: {name}": partial(call, name) for name in fast}
-        if family == "supermodular":
-            one_by_one = partial(pymaxflow_one_by_one, *arrays, drawn.edges)
-            contenders[f"{family}: PyMaxflow one by one"] = one_by_one
-        searches = {f"{family}: {name}": partial(call, name) for name in slow}
-        best = call(fast[0]).score
-        for name in (*fast[1:], *slow):
-            np.testing.assert_allclose(call(name).score, best, rtol=1e-9)
-        times |= medians(contenders, rounds)
-        times |= medians(
-            {f"{family}: {fast[-1]} beside": contenders[f"{family}: {fast[-1]}"], **searches},
-            slow_rounds,
-            1,
-        )
+    supermodular, general = (
+        family(N, BATCH, generator) for family in (instances.supermodular, instances.dense)
+    )
+    fast = {
+        "supermodular: max_flow": call_of(supermodular, "max_flow"),
+        "supermodular: exhaustive": call_of(supermodular, "exhaustive"),
+        "supermodular: PyMaxflow one by one": partial(pymaxflow_one_by_one, *single(supermodular)),
+        "general: exhaustive": call_of(general, "exhaustive"),
+    }
+    slow = {f"general: {name}": call_of(general, name) for name in ("cplex", "cp_sat", "math_opt")}
+    best = fast["general: exhaustive"]().score
+    for name, call in slow.items():
+        np.testing.assert_allclose(call().score, best, rtol=1e-9, err_msg=name)
+    beside = {"general: exhaustive, beside the next": fast["general: exhaustive"]}
+    times = medians(fast, rounds) | medians(beside | slow, slow_rounds, 1)
     return {name: 1000 * value / BATCH for name, value in times.items()}
+
+
+def single(drawn: instances.Instances) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unary and pairwise scores in float32, as an encoder gives them, and the edges."""
+    return drawn.unary.astype(np.float32), drawn.pairwise.astype(np.float32), drawn.edges
+
+
+def call_of(drawn: instances.Instances, name: str) -> Callable[[], Solution]:
+    """One call of `solve` on the whole batch."""
+    unary, pairwise, edges = single(drawn)
+    return partial(solve, unary, pairwise, edges=edges, solver=name)
 
 
 def table(title: str, unit: str, times: dict[str, float], reference: str) -> Table:
