@@ -38,9 +38,9 @@ class BinaryVAE(nn.Module):
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
         """`[count, pixels]`: the mean images of `count` states drawn from the prior."""
-        device = self.decoder.last.weight.device
-        z = torch.randint(2, (count, self.n), generator=generator, device=device)
-        logits: torch.Tensor = self.decoder(z.float())
+        weight = self.decoder.last.weight
+        z = torch.randint(2, (count, self.n), generator=generator, device=weight.device)
+        logits: torch.Tensor = self.decoder(z.to(weight.dtype))
         return logits.sigmoid()
 
 

@@ -94,5 +94,5 @@ class EpochCheckpoints(Checkpoint):
         improved = value < self.best
         self.best = min(value, self.best)
         if improved:
-            trainer.save_checkpoint(self.folder / "best.ckpt")
-        trainer.save_checkpoint(self.folder / "last.ckpt")
+            trainer.save_checkpoint(self.folder / "best.ckpt", weights_only=False)
+        trainer.save_checkpoint(self.folder / "last.ckpt", weights_only=False)

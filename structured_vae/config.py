@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from argparse import ArgumentError
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from jsonargparse import ArgumentParser
 
 from .errors import ConfigError
 from .schedules import ExponentialDecay
+
+Encoder = Literal["independent", "supermodular", "general"]
+Recipe = Literal["paper", "elbo"]
+Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,9 @@ class TrainConfig:
         device: auto, cpu or cuda.
     """
 
-    encoder: Literal["independent", "supermodular", "general"] = "general"
+    encoder: Encoder = "general"
     solver: str = "auto"
-    recipe: Literal["paper", "elbo"] = "paper"
+    recipe: Recipe = "paper"
     n: int = 15
     hidden: int = 300
     data: DataConfig = field(default_factory=DataConfig)
@@ -61,9 +65,13 @@ class TrainConfig:
     epochs: int = 30
     seed: int = 0
     picture_every: int = 10
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
 
     def __post_init__(self) -> None:
+        for name, choices in (("encoder", Encoder), ("recipe", Recipe), ("device", Device)):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
         smallest = {"n": 1, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0}
         for name, least in smallest.items():
             if getattr(self, name) < least:
