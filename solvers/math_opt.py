@@ -14,8 +14,8 @@ from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
 
-SCALED_MAGNITUDE_BITS = 20
-"""Scores are scaled to add up to about 2^20, well above HiGHS' absolute tolerances."""
+SCALED_MAGNITUDE_BITS = 30
+"""Scores are scaled to add up to about 2^30, which puts HiGHS' absolute tolerances below float64 rounding."""
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,28 @@ def test_evaluate_writes_the_numbers_that_it_computes(cli, split):
 
 
 @tiny
+@pytest.mark.parametrize(("which", "other"), [("best", "last"), ("last", "best")])
+def test_evaluate_reads_the_checkpoint_that_is_asked_for(cli, which, other):
+    cli("train", "--run", "mine", *SMALL)
+    Path(f"mine/checkpoints/{other}.ckpt").unlink()
+    assert cli("evaluate", "mine", "--checkpoint", which)[0] == 0
+    assert_refused(cli("evaluate", "mine", "--checkpoint", other), f"{other}.ckpt does not exist")
+
+
+@tiny
+def test_evaluate_draws_as_many_samples_as_asked(cli, monkeypatch):
+    draws = []
+    monkeypatch.setattr(
+        "structured_vae.sampling.gumbel_differences", lambda like, noise: draws.append(1) or like
+    )
+    cli("train", "--run", "mine", *SMALL)
+    for samples in (1, 4):
+        draws.clear()
+        cli("evaluate", "mine", "--samples", samples)
+        assert len(draws) == samples
+
+
+@tiny
 @pytest.mark.parametrize(("encoder", "bound"), [("independent", True), ("general", False)])
 def test_evaluate_says_which_sum_is_a_bound(cli, encoder, bound):
     cli("train", "--run", "mine", *SMALL, "--encoder", encoder)
@@ -395,6 +417,7 @@ def test_solve_one_problem_without_pairs(cli):
     answer = json.loads(Path("mine.json").read_text())
     assert status == 0
     assert (answer["z"], answer["score"], answer["solver"]) == ([1, 0, 1], 1.5, "independent")
+    assert (answer["optimal"], answer["bound"]) == (True, 1.5)
     assert "1.5" in out
 
 
