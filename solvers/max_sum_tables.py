@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .bits import lowest_bit
 from .elimination_plan import (
     BIT_END,
     BIT_START,
@@ -29,15 +30,6 @@ MIDDLES = 1 << MIDDLE_BITS
 MAX_BITS = 62
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
-
-
-@_jit
-def _trailing_zeros(x):
-    zeros = 0
-    while not x & 1:
-        x >>= 1
-        zeros += 1
-    return zeros
 
 
 @_jit
@@ -112,9 +104,9 @@ def _step(t, steps, reads, strides, weights, unary, arena, words, scratch):
     for h in range(1 << (bits - middle)):
         field = 0.0
         if h:
-            bit = _trailing_zeros(h)
+            bit = lowest_bit(h)
             parent = h & (h - 1)
-            field = weights[middle + bit] + (highs[_trailing_zeros(parent)] if parent else 0.0)
+            field = weights[middle + bit] + (highs[lowest_bit(parent)] if parent else 0.0)
             highs[bit] = field
             for c in range(end - r):
                 bases[c] += advances[c * MAX_BITS + bit]

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Pairwise, Scores, Unary
+from .bits import lowest_bit
 from .elimination_plan import (
     BIT_END,
     BIT_START,
@@ -32,15 +33,6 @@ ENTRY_NANOSECONDS = 40.0
 MAX_BITS = 62
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
-
-
-@_jit
-def _trailing_zeros(x):
-    zeros = 0
-    while not x & 1:
-        x >>= 1
-        zeros += 1
-    return zeros
 
 
 @_jit
@@ -67,9 +59,9 @@ def _sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, pla
     for s in range(1 << (steps[t, BIT_END] - first_bit)):
         field = 0.0
         if s:
-            bit, parent = _trailing_zeros(s), s & (s - 1)
+            bit, parent = lowest_bit(s), s & (s - 1)
             e = edges[first_bit + bit]
-            field = (pairwise[b, e] if e >= 0 else 0.0) + (sums[_trailing_zeros(parent)] if parent else 0.0)
+            field = (pairwise[b, e] if e >= 0 else 0.0) + (sums[lowest_bit(parent)] if parent else 0.0)
             sums[bit] = field
             for r in range(last - first):
                 places[r] += advances[r, bit]
@@ -92,7 +84,7 @@ def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marg
     for s in range(1 << (last_bit - first_bit)):
         if s:
             for r in range(last - first):
-                places[r] += advances[r, _trailing_zeros(s)]
+                places[r] += advances[r, lowest_bit(s)]
         with_v = flows[start + s] * shares[start + s]
         unary_marginals[b, steps[t, VARIABLE]] += with_v
         for i in range(last_bit - first_bit):

@@ -19,11 +19,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from .arrays import Edges, Pairwise, Scores, States, Unary
+from .bits import lowest_bit
 from .threads import over_slices
 
 MAX_NODES = 62
@@ -51,16 +50,6 @@ def word_flow_argmax(
     nanoseconds = 200 + 20 * n + 3 * len(edges)
     over_slices(kernel, *inputs, z, bound, nanoseconds=nanoseconds, threads=threads)
     return z, bound
-
-
-@intrinsic
-def lowest_bit(typingctx, word):
-    """Index of the lowest set bit of a non-zero int64."""
-
-    def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), codegen
 
 
 @njit(cache=True, nogil=True)
