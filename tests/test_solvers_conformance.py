@@ -1,5 +1,9 @@
 """Every backend against enumeration, through the public kit and through the public call."""
 
+import subprocess
+import sys
+import textwrap
+
 import numpy as np
 import pytest
 
@@ -90,3 +94,17 @@ def test_large_graphs_by_max_flow():
         np.tile(instances.unary[0], (1200, 1)), instances.pairwise[0], edges=instances.edges
     )
     assert near.score(flips).max() <= float(solution.score[0]) + float(small.rounding[0])
+
+
+def test_memory_of_exhaustive_at_its_largest():
+    code = """
+        import resource
+        import numpy as np
+        from solvers import solve
+        generator = np.random.default_rng(0)
+        unary = generator.standard_normal((1000, 25)).astype(np.float32)
+        pairwise = np.triu(generator.standard_normal((1000, 25, 25)), 1).astype(np.float32)
+        assert solve(unary, pairwise, solver="exhaustive").optimal.all()
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20, "KiB"
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
