@@ -9,11 +9,11 @@ class DataError(StructuredVAEError, ValueError):
     """A data file, or what was asked of the data, is not as it has to be."""
 
 
-class DataNotFoundError(DataError, FileNotFoundError):
+class DataNotFoundError(FileNotFoundError, DataError):
     """A data file is not where it was looked for."""
 
 
-class DataDownloadError(DataError, OSError):
+class DataDownloadError(OSError, DataError):
     """A data file could not be downloaded to, or kept in, the per-user cache."""
 
 
