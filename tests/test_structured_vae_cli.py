@@ -345,6 +345,7 @@ def signal_in_training(monkeypatch):
     """Sends this process a signal in the fifth step; handlers that are changed then come back."""
     plain = ArgmaxTraining.training_step
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
     def arrange(number):
         def step(self, *rest):
