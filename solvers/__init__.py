@@ -12,6 +12,7 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
+from .gibbs_distribution import Gibbs, gibbs, uniforms_shape
 from .many import Failure, solve_many
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
@@ -23,6 +24,7 @@ __all__ = [
     "ArgmaxSolver",
     "Capabilities",
     "Failure",
+    "Gibbs",
     "Maximiser",
     "OptionError",
     "Problem",
@@ -36,9 +38,11 @@ __all__ = [
     "UnknownSolverError",
     "UnsupportedProblemError",
     "available_solvers",
+    "gibbs",
     "resolve",
     "select_solver",
     "solve",
     "solve_many",
     "solver_class",
+    "uniforms_shape",
 ]

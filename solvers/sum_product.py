@@ -1,8 +1,8 @@
-"""Log-partition function and marginals of p(z) ~ exp(score(z)) at small treewidth, by sum-product.
+"""Log-partition function, marginals and samples of p(z) ~ exp(score(z)) at small treewidth, by sum-product.
 
 The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps are kept:
 24 bytes an entry. Backwards, the probability of every separator state flows from a step to those that it
-read from.
+read from; a sample has one state of each separator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .arrays import Pairwise, Scores, Unary
+from .arrays import Pairwise, Scores, States, Unary
 from .bits import lowest_bit
 from .elimination_plan import (
     BIT_END,
@@ -27,16 +27,18 @@ from .elimination_plan import (
     VARIABLE,
     Plan,
 )
-from .threads import over_slices
+from .threads import available_cores, over_slices
 
-ENTRY_NANOSECONDS = 40.0
+ENTRY_NANOSECONDS, DRAW_NANOSECONDS = 40.0, 5.0
+BYTES = 24  # an entry
+MEMORY = 1 << 30  # bytes, of all threads
 MAX_BITS = 62
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
-def _start_reads(t, steps, reads, strides, places, advances):
+def start_reads(t, steps, reads, strides, places, advances):
     """Sets the places of the messages at entry 0, and how far they move when counting on from there."""
     bits, first = steps[t, BIT_END] - steps[t, BIT_START], steps[t, READ_START]
     for r in range(first, steps[t, READ_END]):
@@ -49,12 +51,12 @@ def _start_reads(t, steps, reads, strides, places, advances):
 
 
 @_jit
-def _sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, places, advances):
+def sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, places, advances):
     """Fills the message of step t, and the probability that its variable is 1 for each entry."""
     steps, edges, reads, strides = schedule_arrays
     start, first_bit = steps[t, ENTRY_START], steps[t, BIT_START]
     first, last = steps[t, READ_START], steps[t, READ_END]
-    _start_reads(t, steps, reads, strides, places, advances)
+    start_reads(t, steps, reads, strides, places, advances)
     base = unary[b, steps[t, VARIABLE]]
     for s in range(1 << (steps[t, BIT_END] - first_bit)):
         field = 0.0
@@ -80,7 +82,7 @@ def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marg
     steps, edges, reads, strides = schedule_arrays
     start, first_bit, last_bit = steps[t, ENTRY_START], steps[t, BIT_START], steps[t, BIT_END]
     first, last = steps[t, READ_START], steps[t, READ_END]
-    _start_reads(t, steps, reads, strides, places, advances)
+    start_reads(t, steps, reads, strides, places, advances)
     for s in range(1 << (last_bit - first_bit)):
         if s:
             for r in range(last - first):
@@ -96,9 +98,19 @@ def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marg
 
 
 @_jit
-def _solve(schedule, entries, most_reads, unary, pairwise, log_z, unary_marginals, pairwise_marginals):
-    """Writes the log-partition functions, and the marginals unless their arrays are `[batch, 0]`."""
-    steps, _, edges, reads, strides, _ = schedule
+def _sample(steps, variables, shares, uniforms, z):
+    """Draws every variable given those of its separator, which steps behind its own eliminate."""
+    for t in range(len(steps) - 1, -1, -1):
+        state = 0
+        for bit in range(steps[t, BIT_END] - steps[t, BIT_START]):
+            state |= np.int64(z[variables[steps[t, BIT_START] + bit]]) << bit
+        v = steps[t, VARIABLE]
+        z[v] = uniforms[v] < shares[steps[t, ENTRY_START] + state]
+
+
+@_jit
+def _infer(schedule, entries, most_reads, unary, pairwise, uniforms, log_z, ones, pairs, z):
+    steps, variables, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)
     messages, shares, flows = np.empty(entries), np.empty(entries), np.empty(entries)
     sums, places = np.empty(MAX_BITS), np.empty(most_reads, np.int64)
@@ -106,55 +118,45 @@ def _solve(schedule, entries, most_reads, unary, pairwise, log_z, unary_marginal
     for b in range(len(unary)):
         total = 0.0
         for t in range(len(steps)):
-            _sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
+            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
             if steps[t, BIT_START] == steps[t, BIT_END]:
                 total += messages[steps[t, ENTRY_START]]
         log_z[b] = total
-        if unary_marginals.shape[1] == 0:
-            continue
+        for k in range(uniforms.shape[1]):
+            _sample(steps, variables, shares, uniforms[b, k], z[b, k])
         flows[:] = 0.0
         for t in range(len(steps) - 1, -1, -1):
             if steps[t, BIT_START] == steps[t, BIT_END]:
                 flows[steps[t, ENTRY_START]] = 1.0
-            _spread(t, b, arrays, shares, flows, unary_marginals, pairwise_marginals, places, advances)
+            _spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
 
 
-def log_partition(plan: Plan, unary: Unary, pairwise: Pairwise, threads: int | None = None) -> Scores:
-    """Log sum_z exp(score(z)) `[batch]`, in nats.
+def infer(
+    plan: Plan, unary: Unary, pairwise: Pairwise, uniforms: np.ndarray, threads: int | None = None
+) -> tuple[Scores, np.ndarray, States]:
+    """The log-partition `[batch]`, the marginals `[batch, n + e]` and samples `[batch, samples, n]`.
+
+    The marginals are P(z_i = 1) and P(z_i = z_j = 1), the gradient of the log-partition.
 
     Args:
         plan: of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
+        uniforms: `[batch, samples, n]` in [0, 1), one a variable.
         threads: most threads to use; None for all cores.
     """
-    nothing = np.empty((len(unary), 0))
-    return _run(plan, unary, pairwise, nothing, nothing, threads)
-
-
-def marginals(
-    plan: Plan, unary: Unary, pairwise: Pairwise, threads: int | None = None
-) -> tuple[Scores, Unary, Pairwise]:
-    """The log-partition `[batch]`, P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`.
-
-    The probabilities are the gradient of the log-partition with respect to unary and pairwise.
-    Arguments as in `log_partition`.
-    """
-    ones, pairs = np.zeros((len(unary), plan.n)), np.zeros((len(unary), plan.edges))
-    return _run(plan, unary, pairwise, ones, pairs, threads), ones, pairs
-
-
-def _run(
-    plan: Plan,
-    unary: Unary,
-    pairwise: Pairwise,
-    unary_marginals: np.ndarray,
-    pairwise_marginals: np.ndarray,
-    threads: int | None,
-) -> np.ndarray:
-    unary, pairwise = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
-    log_z = np.empty(len(unary))
-    kernel = partial(_solve, plan.schedule, plan.entries, plan.most_reads)
-    arrays = (unary, pairwise, log_z, unary_marginals, pairwise_marginals)
-    over_slices(kernel, *arrays, nanoseconds=ENTRY_NANOSECONDS * plan.entries, threads=threads)
-    return log_z
+    unary, pairwise, uniforms = (
+        np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms)
+    )
+    log_z, ones, pairs = (
+        np.empty(len(unary)),
+        np.zeros((len(unary), plan.n)),
+        np.zeros((len(unary), plan.edges)),
+    )
+    z = np.empty(uniforms.shape, np.int8)
+    kernel = partial(_infer, plan.schedule, plan.entries, plan.most_reads)
+    arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
+    nanoseconds = ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * uniforms[0].size
+    workers = min(threads or available_cores(), max(1, MEMORY // (BYTES * plan.entries)))
+    over_slices(kernel, *arrays, nanoseconds=nanoseconds, threads=workers)
+    return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

@@ -1,0 +1,265 @@
+"""The Gibbs distribution p(z) = exp(score(z)) / Z of pairwise binary problems: exact sums and exact samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Edges, Pairwise, Scores, States, Unary, as_array, to_numpy
+from .elimination import treewidth_bound
+from .errors import OptionError, ProblemError, UnsupportedProblemError
+from .problem import Problem
+from .selection import ENUMERABLE
+
+MAX_TREEWIDTH = 20
+MAX_ENTRIES = 1 << 24
+"""Of all tables of an elimination, which keeps up to 48 bytes of each."""
+
+METHODS = ("auto", "enumeration", "elimination")
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs:
+    """What `gibbs` finds of p(z) = exp(score(z)) / Z.
+
+    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's kind;
+    all but the samples are float64.
+
+    Attributes:
+        log_partition: `[batch]`, log Z in nats.
+        unary_marginals: `[batch, n]`, P(z_i = 1).
+        pairwise_marginals: `[batch, e]`, P(z_i = z_j = 1) of the pairs in `edges`.
+        samples: `[samples, batch, n]`, int8; None where no uniforms were given.
+        edges: `[e, 2]`, numpy, i < j: as the caller gave them, or the pairs of the upper triangle that
+            are not zero in the whole batch.
+        method: "enumeration" or "elimination".
+        problem: what was asked.
+    """
+
+    log_partition: Scores
+    unary_marginals: Unary
+    pairwise_marginals: Pairwise
+    samples: Array | None
+    method: str
+    problem: Problem
+
+    @property
+    def edges(self) -> Edges:
+        """`[e, 2]`: the pair of each pairwise marginal."""
+        return self.problem.edges
+
+    def covariance_product(
+        self, unary: Any, pairwise: Any = None, *, threads: int | None = None
+    ) -> tuple[Unary, Pairwise]:
+        """Cov(phi, phi . d) for a direction d, where phi are the z_i and the z_i z_j of `edges`.
+
+        It is the derivative of the marginals along d, and the covariance is symmetric, so it also takes a
+        gradient with respect to the marginals back to the scores. With theta the scores themselves, the
+        entropy H = log Z - theta . E[phi] has the gradient -Cov(phi, phi . theta).
+
+        Args:
+            unary: `[batch, n]`, the part of d for the unary scores, finite; or what broadcasts to it.
+            pairwise: `[batch, e]`, that for the pairwise scores; None for zeros.
+            threads: most threads to use; None for all cores.
+
+        Returns:
+            `[batch, n]` and `[batch, e]`, float64.
+
+        Raises:
+            ProblemError: a part does not broadcast to its shape or is not finite.
+
+        Example:
+            >>> fair = gibbs([0.0, 0.0], [0.0], edges=[[0, 1]])
+            >>> unary, pairwise = fair.covariance_product([1.0, 0.0])
+            >>> unary.tolist(), pairwise.tolist()
+            ([0.25, 0.0], [0.125])
+        """
+        problem = self.problem.to_host()
+        direction = _direction(problem, unary, pairwise)
+        # Only its direction matters to rounding and overflow.
+        scale = np.maximum(np.abs(direction).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        products = _covariance_product(problem, self.method, direction / scale, threads) * scale
+        return problem.restore(products[:, : problem.n]), problem.restore(products[:, problem.n :])
+
+
+def gibbs(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    uniforms: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> Gibbs:
+    """Log-partition, marginals and samples of p(z) = exp(score(z)) / Z, exact, in one pass.
+
+    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
+
+    Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where the
+    treewidth is small. Neither overflows at any magnitude of scores. Where the absolute scores of an
+    instance add up to S, the results are right up to a relative error of about (n + e + S) * 1e-16.
+
+    Samples are the caller's uniform numbers in [0, 1), turned over exactly (inverse of the cumulative
+    distribution), so equal uniforms give equal samples:
+
+    *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the first
+        whose cumulative probability exceeds the uniform. A uniform that is a multiple of 2^-53 meets each
+        state with its probability up to 2^-53, so that all 2^20 states together are within 2^-33.
+    *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i = 1,
+        given the variables drawn before.
+
+    `uniforms_shape` gives the shape to draw.
+
+    Args:
+        unary: `[..., n]`, arrays as in `solve`; `batch` stands for their leading dimensions.
+        pairwise: None; `[..., n, n]`; or `[..., e]` with `edges`.
+        edges: `[e, 2]`, the pairs, shared by the batch.
+        uniforms: None for no samples; `[samples, batch]` for enumeration, `[samples, batch, n]` for
+            elimination, in [0, 1).
+        method: "enumeration", "elimination", or "auto".
+        threads: most threads to use; None for all cores.
+
+    Raises:
+        ProblemError: the arrays do not describe a problem, or the uniforms have another shape or range.
+        UnsupportedProblemError: there are too many variables for the one and too large a treewidth for
+            the other method.
+        OptionError: there is no such method.
+
+    References:
+        Koller and Friedman (2009), Probabilistic Graphical Models, chapters 9 and 12.
+
+    Example:
+        >>> result = gibbs([0.0, 0.0], [[0.0, 1.0], [0.0, 0.0]], uniforms=[0.1, 0.9])
+        >>> round(float(result.log_partition), 6), result.unary_marginals.round(6).tolist()
+        (1.743668, [0.650245, 0.650245])
+        >>> result.samples.tolist()
+        [[0, 0], [1, 1]]
+    """
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    host, method = problem.to_host(), _method(problem, method)
+    drawn = _uniforms(host, method, uniforms)
+    log_z, marginals, z = _infer(host, method, drawn, threads)
+    samples = None
+    if uniforms is not None:
+        samples = host.home.place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(-1, *host.leading, host.n))
+    return Gibbs(
+        log_partition=host.restore(log_z),
+        unary_marginals=host.restore(marginals[:, : host.n]),
+        pairwise_marginals=host.restore(marginals[:, host.n :]),
+        samples=samples,
+        method=method,
+        problem=problem,
+    )
+
+
+def uniforms_shape(problem: Problem, samples: int, method: str = "auto") -> tuple[int, ...]:
+    """The shape of the uniform numbers that `gibbs` takes for this many samples of a problem.
+
+    Args:
+        problem: `Problem.from_arrays` of the same arrays.
+        samples: number of samples.
+        method: as for `gibbs`.
+
+    Raises:
+        UnsupportedProblemError: as for `gibbs`.
+        OptionError: there is no such method.
+
+    Example:
+        >>> uniforms_shape(Problem.from_arrays([[0.0] * 5]), 3)
+        (3, 1)
+        >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3)
+        (3, 1, 50)
+    """
+    variables = (problem.n,) if _method(problem, method) == "elimination" else ()
+    return (samples, *problem.leading, *variables)
+
+
+def _method(problem: Problem, method: str) -> str:
+    if method not in METHODS:
+        raise OptionError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    if method == "auto":
+        method = "enumeration" if problem.n <= ENUMERABLE else "elimination"
+    reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
+    if reasons:
+        raise UnsupportedProblemError("gibbs", reasons, ())
+    return method
+
+
+def _no_enumeration(problem: Problem) -> tuple[str, ...]:
+    return (f"n = {problem.n} and enumeration takes at most {ENUMERABLE}",) if problem.n > ENUMERABLE else ()
+
+
+def _no_elimination(problem: Problem) -> tuple[str, ...]:
+    many = f"n = {problem.n} is more than the {ENUMERABLE} of enumeration, and " * (problem.n > ENUMERABLE)
+    if treewidth_bound(problem, MAX_TREEWIDTH) is None:
+        return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
+    from .elimination_plan import cached_plan  # numba takes a while to import
+
+    entries = cached_plan(problem.n, problem.edges).entries
+    if entries > MAX_ENTRIES:
+        return (f"{many}the tables of its elimination have {entries} entries, more than {MAX_ENTRIES}",)
+    return ()
+
+
+def _uniforms(problem: Problem, method: str, uniforms: Any) -> np.ndarray:
+    """`[batch, samples]` or `[batch, samples, n]`."""
+    variables = (problem.n,) if method == "elimination" else ()
+    if uniforms is None:
+        return np.empty((problem.batch, 0, *variables))
+    given = np.asarray(to_numpy(as_array(uniforms)), np.float64)
+    expected = (*problem.leading, *variables)
+    if given.shape[1:] != expected or not given.ndim:
+        raise ProblemError(
+            f"uniforms must be [samples, {', '.join(map(str, expected))}] for {method} (`uniforms_shape`); "
+            f"their shape is {given.shape}"
+        )
+    outside = np.argwhere(~((given >= 0) & (given < 1)))
+    if len(outside):
+        where = tuple(outside[0].tolist())
+        raise ProblemError(f"uniforms{list(where)} is {given[where]}; they must be in [0, 1)")
+    return np.ascontiguousarray(given.reshape(len(given), problem.batch, *variables).swapaxes(0, 1))
+
+
+def _direction(problem: Problem, unary: Any, pairwise: Any) -> np.ndarray:
+    """`[batch, n + e]`."""
+    given = {"unary": (unary, problem.n), "pairwise": (0.0 if pairwise is None else pairwise, problem.e)}
+    parts = []
+    for name, (values, size) in given.items():
+        array, shape = np.asarray(to_numpy(as_array(values)), np.float64), (*problem.leading, size)
+        if not np.isfinite(array).all():
+            raise ProblemError(f"the {name} direction must be finite")
+        try:
+            parts.append(np.broadcast_to(array, shape).reshape(problem.batch, size))
+        except ValueError as error:
+            raise ProblemError(f"the {name} direction must be {shape}; its shape is {array.shape}") from error
+    return np.concatenate(parts, axis=1)
+
+
+def _infer(
+    problem: Problem, method: str, uniforms: np.ndarray, threads: int | None
+) -> tuple[Scores, np.ndarray, States]:
+    if method == "enumeration":
+        from .gibbs_enumeration import infer
+
+        return infer(problem.unary, problem.pairwise, problem.edges, uniforms, threads)
+    from .elimination_plan import cached_plan
+    from .sum_product import infer as infer_by_elimination
+
+    plan = cached_plan(problem.n, problem.edges)
+    return infer_by_elimination(plan, problem.unary, problem.pairwise, uniforms, threads)
+
+
+def _covariance_product(
+    problem: Problem, method: str, direction: np.ndarray, threads: int | None
+) -> np.ndarray:
+    if method == "enumeration":
+        from .gibbs_enumeration import covariance_product
+
+        return covariance_product(problem.unary, problem.pairwise, problem.edges, direction, threads)
+    from .elimination_plan import cached_plan
+    from .sum_product_derivative import covariance_product as product_by_elimination
+
+    plan = cached_plan(problem.n, problem.edges)
+    return product_by_elimination(plan, problem.unary, problem.pairwise, direction, threads)
