@@ -80,8 +80,27 @@ class Gibbs:
         direction = _direction(problem, unary, pairwise)
         # Only its direction matters to rounding and overflow.
         scale = np.maximum(np.abs(direction).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        products = _covariance_product(problem, self.method, direction / scale, threads) * scale
+        products = self._covary(problem, direction / scale, threads) * scale
         return problem.restore(products[:, : problem.n]), problem.restore(products[:, problem.n :])
+
+    def _covary(self, problem: Problem, direction: np.ndarray, threads: int | None) -> np.ndarray:
+        if self.method == "enumeration":
+            from .gibbs_enumeration import covariance_product  # numba takes a while to import
+
+            means = np.sum(self._marginals() * direction, axis=1)
+            return covariance_product(
+                problem.unary, problem.pairwise, problem.edges, direction, means, threads
+            )
+        from .elimination_plan import cached_plan
+        from .sum_product_derivative import covariance_product as product_by_elimination
+
+        plan = cached_plan(problem.n, problem.edges)
+        return product_by_elimination(plan, problem.unary, problem.pairwise, direction, threads)
+
+    def _marginals(self) -> np.ndarray:
+        """`[batch, n + e]`."""
+        parts = (to_numpy(part) for part in (self.unary_marginals, self.pairwise_marginals))
+        return np.concatenate([part.reshape(self.problem.batch, -1) for part in parts], axis=1)
 
 
 def gibbs(
@@ -249,17 +268,3 @@ def _infer(
 
     plan = cached_plan(problem.n, problem.edges)
     return infer_by_elimination(plan, problem.unary, problem.pairwise, uniforms, threads)
-
-
-def _covariance_product(
-    problem: Problem, method: str, direction: np.ndarray, threads: int | None
-) -> np.ndarray:
-    if method == "enumeration":
-        from .gibbs_enumeration import covariance_product
-
-        return covariance_product(problem.unary, problem.pairwise, problem.edges, direction, threads)
-    from .elimination_plan import cached_plan
-    from .sum_product_derivative import covariance_product as product_by_elimination
-
-    plan = cached_plan(problem.n, problem.edges)
-    return product_by_elimination(plan, problem.unary, problem.pairwise, direction, threads)
