@@ -35,7 +35,7 @@ from .threads import over_slices
 STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
 VANISHES = -746.0  # exp of it is 0
 BELOW_ONE = 1.0 - 2.0**-52  # times x it is less than x
-NANOSECONDS, DRAW_NANOSECONDS = 0.4, 200.0  # a state, a sample
+NANOSECONDS, DRAW_NANOSECONDS = 0.5, 250.0  # a state, a sample
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -109,7 +109,8 @@ def _fill_weights(blocks, h, steep, reference, block):
     else:
         fill_block(blocks.root, blocks.fields[h], False, blocks.line, block)
         for s in range(BLOCK):
-            block[s] = math.exp(block[s] - reference)
+            gain = block[s] - reference
+            block[s] = math.exp(gain) if gain > VANISHES else 0.0
 
 
 @_jit

@@ -206,6 +206,22 @@ def test_covariance_product_is_the_derivative_of_the_marginals(n):
     np.testing.assert_allclose((marginals_of(at(0.0)) * direction).sum(axis=1), slope, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("n", [5, 13, 30])
+def test_gradient_of_the_entropy(n):
+    generator = np.random.default_rng(n)
+    edges = np.array([(i, i + 1) for i in range(n - 1)])
+    scores, direction = generator.standard_normal((2, 2, 2 * n - 1))
+
+    def at(offset):
+        moved = scores + offset * direction
+        found = gibbs(moved[:, :n], moved[:, n:], edges=edges)
+        return found, found.log_partition - (marginals_of(found) * moved).sum(axis=1)
+
+    product = np.concatenate(at(0.0)[0].covariance_product(scores[:, :n], scores[:, n:]), axis=1)
+    slope = (at(1e-5)[1] - at(-1e-5)[1]) / 2e-5
+    np.testing.assert_allclose(-(product * direction).sum(axis=1), slope, rtol=1e-6, atol=1e-8)
+
+
 @pytest.mark.parametrize("n", [9, 40])
 @pytest.mark.parametrize("threads", [1, None])
 def test_batch_equals_loop(n, threads):
@@ -254,7 +270,7 @@ def test_tensors_give_tensors():
     import torch
 
     unary = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
-    result = gibbs(unary, uniforms=torch.zeros(2, 3))
+    result = gibbs(unary, uniforms=torch.zeros(2, 3, dtype=torch.float64))
     assert result.unary_marginals.dtype == torch.float64
     assert result.samples.dtype == torch.int8
     expected = torch.sigmoid(unary.detach().double())
@@ -304,6 +320,7 @@ def test_twenty_variables_take_little_memory():
         ([[0.5, 1.0]], r"uniforms\[0, 1\] is 1.0"),
         ([[-0.1, 0.0]], r"uniforms\[0, 0\] is -0.1"),
         ([[0.0, np.nan]], r"uniforms\[0, 1\] is nan"),
+        (np.zeros((1, 2), np.float32), "must be drawn in float64; those of float32"),
     ],
 )
 def test_bad_uniforms(uniforms, message):
