@@ -118,7 +118,7 @@ def gibbs(
 
     Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where the
     treewidth is small. Neither overflows at any magnitude of scores. Where the absolute scores of an
-    instance add up to S, log Z and the probabilities are right to about (n + e + S) * 1e-16. Enumeration
+    instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16. Enumeration
     gives small probabilities to that relative accuracy too, down to 1e-300.
 
     A sample is the inverse of a cumulative distribution at the caller's uniform numbers in [0, 1), so equal
