@@ -41,7 +41,7 @@ def training_step(encoder: str, solver: str, x: torch.Tensor) -> Contender:
     def step() -> None:
         estimate = estimator(vae.encoder(x), Reconstruction(vae.decoder, x), noise)
         adam.zero_grad()
-        (estimate.cost + estimate.surrogate).mean().backward()
+        estimate.surrogate.mean().backward()
         adam.step()
         if x.is_cuda:
             torch.cuda.synchronize()

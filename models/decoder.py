@@ -1,14 +1,33 @@
-"""The Bernoulli decoder and the cost of single flips."""
+"""Decoders: a latent state in, one Bernoulli distribution a pixel out."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+from torch.utils.checkpoint import checkpoint
 
-from .shapes import Binary, Costs, FlipCosts, Images, Logits
+from .shapes import Binary, Costs, FlipCosts, Images, Logits, OneHot, Table
+
+DECODED_TOGETHER = 1 << 22
+"""Logits that are decoded at once: 16 MiB in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The cost at a state and its change in each coordinate, in nats.
+
+    Attributes:
+        cost: `[..., batch]`, at z, differentiable in the decoder.
+        slope: `[..., batch, n]`, without gradient: sum_i slope[i] z_i is the coordinate-wise approximation
+            of the cost, up to a constant.
+    """
+
+    cost: Costs
+    slope: FlipCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,9 +35,9 @@ class Flips:
     """The cost at a state and at its n neighbours, in nats.
 
     Attributes:
-        cost: `[batch]`, at z.
-        flipped: `[batch, n]`, at z with variable i flipped.
-        z: `[batch, n]`, the state.
+        cost: `[..., batch]`, at z.
+        flipped: `[..., batch, n]`, at z with variable i flipped.
+        z: `[..., batch, n]`, the state.
     """
 
     cost: Costs
@@ -27,11 +46,91 @@ class Flips:
 
     @property
     def slope(self) -> FlipCosts:
-        """`[batch, n]`: cost with z_i = 1 less cost with z_i = 0, the other variables as in z."""
-        return (self.flipped - self.cost[:, None]) * (1 - 2 * self.z)
+        """`[..., batch, n]`: cost with z_i = 1 less cost with z_i = 0, the other variables as in z."""
+        return (self.flipped - self.cost[..., None]) * (1 - 2 * self.z)
 
 
-class BernoulliDecoder(nn.Module):
+@dataclass(frozen=True, eq=False)
+class DecodedStates:
+    """Latent states, decoded once for any number of images.
+
+    With hidden units g and logits l = W g + b, -log p(x | z) = sum softplus(l) - x.l, of which the first
+    term does not depend on x, and x.l = g.(W'x) + b.x needs no product over all pixels.
+
+    Attributes:
+        hidden: `[states, hidden]`, g.
+        volume: `[states]`, sum softplus(l).
+        last: the layer of W and b.
+    """
+
+    hidden: torch.Tensor
+    volume: torch.Tensor
+    last: nn.Linear
+
+    def costs(self, x: Images) -> Table:
+        """`[batch, states]`: -log p(x | z) of each state in nats, differentiable in the decoder."""
+        match = (x @ self.last.weight) @ self.hidden.T + (x @ self.last.bias)[:, None]
+        return self.volume - match
+
+
+class Decoder(nn.Module, ABC):
+    """A latent state -> hidden -> ReLU -> one Bernoulli logit a pixel.
+
+    Args:
+        inputs: of the first layer.
+        pixels: of an image.
+        hidden: units of the hidden layer; the paper has 300.
+    """
+
+    def __init__(self, inputs: int, pixels: int, hidden: int):
+        super().__init__()
+        self.first = nn.Linear(inputs, hidden)
+        self.last = nn.Linear(hidden, pixels)
+
+    @abstractmethod
+    def start(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., hidden]`: what the first layer gives for states `z`, before the ReLU."""
+
+    @abstractmethod
+    def around(self, x: Images, z: torch.Tensor) -> Neighbourhood:
+        """The cost at `z [..., batch, n or k]` and its change in each coordinate."""
+
+    def forward(self, z: torch.Tensor) -> Logits:
+        """`[..., pixels]`: the logits of the image distribution of each state; relaxed states will do."""
+        logits: torch.Tensor = self.last(self.start(z).relu())
+        return logits
+
+    def cost(self, x: Images, z: torch.Tensor) -> Costs:
+        """`[..., batch]`: -log p(x | z) in nats, differentiable in the decoder and in relaxed states.
+
+        For grey images (not binarised) this is the cross-entropy, of which a likelihood is one case.
+        """
+        logits = self(z)
+        losses = binary_cross_entropy_with_logits(logits, x.expand_as(logits), reduction="none")
+        return losses.sum(dim=-1)
+
+    def decoded(self, states: torch.Tensor) -> DecodedStates:
+        """States `[states, n or k]`, decoded a few at a time.
+
+        With gradients, backwards decodes them again rather than keep all logits.
+        """
+        hidden = self.start(states).relu()
+        parts = torch.split(hidden, max(1, DECODED_TOGETHER // self.last.out_features))
+        if len(parts) == 1 or not torch.is_grad_enabled():
+            return DecodedStates(hidden, torch.cat([self._volume(part) for part in parts]), self.last)
+        volumes = [checkpoint(self._volume, part, use_reentrant=False) for part in parts]
+        return DecodedStates(hidden, torch.cat(volumes), self.last)
+
+    def table(self, x: Images, states: torch.Tensor) -> Table:
+        """`[batch, states]`: -log p(x | z) of each state in nats, differentiable in the decoder."""
+        return self.decoded(states).costs(x)
+
+    def _volume(self, hidden: torch.Tensor) -> torch.Tensor:
+        """`[...]`: sum softplus(logits)."""
+        return softplus(self.last(hidden)).sum(dim=-1)
+
+
+class BinaryDecoder(Decoder):
     """(z, 1 - z) -> hidden -> ReLU -> one Bernoulli logit a pixel, as in the paper (2n-300-pixels).
 
     Args:
@@ -41,36 +140,55 @@ class BernoulliDecoder(nn.Module):
     """
 
     def __init__(self, pixels: int, n: int, hidden: int = 300):
-        super().__init__()
+        super().__init__(2 * n, pixels, hidden)
         self.n = n
-        self.first = nn.Linear(2 * n, hidden)
-        self.last = nn.Linear(hidden, pixels)
 
-    def forward(self, z: Binary) -> Logits:
-        """`[batch, pixels]`: the logits of the image distribution of each state."""
-        logits: torch.Tensor = self.last(self.first(torch.cat([z, 1 - z], dim=-1)).relu())
-        return logits
+    def start(self, z: Binary) -> torch.Tensor:
+        """`[..., hidden]`: what the first layer gives for `z [..., n]`, before the ReLU."""
+        start: torch.Tensor = self.first(torch.cat([z, 1 - z], dim=-1))
+        return start
 
-    def cost(self, x: Images, z: Binary) -> Costs:
-        """`[batch]`: -log p(x | z) in nats, differentiable in the decoder.
-
-        For grey images (not binarised) this is the cross-entropy, of which a likelihood is one case.
-        """
-        return binary_cross_entropy_with_logits(self(z), x, reduction="none").sum(dim=-1)
+    def around(self, x: Images, z: Binary) -> Neighbourhood:
+        """The cost at `z [..., batch, n]` and its change in each coordinate."""
+        return Neighbourhood(self.cost(x, z), self.flips(x, z).slope)
 
     @torch.no_grad()
     def flips(self, x: Images, z: Binary) -> Flips:
-        """The costs at z and at every single flip, by n + 1 decodes an image.
+        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
 
         A flip moves the first layer's output by one difference of its columns, so that layer costs one
-        addition. With hidden units g and logits l = W g + b,
-        -log p(x | z) = sum softplus(l) - x.l, and x.l = g.(W'x) + b.x needs no product over all pixels.
+        addition. The cost is split as in `DecodedStates`.
         """
         ones, zeros = self.first.weight.T.chunk(2)
-        start = self.first(torch.cat([z, 1 - z], dim=-1))
-        moved = start[:, None] + (1 - 2 * z)[:, :, None] * (ones - zeros)
-        hidden = torch.cat([start[:, None], moved], dim=1).relu_()
-        volume = softplus(self.last(hidden)).sum(dim=-1)
-        match = torch.einsum("bfh,bh->bf", hidden, x @ self.last.weight) + (x @ self.last.bias)[:, None]
-        cost = volume - match
-        return Flips(cost[:, 0], cost[:, 1:], z)
+        start = self.start(z)[..., None, :]
+        moved = start + (1 - 2 * z)[..., None] * (ones - zeros)
+        hidden = torch.cat([start, moved], dim=-2).relu_()
+        match = (
+            torch.einsum("...fh,...h->...f", hidden, x @ self.last.weight) + (x @ self.last.bias)[..., None]
+        )
+        cost = self._volume(hidden) - match
+        return Flips(cost[..., 0], cost[..., 1:], z)
+
+
+class CategoricalDecoder(Decoder):
+    """A one-hot vector -> hidden -> ReLU -> one Bernoulli logit a pixel, as in the paper (k-300-pixels).
+
+    Args:
+        pixels: of an image.
+        k: categories.
+        hidden: units of the hidden layer; the paper has 300.
+    """
+
+    def __init__(self, pixels: int, k: int, hidden: int = 300):
+        super().__init__(k, pixels, hidden)
+        self.n = k
+
+    def start(self, z: OneHot) -> torch.Tensor:
+        """`[..., hidden]`: what the first layer gives for `z [..., k]`, before the ReLU."""
+        start: torch.Tensor = self.first(z)
+        return start
+
+    def around(self, x: Images, z: OneHot) -> Neighbourhood:
+        """The cost at `z [..., batch, k]` and that of every category, from one table."""
+        table = self.table(x, torch.eye(self.n, dtype=z.dtype, device=z.device))
+        return Neighbourhood((table * z).sum(dim=-1), table.detach().expand_as(z))

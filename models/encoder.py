@@ -8,7 +8,7 @@ from typing import Final, cast
 import torch
 from torch import nn
 
-from .potentials import Potentials
+from .potentials import CategoricalPotentials, Potentials
 from .shapes import Images
 
 Link = Callable[[torch.Tensor], torch.Tensor]
@@ -75,9 +75,33 @@ def _identity(outputs: torch.Tensor) -> torch.Tensor:
     return outputs
 
 
-ENCODERS: Final = {
+class CategoricalEncoder(nn.Module):
+    """pixels -> hidden -> ReLU -> one logit a category.
+
+    Args:
+        pixels: of an image.
+        k: categories.
+        hidden: units of the hidden layer; the paper has 300.
+    """
+
+    def __init__(self, pixels: int, k: int, hidden: int = 300):
+        super().__init__()
+        self.n = k
+        self.network = nn.Sequential(nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, k))
+
+    def forward(self, x: Images) -> CategoricalPotentials:
+        """The potentials of each image of `x [batch, pixels]`."""
+        return self.potentials(self.network(x))
+
+    def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
+        """The potentials that the network's outputs `[batch, k]` stand for."""
+        return CategoricalPotentials(outputs)
+
+
+ENCODERS: Final[dict[str, Callable[[int, int, int], Encoder | CategoricalEncoder]]] = {
     "independent": independent_encoder,
     "supermodular": supermodular_encoder,
     "general": general_encoder,
+    "categorical": CategoricalEncoder,
 }
 """The encoders by the name that a configuration gives them."""

@@ -1,4 +1,4 @@
-"""The shapes of this package, named once."""
+"""The shapes of this package, named once. `...` stands for any leading dimensions, such as samples."""
 
 from __future__ import annotations
 
@@ -10,22 +10,31 @@ from jaxtyping import Float, Int
 Images: TypeAlias = Float[torch.Tensor, "batch pixels"]
 """Pixel intensities or bits in [0, 1]."""
 
-Logits: TypeAlias = Float[torch.Tensor, "batch pixels"]
+Logits: TypeAlias = Float[torch.Tensor, "... pixels"]
 
-Binary: TypeAlias = Float[torch.Tensor, "batch n"]
+Binary: TypeAlias = Float[torch.Tensor, "... n"]
 """Latent states: zeros and ones."""
 
-Unary: TypeAlias = Float[torch.Tensor, "batch n"]
+OneHot: TypeAlias = Float[torch.Tensor, "... k"]
+"""Latent states of one variable with k values: a one at the value, zeros elsewhere."""
 
-Pairwise: TypeAlias = Float[torch.Tensor, "batch e"]
+AllStates: TypeAlias = Float[torch.Tensor, "states n"]
+"""Every latent state, in the order of `all_states`."""
+
+Unary: TypeAlias = Float[torch.Tensor, "... n"]
+
+Pairwise: TypeAlias = Float[torch.Tensor, "... e"]
 
 Edges: TypeAlias = Int[torch.Tensor, "e 2"]
 
-Scores: TypeAlias = Float[torch.Tensor, "batch"]
+Scores: TypeAlias = Float[torch.Tensor, "..."]
 """What an argmax maximises."""
 
-Costs: TypeAlias = Float[torch.Tensor, "batch"]
+Costs: TypeAlias = Float[torch.Tensor, "..."]
 """Negative log-likelihoods in nats; minimised."""
 
-FlipCosts: TypeAlias = Float[torch.Tensor, "batch n"]
+Table: TypeAlias = Float[torch.Tensor, "... states"]
+"""One value for every latent state."""
+
+FlipCosts: TypeAlias = Float[torch.Tensor, "... n"]
 """One value for each variable that may flip."""

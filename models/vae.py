@@ -1,56 +1,72 @@
-"""An encoder and a decoder that share n binary latent variables."""
+"""An encoder and a decoder that share discrete latent variables."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from .decoder import BernoulliDecoder
-from .encoder import ENCODERS, Encoder
+from .decoder import BinaryDecoder, CategoricalDecoder, Decoder
+from .encoder import ENCODERS, CategoricalEncoder, Encoder
 from .shapes import Images
 
 
-class BinaryVAE(nn.Module):
-    """A variational auto-encoder with n binary latent variables and a uniform prior.
+class DiscreteVAE(nn.Module):
+    """A variational auto-encoder with discrete latent variables and a uniform prior.
+
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k.
 
     Args:
         encoder: gives the potentials of the posterior.
         decoder: gives the image distribution of a state.
 
     Raises:
-        ValueError: encoder and decoder have different n.
+        ValueError: encoder and decoder have different n, or one has bits and the other categories.
     """
 
-    def __init__(self, encoder: Encoder, decoder: BernoulliDecoder):
+    def __init__(self, encoder: Encoder | CategoricalEncoder, decoder: Decoder):
         super().__init__()
         if encoder.n != decoder.n:
             raise ValueError(
                 f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
+            )
+        if isinstance(encoder, CategoricalEncoder) != isinstance(decoder, CategoricalDecoder):
+            raise ValueError(
+                f"{type(encoder).__name__} and {type(decoder).__name__}: one is of bits, the other of "
+                "categories; they must agree"
             )
         self.encoder = encoder
         self.decoder = decoder
 
     @property
     def n(self) -> int:
-        """Number of binary latent variables."""
+        """Number of binary latent variables, or of categories."""
         return self.encoder.n
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the latent state is one of n categories rather than n bits."""
+        return isinstance(self.encoder, CategoricalEncoder)
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
         """`[count, pixels]`: the mean images of `count` states drawn from the prior."""
         weight = self.decoder.last.weight
-        z = torch.randint(2, (count, self.n), generator=generator, device=weight.device)
+        if self.categorical:
+            category = torch.randint(self.n, (count,), generator=generator, device=weight.device)
+            z = torch.nn.functional.one_hot(category, self.n)
+        else:
+            z = torch.randint(2, (count, self.n), generator=generator, device=weight.device)
         logits: torch.Tensor = self.decoder(z.to(weight.dtype))
         return logits.sigmoid()
 
 
-def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> BinaryVAE:
+def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> DiscreteVAE:
     """The paper's architecture with one of `ENCODERS`.
 
     Args:
-        encoder: "independent", "supermodular" or "general".
+        encoder: "independent", "supermodular", "general" or "categorical".
         pixels: of an image.
-        n: binary latent variables.
+        n: binary latent variables; for "categorical" the number of categories.
         hidden: units of each hidden layer.
 
     Raises:
@@ -67,4 +83,5 @@ def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300
     """
     if encoder not in ENCODERS:
         raise ValueError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    return BinaryVAE(ENCODERS[encoder](pixels, n, hidden), BernoulliDecoder(pixels, n, hidden))
+    decoder = CategoricalDecoder if encoder == "categorical" else BinaryDecoder
+    return DiscreteVAE(ENCODERS[encoder](pixels, n, hidden), decoder(pixels, n, hidden))

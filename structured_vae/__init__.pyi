@@ -1,47 +1,106 @@
+from .bound import Bound, evaluate_bound
 from .config import DataConfig, TrainConfig
-from .costs import Cost, Reconstruction, WithKL
+from .costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
 from .data import ImageDataset, load_dataset
-from .direct import Direct, Estimate
-from .errors import ConfigError, DataError, RunError, StructuredVAEError
-from .evaluation import Bound, evaluate_bound
-from .kl import KL, kl_ceiling, kl_of_unary, tightest_valid_kl
-from .noise import gumbel_differences
-from .recipes import RECIPES, elbo_recipe, paper_recipe
+from .errors import ConfigError, DataError, EstimatorError, RunError, StructuredVAEError
+from .estimators import (
+    ARM,
+    REBAR,
+    RELAX,
+    Adaptive,
+    Direct,
+    DisARM,
+    Epsilon,
+    Estimate,
+    Estimator,
+    Exact,
+    GumbelSoftmax,
+    ImplicitMLE,
+    MaximumLikelihood,
+    PerturbedArgmax,
+    ScaleFree,
+    Scheduled,
+    ScoreFunction,
+    StraightThrough,
+    TableDirect,
+)
+from .evaluation import Evaluation, Quantity, evaluate
+from .gradient_report import GradientReport, gradient_report
+from .kl import KL, kl_ceiling, kl_of_unary
+from .layer import ArgmaxLayer
+from .noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
+from .posteriors import Gibbs, PerturbAndMAP, Posterior
+from .recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
 from .sampling import argmax, perturb_and_map
-from .schedules import ExponentialDecay, Schedule
+from .schedules import Constant, ExponentialDecay, Schedule
 from .training import resume, train
 
 __all__ = [
+    "ARM",
     "KL",
+    "REBAR",
     "RECIPES",
+    "RELAX",
+    "Adaptive",
+    "ArgmaxLayer",
     "Bound",
     "ConfigError",
+    "Constant",
     "Cost",
+    "CostOfBits",
+    "CostOfCategories",
     "DataConfig",
     "DataError",
     "Direct",
+    "DisARM",
+    "Epsilon",
     "Estimate",
+    "Estimator",
+    "EstimatorError",
+    "Evaluation",
+    "Exact",
     "ExponentialDecay",
+    "Gibbs",
+    "GradientReport",
+    "GumbelSoftmax",
+    "Hamming",
     "ImageDataset",
+    "ImplicitMLE",
+    "MaximumLikelihood",
+    "Noise",
+    "Objective",
+    "PerturbAndMAP",
+    "PerturbedArgmax",
+    "Posterior",
+    "Quantity",
     "Reconstruction",
     "Run",
     "RunError",
+    "ScaleFree",
     "Schedule",
+    "Scheduled",
+    "ScoreFunction",
+    "StraightThrough",
     "StructuredVAEError",
+    "TableDirect",
     "TrainConfig",
     "WithKL",
     "argmax",
     "elbo_recipe",
+    "evaluate",
     "evaluate_bound",
+    "gradient_report",
+    "gumbel",
     "gumbel_differences",
     "kl_ceiling",
     "kl_of_unary",
     "load_dataset",
     "load_vae",
+    "no_noise",
     "paper_recipe",
     "perturb_and_map",
     "resume",
-    "tightest_valid_kl",
     "train",
+    "unary_noise",
 ]

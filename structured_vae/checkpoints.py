@@ -14,9 +14,6 @@ from lightning.pytorch.plugins.io import CheckpointIO
 from .atomic import whole_file
 from .errors import RunError
 
-MONITORED = "validation/bound_surrogate"
-"""What the best epoch is chosen by: finite for every encoder, and the paper's own number."""
-
 
 class WholeCheckpoints(CheckpointIO):
     """Saves under a temporary name beside the target, loads with `weights_only`."""
@@ -68,16 +65,18 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
 
 
 class EpochCheckpoints(Checkpoint):
-    """Saves `last.ckpt` at the end of every epoch, and `best.ckpt` where `MONITORED` is lowest so far.
+    """Saves `last.ckpt` at the end of every epoch, and `best.ckpt` where a metric is lowest so far.
 
     Lightning's own callback forgets the best epoch when the run folder is moved.
 
     Args:
         folder: for the two files.
+        monitored: name of the metric.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, monitored: str):
         self.folder = folder
+        self.monitored = monitored
         self.best = float("inf")
 
     def state_dict(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class EpochCheckpoints(Checkpoint):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves."""
-        value = float(trainer.callback_metrics[MONITORED])
+        value = float(trainer.callback_metrics[self.monitored])
         improved = value < self.best
         self.best = min(value, self.best)
         if improved:

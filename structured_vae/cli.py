@@ -20,7 +20,7 @@ from .answers import write_answers
 from .atomic import whole_file
 from .config import TrainConfig
 from .errors import StructuredVAEError
-from .tables import bound_table, file_table, solution_table, solver_table
+from .tables import evaluation_table, file_table, gradient_table, solution_table, solver_table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -58,13 +58,22 @@ def _resume(options: Namespace, console: Console) -> None:
 def _evaluate(options: Namespace, console: Console) -> None:
     from .evaluate_run import evaluate_run  # loads torch
 
-    bound, valid = evaluate_run(options.folder, options.split, options.checkpoint, options.samples)
+    evaluation = evaluate_run(options.folder, options.split, options.checkpoint, options.samples).to_dict()
     title = f"{options.folder}, {options.checkpoint} epoch, {options.split} split"
-    console.print(bound_table(bound.to_dict(), valid, title))
+    console.print(evaluation_table(evaluation, title))
     file = Path(options.folder) / f"evaluation-{options.split}-{options.checkpoint}.json"
     with whole_file(file) as part:
-        part.write_text(json.dumps(bound.to_dict(), indent=1) + "\n", encoding="utf-8")
+        part.write_text(json.dumps(evaluation, indent=1) + "\n", encoding="utf-8")
     console.print(f"written: {file}")
+
+
+def _gradients(options: Namespace, console: Console) -> None:
+    from .gradient_figure import gradient_figure  # loads torch
+
+    found = gradient_figure(options.folder, options.checkpoint, options.images, options.draws)
+    reports = {name: report.to_dict() for name, report in found.reports.items()}
+    console.print(gradient_table(reports, f"{options.folder}: gradients in the encoder's potentials"))
+    console.print(f"written: {found.picture}, {found.record}")
 
 
 def _solve(options: Namespace, console: Console) -> None:
@@ -94,6 +103,7 @@ COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
     "train": _train,
     "resume": _resume,
     "evaluate": _evaluate,
+    "gradients": _gradients,
     "solve": _solve,
     "solvers": _solvers,
 }
@@ -109,6 +119,7 @@ def _parser() -> ArgumentParser:
     commands.add_subcommand("train", _train_parser(), help="train a VAE and leave a run folder")
     commands.add_subcommand("resume", _resume_parser(), help="go on with a run from its last epoch")
     commands.add_subcommand("evaluate", _evaluate_parser(), help="the bound of a trained VAE and its parts")
+    commands.add_subcommand("gradients", _gradients_parser(), help="bias and variance of the estimators")
     commands.add_subcommand("solve", _solve_parser(), help="solve the problems in a file")
     commands.add_subcommand("solvers", _command("solvers", "The argmax backends."), help="list the backends")
     return parser
@@ -141,13 +152,31 @@ def _resume_parser() -> ArgumentParser:
 
 
 def _evaluate_parser() -> ArgumentParser:
-    parser = _command("evaluate RUN", "The bound on -log p(x) of a trained VAE, with each of its parts.")
+    parser = _command(
+        "evaluate RUN",
+        "The bound on -log p(x) of a trained VAE with each of its parts, the likelihood, and what of it is exact.",
+    )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument(
         "--split", choices=["train", "validation", "test"], default="test", help="which images"
     )
     parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
-    parser.add_argument("--samples", type=int, default=10, help="posterior samples an image")
+    parser.add_argument(
+        "--samples", type=int, default=1000, help="posterior samples an image, where sums are out of reach"
+    )
+    return parser
+
+
+def _gradients_parser() -> ArgumentParser:
+    parser = _command(
+        "gradients RUN",
+        "Bias, variance and cost of every gradient estimator that fits a run's encoder, against the exact "
+        "gradient. Writes gradients.png and gradients.json into the run's folder.",
+    )
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument("--images", type=int, default=10, help="test images")
+    parser.add_argument("--draws", type=int, default=10_000, help="for each image and setting")
     return parser
 
 

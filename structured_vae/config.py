@@ -4,16 +4,41 @@ from __future__ import annotations
 
 from argparse import ArgumentError
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from jsonargparse import ArgumentParser
 
 from .errors import ConfigError
 from .schedules import ExponentialDecay
 
-Encoder = Literal["independent", "supermodular", "general"]
+Encoder = Literal["independent", "supermodular", "general", "categorical"]
+Estimator = Literal[
+    "direct",
+    "table_direct",
+    "exact",
+    "maximum_likelihood",
+    "score_function",
+    "gumbel_softmax",
+    "straight_through",
+    "rebar",
+    "relax",
+    "arm",
+    "disarm",
+    "implicit_mle",
+    "perturbed_argmax",
+]
+EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
+Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
 Device = Literal["auto", "cpu", "cuda"]
+CHOICES: Final[dict[str, Any]] = {
+    "encoder": Encoder,
+    "estimator": Estimator,
+    "recipe": Recipe,
+    "sides": Sides,
+    "epsilon_rule": EpsilonRule,
+    "device": Device,
+}
 
 
 @dataclass(frozen=True)
@@ -39,14 +64,24 @@ class TrainConfig:
     """A training run; everything that decides its result is here.
 
     Attributes:
-        encoder: posterior over the bits: independent, supermodular (pairwise scores >= 0) or general.
+        encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
+            categorical, over k categories.
+        estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
+            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, implicit_mle or
+            perturbed_argmax.
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
-        recipe: paper (KL reported, not trained, as in the released code) or elbo (KL trained too).
+        recipe: paper (direct does not train the KL, as in the released code) or elbo (KL trained too).
         n: binary latent variables.
+        k: categories of the categorical encoder.
         hidden: units of the hidden layers.
         data: the images.
-        epsilon: step of direct optimization, as it decays over training; the paper starts at 1, which
-            learns more slowly.
+        samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
+        sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
+        epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
+            starts at 1, which learns more slowly.
+        epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
+            at epsilon.start and keeps half of the argmaxes moving).
+        temperature: of gumbel_softmax and straight_through, as it decays over training.
         learning_rate: of Adam.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
@@ -55,12 +90,18 @@ class TrainConfig:
     """
 
     encoder: Encoder = "general"
+    estimator: Estimator = "direct"
     solver: str = "auto"
     recipe: Recipe = "paper"
     n: int = 15
+    k: int = 10
     hidden: int = 300
     data: DataConfig = field(default_factory=DataConfig)
+    samples: int | None = None
+    sides: Sides = 1
     epsilon: ExponentialDecay = field(default_factory=lambda: ExponentialDecay(start=0.1))
+    epsilon_rule: EpsilonRule = "schedule"
+    temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
     learning_rate: float = 1e-3
     epochs: int = 30
     seed: int = 0
@@ -68,11 +109,11 @@ class TrainConfig:
     device: Device = "auto"
 
     def __post_init__(self) -> None:
-        for name, choices in (("encoder", Encoder), ("recipe", Recipe), ("device", Device)):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
-                known = ", ".join(get_args(choices))
+                known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
-        smallest = {"n": 1, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0}
+        smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
@@ -84,7 +125,13 @@ class TrainConfig:
     @property
     def title(self) -> str:
         """A name for the run's folder."""
-        return f"{self.data.name}-{self.encoder}-{self.solver}-{self.recipe}-seed{self.seed}"
+        latent = f"{self.encoder}{self.latent}"
+        return f"{self.data.name}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
+
+    @property
+    def latent(self) -> int:
+        """Binary latent variables, or categories."""
+        return self.k if self.encoder == "categorical" else self.n
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, nested as the attributes are."""
@@ -100,7 +147,7 @@ class TrainConfig:
         missing = sorted({field.name for field in fields(cls)} - set(values))
         if missing:
             raise ConfigError(f"not a training configuration: it lacks {', '.join(missing)}")
-        for part in ("data", "epsilon"):
+        for part in ("data", "epsilon", "temperature"):
             if not isinstance(values[part], dict):
                 raise ConfigError(
                     f"not a training configuration: {part} must be a mapping; got {values[part]!r}"

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import torch
 
-from models import BernoulliDecoder, Flips, Potentials
+from models import AnyPotentials, Decoder, Neighbourhood
+
+CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
+"""States `[..., batch, n]` -> costs `[..., batch]`."""
 
 
 class Cost(Protocol):
-    """A function of states that also knows their neighbours."""
+    """A function of states that also knows its change around a state, and its values at all of them."""
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: the cost of `z [batch, n]` in nats, differentiable in the decoder."""
+        """`[..., batch]`: the cost of `z [..., batch, n]` in nats, differentiable in the decoder."""
 
-    def flips(self, z: torch.Tensor) -> Flips:
-        """The costs at z and at every single flip, without gradient."""
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The cost at z and its change in every coordinate."""
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: the cost of each of `states [states, n]`, differentiable in the decoder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +36,103 @@ class Reconstruction:
         x: `[batch, pixels]`.
     """
 
-    decoder: BernoulliDecoder
+    decoder: Decoder
     x: torch.Tensor
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: -log p(x | z)."""
+        """`[..., batch]`: -log p(x | z)."""
         return self.decoder.cost(self.x, z)
 
-    def flips(self, z: torch.Tensor) -> Flips:
-        """The costs at z and at every single flip, by n + 1 decodes."""
-        return self.decoder.flips(self.x, z)
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """For bits by n + 2 decodes an image; for categories by one table for all images."""
+        return self.decoder.around(self.x, z)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: each state is decoded once, for all images."""
+        return self.decoder.table(self.x, states)
+
+
+@dataclass(frozen=True, eq=False)
+class CostOfBits:
+    """Any function of n bits, as a cost; it is asked n + 1 times around a state.
+
+    Attributes:
+        function: takes `[..., batch, n]` and gives `[..., batch]`; it need not be differentiable.
+
+    Example:
+        >>> target = torch.tensor([[1.0, 0.0, 1.0]])
+        >>> hamming = CostOfBits(lambda z: (z - target).abs().sum(-1))
+        >>> hamming.around(torch.zeros(1, 3)).slope
+        tensor([[-1.,  1., -1.]])
+    """
+
+    function: CostFunction
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: the value at z."""
+        return self.function(z)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The value at z, and its change by every single flip."""
+        cost = self.function(z)
+        slope = torch.empty_like(z)
+        with torch.no_grad():
+            for i in range(z.shape[-1]):
+                flipped = z.clone()
+                flipped[..., i] = 1 - z[..., i]
+                slope[..., i] = (self.function(flipped) - cost) * (1 - 2 * z[..., i])
+        return Neighbourhood(cost, slope)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: the value of each of `states [states, n]`."""
+        return self.function(states[:, None, :]).movedim(0, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Hamming:
+    """The number of bits that differ from a target; its coordinate-wise approximation is exact.
+
+    Attributes:
+        target: `[batch, n]`, zeros and ones.
+    """
+
+    target: torch.Tensor
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: how many bits differ."""
+        return (z - self.target).abs().sum(dim=-1)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The count at z; a one costs 1 where the target is 0, and -1 where it is 1."""
+        return Neighbourhood(self(z), (1 - 2 * self.target).expand_as(z))
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: how many bits of each of `states [states, n]` differ."""
+        return self(states[:, None, :]).T
+
+
+@dataclass(frozen=True, eq=False)
+class CostOfCategories:
+    """Any function of a one-hot vector, as a cost; it is asked for every category.
+
+    Attributes:
+        function: takes `[..., batch, k]` and gives `[..., batch]`; it need not be differentiable.
+    """
+
+    function: CostFunction
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: the value at z."""
+        return self.function(z)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The value at z, and that of every category."""
+        states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
+        return Neighbourhood(self.function(z), self.table(states).detach().expand_as(z))
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, k]`: the value of each of `states [k, k]`."""
+        return self.function(states[:, None, :]).movedim(0, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +143,7 @@ class WithKL:
     of a cost in which log q is held fixed. So the KL needs no term of its own: it rides through the
     same two argmaxes, on the scale of the cost.
 
-    log q is taken as h(z | x) up to a constant, which no argmax sees; the prior is uniform. For an
+    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform. For an
     independent encoder this is the distribution that the argmax samples, and the whole ELBO is trained.
     For a structured one it is the Gibbs density of the same potentials, from which perturb-and-MAP
     samples differ: there the trained term is an approximation.
@@ -60,14 +154,17 @@ class WithKL:
     """
 
     cost: Cost
-    posterior: Potentials
+    posterior: AnyPotentials
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: the inner cost; the KL has no gradient but through the argmax."""
-        return self.cost(z)
+        """`[..., batch]`: the inner cost and h(z)."""
+        return self.cost(z) + self.posterior.score(z)
 
-    def flips(self, z: torch.Tensor) -> Flips:
-        """The inner flips, each with the change of h that it makes."""
-        flips = self.cost.flips(z)
-        change = self.posterior.field(z) * (1 - 2 * z)
-        return replace(flips, flipped=flips.flipped + change)
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The inner cost, which is all that a decoder sees, and the change of both in each coordinate."""
+        inner = self.cost.around(z)
+        return Neighbourhood(inner.cost, inner.slope + self.posterior.field(z))
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: the inner cost and h of each state."""
+        return self.cost.table(states) + self.posterior.table(states)

@@ -25,6 +25,10 @@ class ConfigError(StructuredVAEError, ValueError):
     """A setting has a value that cannot work, alone or beside the others."""
 
 
+class EstimatorError(StructuredVAEError, ValueError):
+    """A gradient estimator cannot take these potentials, or an option of it cannot work."""
+
+
 class RunError(StructuredVAEError, ValueError):
     """A run folder is missing, taken, finished or damaged."""
 

@@ -8,40 +8,39 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import softplus
 
-from models import Potentials
+from models import AnyPotentials, CategoricalPotentials
 
 
 @dataclass(frozen=True, eq=False)
 class KL:
-    """KL(q(z | x) || p(z)) with a uniform prior over n bits, in nats.
+    """KL(q(z | x) || p(z)) with a uniform prior over the latent states, in nats.
 
     Attributes:
         value: `[batch]`.
-        valid: whether reconstruction + value is an upper bound on -log p(x).
+        valid: whether reconstruction + value is, in expectation, an upper bound on -log p(x).
     """
 
     value: torch.Tensor
     valid: bool
 
 
-def kl_of_unary(potentials: Potentials) -> KL:
-    """The KL of independent bits with P(z_i = 1) = sigmoid(unary[i]): sum_i log 2 - entropy_i.
+def kl_of_unary(potentials: AnyPotentials) -> KL:
+    """The KL of the unary scores alone: of independent bits, or of one categorical variable.
 
-    For an independent encoder this is exact. With pairwise scores it is the number that the paper's
+    For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for categories
+    log k - entropy. In both cases it is exact. With pairwise scores it is the number that the paper's
     released code prints, which ignores them: not a bound.
     """
     unary = potentials.unary
+    if isinstance(potentials, CategoricalPotentials):
+        log_q = unary.log_softmax(dim=-1)
+        return KL(math.log(unary.shape[-1]) + (log_q.exp() * log_q).sum(dim=-1), valid=True)
     entropy = softplus(unary) - unary * unary.sigmoid()
     return KL((math.log(2) - entropy).sum(dim=-1), valid=potentials.pairwise is None)
 
 
-def kl_ceiling(potentials: Potentials) -> KL:
-    """N log 2, which no KL to a uniform prior exceeds: valid for every encoder, tight for none."""
+def kl_ceiling(potentials: AnyPotentials) -> KL:
+    """The logarithm of the number of states: no KL to a uniform prior exceeds it. Valid, never tight."""
     batch, n = potentials.unary.shape
-    return KL(potentials.unary.new_full((batch,), n * math.log(2)), valid=True)
-
-
-def tightest_valid_kl(potentials: Potentials) -> KL:
-    """The exact KL where it is known, else its ceiling."""
-    exact = kl_of_unary(potentials)
-    return exact if exact.valid else kl_ceiling(potentials)
+    ceiling = math.log(n) if isinstance(potentials, CategoricalPotentials) else n * math.log(2)
+    return KL(potentials.unary.new_full((batch,), ceiling), valid=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -11,11 +12,11 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from matplotlib import image
 
-from models import BinaryVAE
-from solvers import ArgmaxSolver
+from models import AnyPotentials, DiscreteVAE
 
 from .atomic import whole_file
-from .sampling import perturb_and_map
+from .module import ArgmaxTraining
+from .posteriors import Posterior
 from .seeds import Stream, generator
 
 ENLARGED = 2
@@ -37,14 +38,14 @@ def save_grid(path: Path, images: torch.Tensor, columns: int, height: int, width
 
 @torch.no_grad()
 def reconstructions(
-    vae: BinaryVAE,
+    vae: DiscreteVAE,
     x: torch.Tensor,
-    solver: str | ArgmaxSolver,
+    posterior: Callable[[AnyPotentials], Posterior],
     noise: torch.Generator,
     columns: int,
 ) -> torch.Tensor:
     """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
-    means = vae.decoder(perturb_and_map(vae.encoder(x), solver, noise)).sigmoid()
+    means = vae.decoder(posterior(vae.encoder(x)).sample(noise)[0]).sigmoid()
     rows = torch.stack([x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1)
     return rows.reshape(-1, x.shape[1])
 
@@ -56,7 +57,6 @@ class Pictures(Callback):
         folder: for the files.
         x: `[count, pixels]`, images to reconstruct, count a multiple of 10.
         size: height and width of an image.
-        solver: name or object.
         seed: of the samples, the same at every epoch.
         every: epochs between pictures; 0 for the last epoch alone.
     """
@@ -69,14 +69,12 @@ class Pictures(Callback):
         folder: Path,
         x: torch.Tensor,
         size: tuple[int, int],
-        solver: str | ArgmaxSolver,
         seed: int,
         every: int,
     ):
         self.folder = folder
         self.x = x
         self.size = size
-        self.solver = solver
         self.seed = seed
         self.every = every
 
@@ -85,11 +83,12 @@ class Pictures(Callback):
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
         if trainer.is_global_zero and (asked or epoch == trainer.max_epochs):
-            self._save(cast("BinaryVAE", pl_module.vae), epoch, pl_module.device)
+            self._save(cast("ArgmaxTraining", pl_module), epoch)
 
-    def _save(self, vae: BinaryVAE, epoch: int, device: torch.device) -> None:
+    def _save(self, training: ArgmaxTraining, epoch: int) -> None:
+        vae, device = training.vae, training.device
         noise = generator(self.seed, Stream.PICTURES, 0, device)
-        pairs = reconstructions(vae, self.x.to(device), self.solver, noise, self.COLUMNS)
+        pairs = reconstructions(vae, self.x.to(device), training.posterior, noise, self.COLUMNS)
         pictures = {"samples": vae.sample(self.SAMPLES, noise), "reconstructions": pairs}
         for name, images in pictures.items():
             save_grid(self.folder / f"{name}-{epoch:04d}.png", images, self.COLUMNS, *self.size)

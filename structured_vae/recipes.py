@@ -3,26 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import torch
 
-from models import BinaryVAE, Potentials
+from models import AnyPotentials, DiscreteVAE
 
 from .costs import Cost, Reconstruction, WithKL
-
-Recipe: TypeAlias = Callable[[BinaryVAE, torch.Tensor, Potentials], Cost]
-"""(vae, images, potentials) -> the cost that the estimator minimises."""
-
-
-def paper_recipe(vae: BinaryVAE, x: torch.Tensor, potentials: Potentials) -> Cost:
-    """The reconstruction alone: the KL is reported but not trained, as in the paper's released code."""
-    return Reconstruction(vae.decoder, x)
+from .estimators import KLTerm
+from .posteriors import Gibbs
 
 
-def elbo_recipe(vae: BinaryVAE, x: torch.Tensor, potentials: Potentials) -> Cost:
-    """Reconstruction and KL, the latter folded into the cost (`WithKL`)."""
-    return WithKL(Reconstruction(vae.decoder, x), potentials.detach())
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """E_q[cost(z)] + kl, minimised.
+
+    Attributes:
+        cost: whose gradient in the encoder is estimated.
+        kl: `[batch]`, nats, with an exact gradient; 0 where there is none.
+    """
+
+    cost: Cost
+    kl: torch.Tensor | float = 0.0
+
+
+Recipe: TypeAlias = Callable[[DiscreteVAE, torch.Tensor, AnyPotentials, KLTerm], Objective]
+"""(vae, images, potentials, how a KL reaches the estimator) -> what is minimised."""
+
+
+def paper_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+    """As in the code released with the paper.
+
+    Direct optimization minimises the reconstruction alone; the KL is reported but not trained. Estimators
+    that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its KL too.
+    """
+    reconstruction = Reconstruction(vae.decoder, x)
+    return _with_exact_kl(reconstruction, potentials) if kl_term == "exact" else Objective(reconstruction)
+
+
+def elbo_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+    """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
+    reconstruction = Reconstruction(vae.decoder, x)
+    if kl_term == "folded":
+        return Objective(WithKL(reconstruction, potentials.detach()))
+    return _with_exact_kl(reconstruction, potentials) if kl_term == "exact" else Objective(reconstruction)
+
+
+def _with_exact_kl(cost: Cost, potentials: AnyPotentials) -> Objective:
+    return Objective(cost, Gibbs(potentials).kl().value)
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

@@ -8,7 +8,7 @@ from typing import Literal
 
 import yaml
 
-from models import BinaryVAE, paper_vae
+from models import DiscreteVAE, paper_vae
 
 from .atomic import whole_file
 from .checkpoints import read_checkpoint
@@ -98,12 +98,12 @@ def dataset_of(config: TrainConfig) -> ImageDataset:
     return load_dataset(config.data.name, config.data.root, config.data.binarisation)
 
 
-def vae_of(config: TrainConfig, pixels: int) -> BinaryVAE:
+def vae_of(config: TrainConfig, pixels: int) -> DiscreteVAE:
     """The networks that a configuration names."""
-    return paper_vae(config.encoder, pixels=pixels, n=config.n, hidden=config.hidden)
+    return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
 
 
-def load_vae(folder: str | Path, which: Which = "best") -> BinaryVAE:
+def load_vae(folder: str | Path, which: Which = "best") -> DiscreteVAE:
     """The trained networks of a run, on the host, ready to use.
 
     Args:

@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 import torch
+from torch.nn.functional import one_hot
 
-from models import Potentials
+from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver, solve
 
-from .noise import gumbel_differences
+from .noise import unary_noise
 
 
-def argmax(potentials: Potentials, solver: str | ArgmaxSolver) -> torch.Tensor:
-    """`[batch, n]`: the state of highest score for each image, as floats, without gradient."""
+def argmax(potentials: AnyPotentials, solver: str | ArgmaxSolver = "auto") -> torch.Tensor:
+    """`[..., batch, n]`: the state of highest score for each image, as floats, without gradient.
+
+    Args:
+        potentials: the scores; those of categories need no solver.
+        solver: name or object of `solvers`.
+
+    Raises:
+        solvers.SolverError: the solver cannot take these potentials.
+    """
     free = potentials.detach()
-    edges = None if free.edges is None else free.edges.cpu()
-    z: torch.Tensor = solve(free.unary, free.pairwise, edges=edges, solver=solver).z
+    if isinstance(free, CategoricalPotentials):
+        z = one_hot(free.unary.argmax(dim=-1), free.unary.shape[-1])
+    else:
+        edges = None if free.edges is None else free.edges.cpu()
+        z = solve(free.unary, free.pairwise, edges=edges, solver=solver).z
     return z.to(free.unary.dtype)
 
 
 def perturb_and_map(
-    potentials: Potentials, solver: str | ArgmaxSolver, generator: torch.Generator
+    potentials: AnyPotentials,
+    solver: str | ArgmaxSolver,
+    generator: torch.Generator,
+    samples: int = 1,
 ) -> torch.Tensor:
-    """`[batch, n]`: argmax_z h(z) + gamma(z), with Gumbel noise on every unary score.
+    """`[samples, batch, n]`: argmax_z h(z) + gamma(z), with Gumbel noise on every unary score.
 
-    An exact sample of the Gibbs distribution for independent potentials; for others a sample of what
-    the literature calls perturb-and-MAP.
+    An exact sample of the Gibbs distribution for independent bits and for categories; for structured
+    potentials a sample of what the literature calls perturb-and-MAP.
 
     References:
         Papandreou, Yuille (2011), Perturb-and-MAP random fields.
     """
-    return argmax(potentials.shifted(gumbel_differences(potentials.unary, generator)), solver)
+    return argmax(potentials.shifted(unary_noise(potentials, generator, samples)), solver)

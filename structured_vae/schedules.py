@@ -17,6 +17,28 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True)
+class Constant:
+    """The same value at every step.
+
+    Attributes:
+        value: positive.
+
+    Raises:
+        ConfigError: the value is not positive.
+    """
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not self.value > 0:
+            raise ConfigError(f"the value must be positive; got {self.value}")
+
+    def __call__(self, step: int) -> float:
+        """The value."""
+        return self.value
+
+
+@dataclass(frozen=True)
 class ExponentialDecay:
     """max(floor, start * exp(-rate * step)), renewed every `every` steps.
 

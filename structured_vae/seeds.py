@@ -16,6 +16,7 @@ class Stream(IntEnum):
     NOISE = 2
     EVALUATION = 3
     PICTURES = 4
+    ESTIMATOR = 5
 
 
 def generator(

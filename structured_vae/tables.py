@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -49,25 +50,30 @@ def solution_table(conversion: Conversion, solution: Solution, shown: int = 10) 
     return table
 
 
-def bound_table(parts: dict[str, float], valid: bool, title: str) -> Table:
-    """The parts of a bound, and which sums are bounds."""
+def evaluation_table(evaluation: dict[str, Any], title: str) -> Table:
+    """The quantities of an evaluation (`Evaluation.to_dict`), and how well each is known."""
+    table = Table(title=title, caption=f"averages over {evaluation['images']} images, in nats")
+    for column in ("", "value", "standard error", "known as", "what it is"):
+        table.add_column(column, justify="right" if column in ("value", "standard error") else "left")
+    for name, quantity in evaluation["quantities"].items():
+        value, error = (f"{quantity[part]:.3f}" for part in ("value", "standard_error"))
+        table.add_row(name, value, error, quantity["kind"], quantity["meaning"])
+    return table
+
+
+def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
+    """What was measured of each estimator (`GradientReport.to_dict`)."""
     table = Table(title=title)
-    for column in ("", "nats", "what it is"):
-        table.add_column(column)
-    exactness = "exact" if valid else "its ceiling n log 2: pairwise potentials"
-    surrogate = "the same" if valid else "pairwise potentials ignored, as the paper reports it"
-    texts = {
-        "reconstruction": "-log p(x | z), z sampled through the argmax",
-        "kl": f"KL to the uniform prior, {exactness}",
-        "kl_surrogate": f"KL of the unary potentials: {surrogate}",
-        "bound": "reconstruction + kl, an upper bound on -log p(x)",
-        "bound_surrogate": "reconstruction + kl_surrogate" + ("" if valid else ", not a bound"),
-        "standard_error": "of bound, over the images",
-        "images": "",
-    }
-    for name, text in texts.items():
-        value = f"{parts[name]:.3f}" if name != "images" else str(int(parts[name]))
-        table.add_row(name, value, text)
+    columns = ("bias", "deviation", "cosine", "z_score", "norm", "microseconds")
+    table.add_column("estimator")
+    for column in (*columns, "changed", "saturated"):
+        table.add_column(column, justify="right")
+    for name, report in reports.items():
+        stats = (
+            f"{report['stats'][key]:.3f}" if key in report["stats"] else ""
+            for key in ("changed", "saturated")
+        )
+        table.add_row(name, *(f"{report[column]:.3g}" for column in columns), *stats)
     return table
 
 

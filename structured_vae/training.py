@@ -12,15 +12,14 @@ import torch
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 
-from models import BinaryVAE, Encoder
-from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+from models import DiscreteVAE
 
 from .batches import ImageData
 from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from .config import TrainConfig
 from .data import ImageDataset
-from .direct import Direct
 from .errors import ConfigError, RunError
+from .fitting import fitting_estimator, fitting_solver, posterior_of
 from .module import ArgmaxTraining
 from .pictures import Pictures
 from .recipes import RECIPES
@@ -42,7 +41,7 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
         folder: must not hold a run yet.
 
     Raises:
-        ConfigError: encoder and solver do not fit, or there is no such device.
+        ConfigError: encoder, solver and estimator do not fit, or there is no such device.
         RunError: the folder holds a run.
         DataError: images are missing or damaged.
         solvers.SolverError: the solver is unknown or its package missing.
@@ -50,10 +49,10 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     run = Run(Path(folder))
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
-    solver = fitting_solver(config.solver, vae.encoder)
-    trainer = _trainer(config, run, dataset, solver)
+    training = _training(config, vae)
+    trainer = _trainer(config, run, dataset, training)
     run.create(config)
-    _fit(trainer, run, config, dataset, vae, solver, checkpoint=None)
+    _fit(trainer, run, config, dataset, training, checkpoint=None)
     return run
 
 
@@ -82,42 +81,36 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
         )
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
-    solver = fitting_solver(config.solver, vae.encoder)
-    trainer = _trainer(config, run, dataset, solver)
+    training = _training(config, vae)
+    trainer = _trainer(config, run, dataset, training)
     run.save_config(config)
-    _fit(trainer, run, config, dataset, vae, solver, checkpoint=last if done else None)
+    _fit(trainer, run, config, dataset, training, checkpoint=last if done else None)
     return run
 
 
-def fitting_solver(name: str, encoder: Encoder) -> ArgmaxSolver:
-    """The solver of that name, if it takes what the encoder gives.
-
-    It is tried on the least convenient potentials that the encoder can give, all network outputs being
-    negative; this also compiles the solver's kernels.
-
-    Raises:
-        ConfigError: it does not fit; the message names solvers that do.
-        solvers.SolverError: it is unknown or its package missing.
-    """
-    outputs = -torch.ones((1, encoder.n + len(encoder.edges)))
-    worst = encoder.potentials(outputs)
-    problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
-    solver = resolve(name, problem)
-    try:
-        solver.solve(problem)
-    except UnsupportedProblemError as error:
-        raise ConfigError(f"this encoder does not fit: {error}") from error
-    return solver
-
-
-def _initialised(config: TrainConfig, pixels: int) -> BinaryVAE:
+def _initialised(config: TrainConfig, pixels: int) -> DiscreteVAE:
     seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return vae_of(config, pixels)
 
 
-def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: ArgmaxSolver) -> pl.Trainer:
+def _training(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
+    solver = fitting_solver(config.solver, vae)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
+        estimator = fitting_estimator(config, vae, solver)
+    return ArgmaxTraining(
+        vae,
+        estimator,
+        posterior_of(estimator, solver),
+        RECIPES[config.recipe],
+        config.learning_rate,
+        config.seed,
+    )
+
+
+def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: ArgmaxTraining) -> pl.Trainer:
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device is cuda, but torch sees none; use --device cpu")
     cuda = config.device != "cpu" and torch.cuda.is_available()
@@ -125,8 +118,8 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, solver: Argma
     size = (dataset.height, dataset.width)
     callbacks = [
         RunRecord(run.folder, config.to_dict()),
-        Pictures(run.pictures, pictured, size, solver, config.seed, config.picture_every),
-        EpochCheckpoints(run.checkpoints),
+        Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
+        EpochCheckpoints(run.checkpoints, training.monitored),
         RichProgressBar(refresh_rate=10, leave=True),
     ]
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
@@ -150,17 +143,9 @@ def _fit(
     run: Run,
     config: TrainConfig,
     dataset: ImageDataset,
-    vae: BinaryVAE,
-    solver: ArgmaxSolver,
+    training: ArgmaxTraining,
     checkpoint: Path | None,
 ) -> None:
-    training = ArgmaxTraining(
-        vae,
-        Direct(solver, config.epsilon),
-        RECIPES[config.recipe],
-        config.learning_rate,
-        config.seed,
-    )
     data = ImageData(dataset, config.data.batch_size, config.seed)
     with warnings.catch_warnings():
         # Batches are slices of tensors in memory: worker processes would only add copies.

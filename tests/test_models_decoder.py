@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from models import BernoulliDecoder, Flips
+from models import BinaryDecoder, Flips
 
 SIZES = [(1, 1, 1), (6, 3, 4), (30, 5, 8), (100, 12, 20)]
 every_size = pytest.mark.parametrize(("pixels", "n", "hidden"), SIZES)
@@ -14,7 +14,7 @@ every_image = pytest.mark.parametrize("grey", [False, True], ids=["binary", "gre
 
 def drawn_decoder(pixels, n, hidden, dtype=torch.float64, scale=1.0, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    decoder = BernoulliDecoder(pixels, n, hidden)
+    decoder = BinaryDecoder(pixels, n, hidden)
     for parameter in decoder.parameters():
         parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
     return decoder.to(dtype)

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from models import Potentials
+from models.shapes import Binary, Pairwise
 
 BATCH = 5
 
@@ -129,7 +130,11 @@ def test_declared_shapes_hold(shape_checked, n, share):
     assert shape_checked(h.field, z).shape == (BATCH, n)
 
 
+def lying(h: Potentials, z: Binary) -> Pairwise:
+    return h.unary[0, 0]
+
+
 def test_shape_check_sees_a_wrong_shape(shape_checked):
     h = Potentials(torch.ones(2, 3))
     with pytest.raises(AssertionError, match="return"):
-        shape_checked(h.field, torch.ones(5, 3))
+        shape_checked(lying, h, torch.ones(1))

@@ -7,8 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 from models import (
     ENCODERS,
-    BernoulliDecoder,
-    BinaryVAE,
+    BinaryDecoder,
+    DiscreteVAE,
     general_encoder,
     independent_encoder,
     paper_vae,
@@ -35,7 +35,7 @@ def images(batch, pixels=9):
 def test_encoders_give_scores_of_every_variable_and_pair(shape_checked, name, n):
     h = shape_checked(ENCODERS[name](9, n, hidden=5).forward, images(3))
     assert h.unary.shape == (3, n)
-    if name == "independent":
+    if name in ("independent", "categorical"):
         assert h.pairwise is None
         assert h.edges is None
         return
@@ -83,13 +83,13 @@ def test_checkpoints_of_encoders_hold_weights_alone(name):
 
 
 def test_unknown_encoder():
-    with pytest.raises(ValueError, match=r"'supermodal'.*independent, supermodular, general"):
+    with pytest.raises(ValueError, match=r"'supermodal'.*independent, supermodular, general, categorical"):
         paper_vae("supermodal")
 
 
 def test_encoder_and_decoder_of_different_n():
     with pytest.raises(ValueError, match="n = 4 and the decoder n = 5"):
-        BinaryVAE(independent_encoder(9, 4), BernoulliDecoder(9, 5))
+        DiscreteVAE(independent_encoder(9, 4), BinaryDecoder(9, 5))
 
 
 def test_paper_architecture():

@@ -8,11 +8,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import BernoulliDecoder, BinaryVAE, Flips, Potentials, general_encoder, independent_encoder
+from models import BinaryDecoder, DiscreteVAE, Neighbourhood, Potentials, general_encoder, independent_encoder
 from structured_vae import (
     ConfigError,
     Direct,
     ExponentialDecay,
+    Gibbs,
+    PerturbAndMAP,
     Reconstruction,
     WithKL,
     argmax,
@@ -23,9 +25,8 @@ from structured_vae import (
     kl_of_unary,
     paper_recipe,
     perturb_and_map,
-    tightest_valid_kl,
 )
-from structured_vae.evaluation import summarise
+from structured_vae.bound import summarise, valid_kl
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}
@@ -58,10 +59,14 @@ class Table:
     def __call__(self, z):
         return self.values[index(z)]
 
-    def flips(self, z):
+    def around(self, z):
         n = z.shape[-1]
-        neighbours = index(z)[:, None] ^ (1 << torch.arange(n))
-        return Flips(self(z), self.values[neighbours], z)
+        neighbours = index(z)[..., None] ^ (1 << torch.arange(n))
+        cost = self(z)
+        return Neighbourhood(cost, (self.values[neighbours] - cost[..., None]) * (1 - 2 * z))
+
+    def table(self, chosen):
+        return self(chosen)[None]
 
     def slopes(self):
         """`[2^n, n]` as numpy: cost with z_i = 1 less cost with z_i = 0, the rest as in each state."""
@@ -208,7 +213,7 @@ def test_noise_depends_on_the_generator_alone():
 def test_bits_are_one_with_the_probability_of_their_score():
     unary, draws = np.array([-3.0, -0.5, 0.0, 1.0, 4.0]), 400_000
     potentials = Potentials(torch.from_numpy(unary).repeat(draws, 1))
-    z = perturb_and_map(potentials, "independent", seeded()).numpy()
+    z = perturb_and_map(potentials, "independent", seeded())[0].numpy()
     assert errors_in_standard_errors(z, sigmoid(unary)).max() < LEVEL
     assert errors_in_standard_errors(z, sigmoid(1.1 * unary)).max() > LEVEL
 
@@ -217,7 +222,7 @@ def test_bits_are_one_with_the_probability_of_their_score():
 @pytest.mark.parametrize("solver", ["auto", "independent", "exhaustive", "max_flow"])
 def test_independent_bits_have_the_probabilities_of_their_states(solver):
     draws, unary = 100_000, np.array([0.8, -0.4, 0.2])
-    z = perturb_and_map(Potentials(torch.from_numpy(unary).repeat(draws, 1)), solver, seeded())
+    (z,) = perturb_and_map(Potentials(torch.from_numpy(unary).repeat(draws, 1)), solver, seeded())
     counts = np.bincount(index(z).numpy(), minlength=8)
     assert chi_square(counts, state_probabilities(unary)) < 40.5  # with 7 degrees of freedom: 1e-6
     assert chi_square(counts, state_probabilities(1.1 * unary)) > 40.5
@@ -232,7 +237,7 @@ def chi_square(counts, probabilities):
 def test_perturb_and_map_maximises_the_perturbed_score(kind):
     this = case(kind, n=4)
     potentials = this.potentials(200)
-    z = perturb_and_map(potentials, KINDS[kind], seeded(5))
+    (z,) = perturb_and_map(potentials, KINDS[kind], seeded(5))
     noise = gumbel_differences(potentials.unary, seeded(5)).numpy()
     perturbed = this.scores() + noise @ states(4).T
     reached = perturbed[np.arange(200), index(z).numpy()]
@@ -370,24 +375,34 @@ def test_both_states_are_maximisers(kind):
     h = this.potentials(images, tracked=True)
     estimate = Direct(KINDS[kind], constant(epsilon))(h, this.cost, seeded(7))
     (moved,) = torch.autograd.grad(estimate.surrogate.sum(), h.unary)
-    other = estimate.z - epsilon * moved
+    (z,) = estimate.z
+    other = z - epsilon * moved
 
     noise = gumbel_differences(h.unary, seeded(7)).numpy()
     perturbed = this.scores() + noise @ states(4).T
     row = np.arange(images)
-    reached = perturbed[row, index(estimate.z).numpy()]
+    reached = perturbed[row, index(z).numpy()]
     np.testing.assert_allclose(reached, perturbed.max(axis=1), rtol=0, atol=1e-12)
 
-    lowered = perturbed - epsilon * np.stack([coordinate_costs(this, z) for z in estimate.z.int().tolist()])
+    lowered = perturbed - epsilon * np.stack([coordinate_costs(this, each) for each in z.int().tolist()])
     reached = lowered[row, index(other.round()).numpy()]
     np.testing.assert_allclose(reached, lowered.max(axis=1), rtol=0, atol=1e-12)
 
     h_of = this.scores()
-    surrogate = (h_of[index(estimate.z).numpy()] - h_of[index(other.round()).numpy()]) / epsilon
-    np.testing.assert_allclose(estimate.surrogate.detach(), surrogate, rtol=0, atol=1e-12)
-    share = (estimate.z != other.round()).any(dim=1).double().mean()
+    surrogate = (h_of[index(z).numpy()] - h_of[index(other.round()).numpy()]) / epsilon
+    np.testing.assert_allclose((estimate.surrogate - estimate.cost).detach(), surrogate, rtol=0, atol=1e-12)
+    share = (z != other.round()).any(dim=1).double().mean()
     assert 0.1 < share < 0.9
-    assert estimate.changed.item() == pytest.approx(share.item(), abs=1e-6)
+    assert estimate.stats["changed"].item() == pytest.approx(share.item(), abs=1e-6)
+    cheapest = np.stack([coordinate_costs(this, each) for each in z.int().tolist()]).min(axis=1)
+    reached = np.array(
+        [
+            coordinate_costs(this, a)[b]
+            for a, b in zip(z.int().tolist(), index(other.round()).tolist(), strict=True)
+        ]
+    )
+    saturated = (reached <= cheapest + 1e-9).mean()
+    assert estimate.stats["saturated"].item() == pytest.approx(saturated, abs=1e-6)
 
 
 def coordinate_costs(case, z):
@@ -404,8 +419,8 @@ def coordinate_costs(case, z):
 def test_a_cost_that_does_not_depend_on_the_state_changes_nothing():
     flat = Table(torch.full((8,), 3.0, dtype=torch.float64))
     estimate = Direct()(case("general").potentials(50, tracked=True), flat, seeded())
-    assert estimate.changed == 0
-    assert not estimate.surrogate.any()
+    assert estimate.stats["changed"] == 0
+    assert (estimate.surrogate == 3).all()
     assert (estimate.cost == 3).all()
 
 
@@ -421,13 +436,14 @@ def test_epsilon_follows_the_step():
 
 def test_declared_shapes_of_an_estimate():
     estimate = Direct()(case("general").potentials(7), case("general").cost, seeded())
-    shapes = [tuple(part.shape) for part in (estimate.surrogate, estimate.cost, estimate.z, estimate.changed)]
-    assert shapes == [(7,), (7,), (7, 3), ()]
+    shapes = [tuple(part.shape) for part in (estimate.surrogate, estimate.cost, estimate.z)]
+    assert shapes == [(7,), (7,), (1, 7, 3)]
+    assert {name: value.shape for name, value in estimate.stats.items()} == {"changed": (), "saturated": ()}
 
 
 def tiny_vae(encoder=independent_encoder, n=4, pixels=5, seed=0, scale=1.0):
     """A model of random weights in double precision."""
-    vae = BinaryVAE(encoder(pixels, n, 6), BernoulliDecoder(pixels, n, 6)).double()
+    vae = DiscreteVAE(encoder(pixels, n, 6), BinaryDecoder(pixels, n, 6)).double()
     generator = seeded(seed)
     for parameter in vae.parameters():
         parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -438,13 +454,12 @@ def test_estimate_trains_encoder_and_decoder():
     vae = tiny_vae(general_encoder)
     x = torch.rand(200, 5, generator=seeded(), dtype=torch.float64).round()
     estimate = Direct()(vae.encoder(x), Reconstruction(vae.decoder, x), seeded())
+    assert not estimate.cost.requires_grad
     estimate.surrogate.mean().backward()
     assert all(parameter.grad.any() for parameter in vae.encoder.parameters())
-    assert all(parameter.grad is None for parameter in vae.decoder.parameters())
-    vae.zero_grad()
-    estimate.cost.mean().backward()
-    assert all(parameter.grad is None or not parameter.grad.any() for parameter in vae.encoder.parameters())
-    assert all(parameter.grad.any() for parameter in vae.decoder.parameters())
+    expected = torch.autograd.grad(vae.decoder.cost(x, estimate.z[0]).mean(), list(vae.decoder.parameters()))
+    for parameter, gradient in zip(vae.decoder.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
 
 
 # --- the KL -------------------------------------------------------------------------------------
@@ -455,7 +470,7 @@ def test_folding_the_kl_gives_the_gradient_of_the_whole_objective(n):
     this = case("independent", n, seed=n)
     z = torch.from_numpy(states(n)).double()
     folded = WithKL(this.cost, this.potentials(2**n))
-    slopes = folded.flips(z).slope.numpy()
+    slopes = folded.around(z).slope.numpy()
     p = sigmoid(this.unary)
     gradient = state_probabilities(this.unary) @ slopes * p * (1 - p)
     expected = exact_gradient(this.unary, this.cost.values, kl=True)
@@ -478,14 +493,16 @@ def test_direct_with_the_kl_folded_in_has_its_expectation():
 def test_folded_flips_add_the_change_of_the_score(kind):
     this = case(kind, n=4)
     z = torch.from_numpy(states(4)).double()
-    plain, folded = this.cost.flips(z), WithKL(this.cost, this.potentials(16)).flips(z)
+    plain, folded = this.cost.around(z), WithKL(this.cost, this.potentials(16)).around(z)
     scores, s = this.scores(), np.arange(16)
     for i in range(4):
-        change = scores[s ^ 1 << i] - scores
-        added = (folded.flipped - plain.flipped)[:, i]
-        np.testing.assert_allclose(added, change, rtol=0, atol=1e-12)
+        change = scores[s | 1 << i] - scores[s & ~(1 << i)]
+        np.testing.assert_allclose((folded.slope - plain.slope)[:, i], change, rtol=0, atol=1e-12)
     assert torch.equal(folded.cost, plain.cost)
-    assert torch.equal(WithKL(this.cost, this.potentials(16))(z), this.cost(z))
+    whole = WithKL(this.cost, this.potentials(16))
+    torch.testing.assert_close(whole(z), this.cost(z) + torch.from_numpy(scores))
+    table = whole.table(z)
+    torch.testing.assert_close(table, (this.cost(z) + torch.from_numpy(scores)).expand(16, 16))
 
 
 def test_recipes_differ_by_the_kl_alone():
@@ -493,13 +510,24 @@ def test_recipes_differ_by_the_kl_alone():
     x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
     h = vae.encoder(x)
     z = argmax(h, "auto")
-    paper, elbo = (recipe(vae, x, h) for recipe in (paper_recipe, elbo_recipe))
-    assert torch.equal(paper(z), vae.decoder.cost(x, z))
-    assert torch.equal(elbo(z), paper(z))
-    torch.testing.assert_close(
-        elbo.flips(z).slope - paper.flips(z).slope, h.unary.detach(), rtol=0, atol=1e-12
-    )
-    assert not elbo.flips(z).slope.requires_grad
+    paper, elbo = (recipe(vae, x, h, "folded") for recipe in (paper_recipe, elbo_recipe))
+    torch.testing.assert_close(paper.cost(z), vae.decoder.cost(x, z))
+    torch.testing.assert_close(elbo.cost(z), paper.cost(z) + h.score(z))
+    slopes = [objective.cost.around(z).slope for objective in (paper, elbo)]
+    torch.testing.assert_close(slopes[1] - slopes[0], h.unary.detach(), rtol=0, atol=1e-12)
+    assert not slopes[1].requires_grad
+    assert paper.kl == elbo.kl == 0
+
+
+@pytest.mark.parametrize("recipe", [paper_recipe, elbo_recipe])
+def test_estimators_of_the_gibbs_distribution_get_its_exact_kl(recipe):
+    vae = tiny_vae(general_encoder)
+    x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
+    h = vae.encoder(x)
+    objective = recipe(vae, x, h, "exact")
+    assert isinstance(objective.cost, Reconstruction)
+    torch.testing.assert_close(objective.kl, Gibbs(h).kl().value)
+    assert recipe(vae, x, h, "none").kl == 0
 
 
 @pytest.mark.parametrize("n", [1, 3, 6])
@@ -530,9 +558,10 @@ def test_only_independent_potentials_have_a_known_kl():
     assert kl_of_unary(independent).valid
     assert not kl_of_unary(general).valid
     assert kl_ceiling(general).valid
-    assert torch.equal(tightest_valid_kl(independent).value, kl_of_unary(independent).value)
-    assert tightest_valid_kl(general).value.tolist() == pytest.approx([3 * math.log(2)] * 2)
-    assert tightest_valid_kl(general).valid
+    assert torch.equal(valid_kl(PerturbAndMAP(independent)).value, kl_of_unary(independent).value)
+    assert valid_kl(PerturbAndMAP(general)).value.tolist() == pytest.approx([3 * math.log(2)] * 2)
+    assert valid_kl(PerturbAndMAP(general)).valid
+    torch.testing.assert_close(valid_kl(Gibbs(general)).value, Gibbs(general).kl().value)
 
 
 # --- the bound ----------------------------------------------------------------------------------
@@ -554,7 +583,7 @@ def test_bound_of_an_independent_encoder(n, samples):
     vae, draws = tiny_vae(n=n, seed=n, scale=0.7), 40_000
     x = np.array([1.0, 0, 1, 1, 0])
     copies = torch.from_numpy(x).repeat(draws, 1)
-    bound = evaluate_bound(vae, [(copies,)], "auto", seeded(), samples)
+    bound = evaluate_bound(vae, [(copies,)], PerturbAndMAP, seeded(), samples)
 
     q = state_probabilities(vae.encoder(copies[:1]).unary[0].detach().numpy())
     log_p_given_z = log_likelihoods(vae, x)
@@ -576,7 +605,7 @@ def test_bound_of_a_structured_encoder(n):
     vae, draws = tiny_vae(general_encoder, n=n, seed=n), 40_000
     x = np.array([1.0, 0, 1, 1, 0])
     copies = torch.from_numpy(x).repeat(draws, 1)
-    bound = evaluate_bound(vae, [(copies,)], "auto", seeded())
+    bound = evaluate_bound(vae, [(copies,)], PerturbAndMAP, seeded())
 
     h = vae.encoder(copies[:1])
     unary, pairwise = (a[0].detach().numpy() for a in (h.unary, h.pairwise))
@@ -597,15 +626,18 @@ def test_bound_of_a_structured_encoder(n):
 def test_bound_averages_over_images_whatever_the_batches():
     vae = tiny_vae(scale=0.0)  # costs 5 log 2 whatever the state, and no KL
     x = torch.rand(7, 5, generator=seeded(), dtype=torch.float64).round()
-    bound = evaluate_bound(vae, [(x[:6],), (x[6:],)], "auto", seeded())
+    bound = evaluate_bound(vae, [(x[:6],), (x[6:],)], PerturbAndMAP, seeded())
     assert bound.images == 7
     assert bound.bound == pytest.approx(5 * math.log(2), rel=1e-12)
     assert bound.standard_error == pytest.approx(0, abs=1e-12)
 
 
 def test_summary_of_given_costs():
-    costs = torch.tensor([[1.0, 10.0, 3.0], [2.0, 20.0, 5.0], [6.0, 30.0, 1.0]])
-    bound = summarise(costs)
+    columns = {"reconstruction": [1.0, 2.0, 6.0], "kl": [10.0, 20.0, 30.0], "kl_surrogate": [3.0, 5.0, 1.0]}
+    costs = {name: torch.tensor(column) for name, column in columns.items()}
+    bound = summarise(
+        [{name: column[part] for name, column in costs.items()} for part in (slice(2), slice(2, 3))]
+    )
     assert bound.to_dict() == pytest.approx(
         {
             "reconstruction": 3.0,
@@ -623,6 +655,6 @@ def test_evaluation_builds_no_graph_and_changes_no_weight():
     vae = tiny_vae()
     before = {name: value.clone() for name, value in vae.state_dict().items()}
     x = torch.rand(3, 5, generator=seeded(), dtype=torch.float64).round()
-    evaluate_bound(vae, [(x,)], "auto", seeded())
+    evaluate_bound(vae, [(x,)], PerturbAndMAP, seeded())
     assert all(torch.equal(before[name], value) for name, value in vae.state_dict().items())
     assert all(parameter.grad is None for parameter in vae.parameters())

@@ -1,0 +1,36 @@
+"""Gradient estimators for discrete latent variables, behind one signature."""
+
+from .antithetic import ARM, DisARM
+from .control_variates import REBAR, RELAX
+from .direct import Direct
+from .epsilon import Adaptive, Epsilon, ScaleFree, Scheduled
+from .estimator import Estimate, Estimator, KLTerm
+from .exact import Exact, MaximumLikelihood
+from .gumbel_softmax import GumbelSoftmax, StraightThrough
+from .implicit_mle import ImplicitMLE
+from .perturbed_argmax import PerturbedArgmax
+from .score_function import ScoreFunction
+from .table_direct import TableDirect
+
+__all__ = [
+    "ARM",
+    "REBAR",
+    "RELAX",
+    "Adaptive",
+    "Direct",
+    "DisARM",
+    "Epsilon",
+    "Estimate",
+    "Estimator",
+    "Exact",
+    "GumbelSoftmax",
+    "ImplicitMLE",
+    "KLTerm",
+    "MaximumLikelihood",
+    "PerturbedArgmax",
+    "ScaleFree",
+    "Scheduled",
+    "ScoreFunction",
+    "StraightThrough",
+    "TableDirect",
+]

@@ -1,0 +1,102 @@
+"""How large a step direct optimization takes in the scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import nn
+
+from ..errors import EstimatorError
+from ..schedules import Schedule
+
+
+class Epsilon(nn.Module, ABC):
+    """The epsilon of a training step."""
+
+    @abstractmethod
+    def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor | float:
+        """Epsilon, positive.
+
+        Args:
+            step: of the training.
+            slope: `[..., n]`, the changes of the cost that epsilon multiplies.
+        """
+
+    def observe(self, changed: torch.Tensor) -> None:
+        """Is told the share of the batch whose argmax moved."""
+        del changed
+
+
+class Scheduled(Epsilon):
+    """Epsilon as a schedule says, in scores a nat.
+
+    Args:
+        schedule: of the training step.
+    """
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule = schedule
+
+    def forward(self, step: int, slope: torch.Tensor) -> float:
+        """The scheduled value."""
+        return self.schedule(step)
+
+
+class ScaleFree(Epsilon):
+    """Epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
+
+    The second argmax is then the same if all costs are multiplied, so one schedule serves data of any
+    size.
+
+    Args:
+        schedule: of the training step; 1 moves scores by 1 on average.
+    """
+
+    def __init__(self, schedule: Schedule):
+        super().__init__()
+        self.schedule = schedule
+
+    def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
+        """The scheduled value over the mean absolute slope."""
+        return self.schedule(step) / slope.abs().mean().clamp(min=torch.finfo(slope.dtype).tiny)
+
+
+class Adaptive(Epsilon):
+    """Epsilon that keeps the share of images whose argmax moves near a target.
+
+    After every draw log epsilon grows by rate * (target - share), so neither zeros nor saturation can
+    take over. The state is a buffer: it is saved and resumed with the network.
+
+    Args:
+        start: first value.
+        target: share in (0, 1).
+        rate: of log epsilon.
+
+    Raises:
+        EstimatorError: a value outside its range.
+
+    References:
+        Minervini, Franceschi, Niepert (2023), Adaptive perturbation-based gradient estimation for
+        discrete latent variable models: the same idea for implicit MLE.
+    """
+
+    log_epsilon: torch.Tensor
+
+    def __init__(self, start: float = 0.1, target: float = 0.5, rate: float = 0.01):
+        super().__init__()
+        if not (start > 0 and 0 < target < 1 and rate > 0):
+            raise EstimatorError(f"need start > 0, 0 < target < 1, rate > 0; got {start}, {target}, {rate}")
+        self.target = target
+        self.rate = rate
+        self.register_buffer("log_epsilon", torch.tensor(start).log())
+
+    def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
+        """The present value."""
+        return self.log_epsilon.exp()
+
+    def observe(self, changed: torch.Tensor) -> None:
+        """Moves epsilon towards the target, in training."""
+        if self.training:
+            self.log_epsilon += self.rate * (self.target - changed)

@@ -1,0 +1,91 @@
+"""What every gradient estimator takes and gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import torch
+from torch import nn
+
+from models import AnyPotentials
+
+from ..costs import Cost
+from ..errors import EstimatorError
+
+KLTerm = Literal["exact", "folded", "none"]
+"""How an objective with a KL reaches the estimator: as a term of its own, in the cost, or not at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """One draw of a gradient estimator.
+
+    Attributes:
+        surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their gradients. Its
+            value means nothing.
+        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient.
+        z: `[samples, batch, n]`, the latent states that were drawn.
+        stats: averages over the batch, by name, to be logged.
+        tuning: what the estimator's own parameters minimise, 0 if it has none; add it to the loss.
+    """
+
+    surrogate: torch.Tensor
+    cost: torch.Tensor
+    z: torch.Tensor
+    stats: dict[str, torch.Tensor] = field(default_factory=dict)
+    tuning: torch.Tensor | float = 0.0
+
+
+class Estimator(nn.Module, ABC):
+    """Estimates the gradient of E_q[cost(z)] in the potentials of q, and in the decoder.
+
+    A module, so that estimators with a state of their own (REBAR, RELAX, adaptive epsilon) train and
+    resume with the network.
+
+    Attributes:
+        kl: how the KL of an objective joins: "exact" where z is drawn from the Gibbs distribution, whose
+            KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
+    """
+
+    kl: ClassVar[KLTerm]
+
+    @abstractmethod
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        """The estimate, for potentials that `why_not` has nothing against."""
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Why this estimator cannot take such potentials, one reason each; empty where it can."""
+        return ()
+
+    def forward(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int = 0
+    ) -> Estimate:
+        """One draw for each image.
+
+        Args:
+            potentials: the posterior's scores h.
+            cost: bound to the images.
+            generator: of the noise, on the potentials' device.
+            step: of the training; schedules depend on it.
+
+        Raises:
+            EstimatorError: the estimator cannot take these potentials.
+            solvers.SolverError: its solver cannot.
+        """
+        if reasons := self.why_not(potentials):
+            raise EstimatorError(f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}")
+        return self._estimate(potentials, cost, generator, step)
+
+
+def needs_samples(least: int, samples: int) -> None:
+    """Refuses fewer samples than `least`.
+
+    Raises:
+        EstimatorError: there are fewer.
+    """
+    if samples < least:
+        raise EstimatorError(f"samples must be at least {least}; got {samples}")

@@ -1,0 +1,63 @@
+"""Gradients by summing over every state."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from models import AnyPotentials
+
+from ..costs import Cost
+from .estimator import Estimate, Estimator
+from .reasons import too_many_states
+
+
+class Exact(Estimator):
+    """Unbiased and without variance: the gradient of E_q[cost] itself, q being the Gibbs distribution.
+
+    One table of decoded states serves the batch. For up to 20 bits, and for categories. `z` holds the most
+    probable states.
+    """
+
+    kl = "exact"
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """More than 20 bits."""
+        return too_many_states(potentials)
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        states = potentials.states()
+        q = potentials.table(states).softmax(dim=-1)
+        expected = (q * cost.table(states)).sum(dim=-1)
+        return Estimate(expected, expected.detach(), states[q.detach().argmax(dim=-1)][None])
+
+
+class MaximumLikelihood(Estimator):
+    """The gradient of -log p(x) itself, and of a forward KL that makes q follow p(z | x).
+
+    The decoder maximises the likelihood with no bound in between, log p(x) = log sum_z p(x | z) - log of
+    the number of states; the encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held fixed. Not an
+    estimator of the ELBO's gradient: another objective over the same table. For up to 20 bits, and for
+    categories. `cost` is -log p(x) and `z` holds the most probable states.
+    """
+
+    kl = "none"
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """More than 20 bits."""
+        return too_many_states(potentials)
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        states = potentials.states()
+        log_q = potentials.table(states).log_softmax(dim=-1)
+        log_joint = -cost.table(states)
+        minus_log_p = math.log(len(states)) - log_joint.logsumexp(dim=-1)
+        posterior = log_joint.detach().softmax(dim=-1)
+        forward_kl = -(posterior * log_q).sum(dim=-1)
+        z = states[log_q.detach().argmax(dim=-1)][None]
+        return Estimate(minus_log_p + forward_kl, minus_log_p.detach(), z)

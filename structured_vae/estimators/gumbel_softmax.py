@@ -1,0 +1,108 @@
+"""Relaxed samples that gradients flow through."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import one_hot
+
+from models import AnyPotentials, CategoricalPotentials
+
+from ..costs import Cost
+from ..noise import unary_noise
+from ..schedules import ExponentialDecay, Schedule
+from .estimator import Estimate, Estimator, needs_samples
+from .reasons import not_factorised
+
+
+def relaxed(
+    potentials: AnyPotentials, scores: torch.Tensor, temperature: torch.Tensor | float
+) -> torch.Tensor:
+    """`[..., batch, n]`: the softmax of perturbed scores, for a bit its sigmoid."""
+    if isinstance(potentials, CategoricalPotentials):
+        return (scores / temperature).softmax(dim=-1)
+    return (scores / temperature).sigmoid()
+
+
+def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
+    """`[..., batch, n]`: the argmax of perturbed scores."""
+    if isinstance(potentials, CategoricalPotentials):
+        return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+    return (scores > 0).to(scores.dtype)
+
+
+class GumbelSoftmax(Estimator):
+    """Biased for the discrete cost: the exact gradient of the cost of a relaxed sample.
+
+    z = softmax((h + gamma) / temperature), for bits the sigmoid; the bias vanishes with the temperature
+    while the variance grows. The cost must be differentiable at relaxed states. For independent bits and
+    categories. `z` holds the hard states, `cost` the cost of the relaxed ones.
+
+    Args:
+        temperature: a schedule.
+        samples: noise draws an image.
+
+    Raises:
+        EstimatorError: no samples.
+
+    References:
+        Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax.
+        Maddison, Mnih, Teh (2017), The concrete distribution.
+    """
+
+    kl = "exact"
+
+    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
+        super().__init__()
+        needs_samples(1, samples)
+        self.temperature = temperature or ExponentialDecay()
+        self.samples = samples
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Pairwise scores: there is no relaxation of a coupled argmax here."""
+        return not_factorised(potentials, "the Gumbel-softmax relaxation")
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
+        costs = cost(relaxed(potentials, scores, self.temperature(step))).mean(dim=0)
+        return Estimate(costs, costs.detach(), hardened(potentials, scores.detach()))
+
+
+class StraightThrough(Estimator):
+    """Biased: the cost of the hard sample, with the gradient of the relaxed one.
+
+    As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if z were
+    softmax((h + gamma) / temperature).
+
+    Args:
+        temperature: a schedule.
+        samples: noise draws an image.
+
+    Raises:
+        EstimatorError: no samples.
+
+    References:
+        Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax, section 2.2.
+    """
+
+    kl = "exact"
+
+    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
+        super().__init__()
+        needs_samples(1, samples)
+        self.temperature = temperature or ExponentialDecay()
+        self.samples = samples
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Pairwise scores: there is no relaxation of a coupled argmax here."""
+        return not_factorised(potentials, "the Gumbel-softmax relaxation")
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
+        soft = relaxed(potentials, scores, self.temperature(step))
+        hard = hardened(potentials, scores.detach())
+        costs = cost(hard + (soft - soft.detach())).mean(dim=0)
+        return Estimate(costs, costs.detach(), hard)

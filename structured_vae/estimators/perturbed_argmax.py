@@ -1,0 +1,81 @@
+"""The smoothed argmax and its derivative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from models import AnyPotentials
+from solvers import ArgmaxSolver
+
+from ..costs import Cost
+from ..errors import EstimatorError
+from ..sampling import argmax
+from .estimator import Estimate, Estimator, needs_samples
+
+
+class PerturbedArgmax(Estimator):
+    """Unbiased for the smoothed argmax y(h) = E[argmax(h + sigma xi)], xi Gaussian; not for E_q[cost].
+
+    The cost is taken at the mean y of the samples, which is a relaxed state, and its gradient in y goes
+    back through the derivative of y, E[z xi'] / sigma. So the cost must be differentiable at relaxed
+    states. Every score gets noise, a pairwise one too, else its derivative would not be seen: solvers of
+    supermodular problems alone will therefore refuse. `cost` is that of the mean.
+
+    Args:
+        solver: name or object of `solvers`; not used for categories.
+        sigma: of the noise, in units of scores.
+        samples: noise draws an image, at least 2.
+
+    Raises:
+        EstimatorError: fewer samples, or sigma not positive.
+
+    References:
+        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed
+        optimizers, proposition 3.1.
+    """
+
+    kl = "folded"
+
+    def __init__(self, solver: str | ArgmaxSolver = "auto", sigma: float = 1.0, samples: int = 8):
+        super().__init__()
+        needs_samples(2, samples)
+        if not sigma > 0:
+            raise EstimatorError(f"sigma must be positive; got {sigma}")
+        self.solver = solver
+        self.sigma = sigma
+        self.samples = samples
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        xi, perturbed = self._perturbed(potentials.detach(), generator)
+        z = argmax(perturbed, self.solver)
+        mean = z.mean(dim=0).requires_grad_()
+        at_mean = cost(mean)
+        (slope,) = torch.autograd.grad(at_mean.sum(), mean, retain_graph=True)
+        gain = (z * slope).sum(dim=-1)
+        # Any constant may be subtracted: xi has mean zero. The other samples' mean is one.
+        weights = (gain - gain.mean(dim=0)) / ((self.samples - 1) * self.sigma)
+        surrogate = at_mean
+        for name, noise in xi.items():
+            score: torch.Tensor = getattr(potentials, name)
+            surrogate = surrogate + (weights[..., None] * noise * score).sum(dim=(0, -1))
+        return Estimate(surrogate, at_mean.detach(), z)
+
+    def _perturbed(
+        self, potentials: AnyPotentials, generator: torch.Generator
+    ) -> tuple[dict[str, torch.Tensor], AnyPotentials]:
+        """The noise of every score `[samples, batch, ...]`, and the scores with sigma times it."""
+        scores = {"unary": potentials.unary}
+        if potentials.pairwise is not None:
+            scores["pairwise"] = potentials.pairwise
+        xi = {name: self._gaussian(values, generator) for name, values in scores.items()}
+        moved: Any = {name: scores[name] + self.sigma * xi[name] for name in xi}
+        return xi, replace(potentials, **moved)
+
+    def _gaussian(self, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        shape = (self.samples, *like.shape)
+        return torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)

@@ -1,0 +1,27 @@
+"""Reasons why an estimator cannot take some potentials."""
+
+from __future__ import annotations
+
+from models import MOST_BITS, AnyPotentials, CategoricalPotentials
+
+
+def not_factorised(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
+    """Pairwise scores, where `what` exists only for independent variables."""
+    if potentials.pairwise is None:
+        return ()
+    return (f"they have pairwise scores, and {what} is made for independent variables",)
+
+
+def not_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
+    """Categories, where `what` exists only for bits."""
+    if isinstance(potentials, CategoricalPotentials):
+        return (f"they are of categories, and {what} is made for bits",)
+    return ()
+
+
+def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
+    """More bits than a table of all states can have."""
+    n = potentials.unary.shape[-1]
+    if isinstance(potentials, CategoricalPotentials) or n <= MOST_BITS:
+        return ()
+    return (f"they are of n = {n} bits, and a table of all states takes at most {MOST_BITS}",)

@@ -1,0 +1,46 @@
+"""The score-function estimator."""
+
+from __future__ import annotations
+
+import torch
+
+from models import AnyPotentials
+
+from ..costs import Cost
+from ..posteriors import Gibbs
+from .estimator import Estimate, Estimator, needs_samples
+
+
+class ScoreFunction(Estimator):
+    """Unbiased: E_q[(cost(z) - baseline) grad log q(z)], the baseline being the other samples' mean.
+
+    q is the Gibbs distribution, sampled exactly. The weights of an image's samples add up to zero, so
+    that the partition function, which is the same for all of them, cancels: only h is differentiated.
+    The cost may be any function.
+
+    Args:
+        samples: an image, at least 2.
+
+    Raises:
+        EstimatorError: fewer samples.
+
+    References:
+        Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
+    """
+
+    kl = "exact"
+
+    def __init__(self, samples: int = 4):
+        super().__init__()
+        needs_samples(2, samples)
+        self.samples = samples
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        z = Gibbs(potentials).sample(generator, self.samples)
+        costs = cost(z)
+        fixed = costs.detach()
+        weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
+        score = (weights * potentials.score(z)).sum(dim=0)
+        return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

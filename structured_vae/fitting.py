@@ -1,0 +1,127 @@
+"""The solver, estimator and posterior that a configuration names, and whether they fit the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import torch
+
+from models import AnyPotentials, CategoricalEncoder, CategoricalPotentials, DiscreteVAE
+from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+
+from .config import TrainConfig
+from .errors import ConfigError
+from .estimators import (
+    ARM,
+    REBAR,
+    RELAX,
+    Adaptive,
+    Direct,
+    DisARM,
+    Epsilon,
+    Estimator,
+    Exact,
+    GumbelSoftmax,
+    ImplicitMLE,
+    MaximumLikelihood,
+    PerturbedArgmax,
+    ScaleFree,
+    Scheduled,
+    ScoreFunction,
+    StraightThrough,
+    TableDirect,
+)
+from .posteriors import Gibbs, PerturbAndMAP, Posterior
+
+Build = Callable[[TrainConfig, ArgmaxSolver, int], Estimator]
+"""(configuration, solver, samples) -> an estimator."""
+
+ESTIMATORS: Final[dict[str, tuple[Build, int]]] = {
+    "direct": (lambda c, s, m: Direct(s, epsilon_of(c), m, c.sides), 1),
+    "table_direct": (lambda c, s, m: TableDirect(epsilon_of(c), m, c.sides), 1),
+    "exact": (lambda c, s, m: Exact(), 1),
+    "maximum_likelihood": (lambda c, s, m: MaximumLikelihood(), 1),
+    "score_function": (lambda c, s, m: ScoreFunction(m), 4),
+    "gumbel_softmax": (lambda c, s, m: GumbelSoftmax(c.temperature, m), 1),
+    "straight_through": (lambda c, s, m: StraightThrough(c.temperature, m), 1),
+    "rebar": (lambda c, s, m: REBAR(samples=m), 1),
+    "relax": (lambda c, s, m: RELAX(c.latent, samples=m), 1),
+    "arm": (lambda c, s, m: ARM(m), 1),
+    "disarm": (lambda c, s, m: DisARM(m), 1),
+    "implicit_mle": (lambda c, s, m: ImplicitMLE(s, c.epsilon, m), 1),
+    "perturbed_argmax": (lambda c, s, m: PerturbedArgmax(s, samples=m), 8),
+}
+"""By the name that a configuration gives them: how they are made, and their usual number of samples."""
+
+
+def epsilon_of(config: TrainConfig) -> Epsilon:
+    """The epsilon that a configuration names."""
+    rules: dict[str, Callable[[], Epsilon]] = {
+        "schedule": lambda: Scheduled(config.epsilon),
+        "scale_free": lambda: ScaleFree(config.epsilon),
+        "adaptive": lambda: Adaptive(config.epsilon.start),
+    }
+    return rules[config.epsilon_rule]()
+
+
+def fitting_solver(name: str, vae: DiscreteVAE) -> ArgmaxSolver:
+    """The solver of that name, if it takes what the encoder gives.
+
+    It is tried on the least convenient potentials that the encoder can give; this also compiles the
+    solver's kernels. Categories need no solver; the name must be right all the same.
+
+    Raises:
+        ConfigError: it does not fit; the message names solvers that do.
+        solvers.SolverError: it is unknown or its package missing.
+    """
+    worst = _worst(vae)
+    if isinstance(worst, CategoricalPotentials):
+        return resolve(name, Problem.from_arrays(worst.unary))
+    problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
+    solver = resolve(name, problem)
+    try:
+        solver.solve(problem)
+    except UnsupportedProblemError as error:
+        raise ConfigError(f"this encoder does not fit: {error}") from error
+    return solver
+
+
+def fitting_estimator(config: TrainConfig, vae: DiscreteVAE, solver: ArgmaxSolver) -> Estimator:
+    """The estimator that a configuration names, if it takes what the encoder gives.
+
+    Raises:
+        ConfigError: it does not fit.
+        EstimatorError: an option of it is out of range.
+        solvers.UnsupportedProblemError: its posterior is out of reach for so many variables.
+    """
+    build, samples = ESTIMATORS[config.estimator]
+    estimator = build(config, solver, samples if config.samples is None else config.samples)
+    worst = _worst(vae)
+    if reasons := estimator.why_not(worst):
+        able = [name for name, (make, m) in ESTIMATORS.items() if not make(config, solver, m).why_not(worst)]
+        raise ConfigError(
+            f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
+            f"{'; '.join(reasons)}. These do: {', '.join(able)}"
+        )
+    if estimator.kl == "exact":
+        try:
+            Gibbs(worst).kl()
+        except UnsupportedProblemError as error:
+            raise ConfigError(
+                f"the estimator {config.estimator} needs the Gibbs distribution, which is out of reach: {error}"
+            ) from error
+    return estimator
+
+
+def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:
+    """The distribution that an estimator draws from, given potentials."""
+    return partial(PerturbAndMAP, solver=solver) if estimator.kl == "folded" else Gibbs
+
+
+def _worst(vae: DiscreteVAE) -> AnyPotentials:
+    """Potentials of one image, all outputs of the encoder's network being negative."""
+    encoder = vae.encoder
+    outputs = encoder.n if isinstance(encoder, CategoricalEncoder) else encoder.n + len(encoder.edges)
+    return encoder.potentials(-torch.ones((1, outputs)))

@@ -1,0 +1,145 @@
+"""The paper's figure of bias and variance, drawn for a trained run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .atomic import whole_file
+from .errors import ConfigError
+from .estimators import (
+    ARM,
+    REBAR,
+    Direct,
+    DisARM,
+    Estimator,
+    GumbelSoftmax,
+    ScoreFunction,
+    StraightThrough,
+    TableDirect,
+)
+from .fitting import fitting_solver
+from .gradient_report import GradientReport, gradient_report
+from .record import environment
+from .runs import Run, Which, dataset_of, load_vae
+from .schedules import Constant
+from .seeds import Stream, generator
+
+SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+"""Of epsilon and of the temperature."""
+
+Family = Callable[[float, Any], Estimator]
+
+FAMILIES: Final[dict[str, Family]] = {
+    "direct": lambda value, solver: Direct(solver, Constant(value)),
+    "direct, two-sided": lambda value, solver: Direct(solver, Constant(value), sides=2),
+    "direct, exact cost": lambda value, solver: TableDirect(Constant(value)),
+    "Gumbel-softmax": lambda value, solver: GumbelSoftmax(Constant(value)),
+    "straight-through": lambda value, solver: StraightThrough(Constant(value)),
+}
+"""Estimators with an epsilon or a temperature."""
+
+UNBIASED: Final[dict[str, Callable[[], Estimator]]] = {
+    "score function, 2 samples": lambda: ScoreFunction(2),
+    "REBAR": REBAR,
+    "ARM": ARM,
+    "DisARM": DisARM,
+}
+
+
+@dataclass(frozen=True)
+class GradientFigure:
+    """What was measured, and where it is.
+
+    Attributes:
+        reports: by name and setting, as "direct 0.1", or by name alone.
+        picture: PNG file.
+        record: JSON file.
+    """
+
+    reports: dict[str, GradientReport]
+    picture: Path
+    record: Path
+
+
+def gradient_figure(
+    folder: str | Path, which: Which = "best", images: int = 10, draws: int = 10_000
+) -> GradientFigure:
+    """Bias and deviation of the estimators that fit a run's encoder, drawn over epsilon and temperature.
+
+    Writes `gradients.png` and `gradients.json` into the run's folder. The gradient is that of the expected
+    reconstruction in the encoder's potentials, at the first test images.
+
+    Args:
+        folder: of the run.
+        which: the best epoch on the validation split, or the last.
+        images: how many.
+        draws: for each image and setting.
+
+    Raises:
+        RunError: the folder is no run, or its checkpoint is missing or damaged.
+        ConfigError: no images, fewer than 2 draws, or too many bits to enumerate.
+        DataError: images are missing or damaged.
+    """
+    if images < 1 or draws < 2:
+        raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
+    run = Run(Path(folder))
+    config = run.config()
+    vae = load_vae(folder, which)
+    x = torch.from_numpy(dataset_of(config).test.images[:images])
+    potentials = vae.encoder(x)
+    if reasons := TableDirect().why_not(potentials):
+        raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
+    solver = fitting_solver(config.solver, vae)
+    candidates = {
+        f"{name} {value:g}": make(value, solver) for name, make in FAMILIES.items() for value in SETTINGS
+    } | {name: make() for name, make in UNBIASED.items()}
+    estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
+    reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
+    picture, record = run.folder / "gradients.png", run.folder / "gradients.json"
+    values = {"checkpoint": which, "images": images, "draws": draws, "config": config.to_dict()}
+    values |= {**environment(), "reports": {name: report.to_dict() for name, report in reports.items()}}
+    with whole_file(record) as part:
+        part.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    with whole_file(picture) as part:
+        _figure(reports).savefig(part, format="png", dpi=150)
+    return GradientFigure(reports, picture, record)
+
+
+def _figure(reports: dict[str, GradientReport]) -> Figure:
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    norm = next(iter(reports.values())).norm
+    _lines(left, reports, lambda report: report.bias)
+    left.axhline(norm, color="0.6", linewidth=0.8)
+    left.annotate("norm of the exact gradient", (SETTINGS[0], norm), color="0.4", fontsize=8)
+    left.set_ylabel("bias, norm (nats)")
+    _lines(right, reports, lambda report: report.deviation)
+    for name in UNBIASED:
+        if name in reports:
+            right.axhline(reports[name].deviation, color="0.6", linewidth=0.8)
+            right.annotate(name, (SETTINGS[0], reports[name].deviation), color="0.4", fontsize=8)
+    right.set_ylabel("standard deviation of a coordinate (nats)")
+    for axes in (left, right):
+        axes.set_xlabel("epsilon of direct optimization; temperature of Gumbel-softmax")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    right.legend(fontsize=8)
+    return figure
+
+
+def _lines(
+    axes: Axes, reports: dict[str, GradientReport], quantity: Callable[[GradientReport], float]
+) -> None:
+    for name in FAMILIES:
+        settings = [value for value in SETTINGS if f"{name} {value:g}" in reports]
+        values = [quantity(reports[f"{name} {value:g}"]) for value in settings]
+        if settings:
+            axes.plot(settings, values, marker="o", markersize=3, label=name)

@@ -1,0 +1,185 @@
+"""The Gibbs distribution of potentials: exact sums, exact samples, exact gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+import torch
+from torch.nn.functional import one_hot, softplus
+
+from models import AnyPotentials, CategoricalPotentials, Potentials
+from solvers import Problem, gibbs, uniforms_shape
+
+from ..errors import ConfigError
+from ..kl import KL, kl_ceiling
+from ..noise import gumbel
+
+Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
+"""P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs:
+    """q(z) = exp(h(z)) / Z, all of it exact and differentiable in the potentials.
+
+    In closed form for independent bits and for categories. With pairwise scores over all states up to 20
+    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, on a
+    device by a table of all states.
+
+    Attributes:
+        potentials: h.
+
+    Example:
+        >>> q = Gibbs(Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]])))
+        >>> q.log_partition
+        tensor([1.7437])
+        >>> q.kl().value  # nats
+        tensor([0.1180])
+    """
+
+    potentials: AnyPotentials
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[batch]`: log Z = log sum_z exp(h(z)), in nats.
+
+        Raises:
+            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+        """
+        return self._sums[0]
+
+    @property
+    def marginals(self) -> Marginals:
+        """The probabilities that variables, and pairs of them, are one.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return self._sums[1]
+
+    @cached_property
+    def _sums(self) -> tuple[torch.Tensor, Marginals]:
+        h = self.potentials
+        if isinstance(h, CategoricalPotentials):
+            return h.unary.logsumexp(dim=-1), (h.unary.softmax(dim=-1), None)
+        if h.pairwise is None or h.edges is None:
+            return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
+        if h.unary.device.type == "cpu":
+            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, h.edges)  # type: ignore[no-untyped-call]
+            return log_z, (unary, pairwise)
+        states = h.states()
+        table = h.table(states)
+        probabilities = table.softmax(dim=-1)
+        return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
+
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: log q of `z [..., batch, n]`.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return self.potentials.score(z) - self.log_partition
+
+    def entropy(self) -> torch.Tensor:
+        """`[batch]`: log Z - E_q[h], in nats.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        h = self.potentials
+        unary, pairwise = self.marginals
+        mean = (h.unary * unary).sum(dim=-1)
+        if pairwise is not None and h.pairwise is not None:
+            mean = mean + (h.pairwise * pairwise).sum(dim=-1)
+        return self.log_partition - mean
+
+    def kl(self, method: str = "exact", generator: torch.Generator | None = None) -> KL:
+        """KL(q || uniform): the logarithm of the number of states less the entropy; valid.
+
+        Args:
+            method: "exact", the only one.
+            generator: not used.
+
+        Raises:
+            ConfigError: another method.
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        if method != "exact":
+            raise ConfigError(f"the KL of a Gibbs posterior has one method, exact; got '{method}'")
+        return KL(kl_ceiling(self.potentials).value - self.entropy(), valid=True)
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """`[samples, batch, n]`: exact, independent draws.
+
+        Args:
+            generator: on the potentials' device.
+            samples: draws an image.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        h = self.potentials.detach()
+        if isinstance(h, CategoricalPotentials):
+            noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
+            return one_hot((h.unary + noise).argmax(dim=-1), h.unary.shape[-1]).to(h.unary.dtype)
+        if h.pairwise is None or h.edges is None:
+            return (_uniform(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
+                h.unary
+            )
+        if h.unary.device.type == "cpu":
+            problem = Problem.from_arrays(h.unary, h.pairwise, edges=h.edges)
+            uniforms = _uniform(h, uniforms_shape(problem, samples), generator)
+            drawn: Any = gibbs(h.unary, h.pairwise, edges=h.edges, uniforms=uniforms).samples
+            return cast("torch.Tensor", drawn.to(h.unary.dtype))
+        return _sample_table(h, samples, generator)
+
+
+def _uniform(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+
+
+def _sample_table(h: Potentials, samples: int, generator: torch.Generator) -> torch.Tensor:
+    """By the inverse of the cumulative distribution over all states."""
+    states = h.states()
+    cumulative = h.table(states).double().softmax(dim=-1).cumsum(dim=-1)
+    uniforms = _uniform(h, (len(h.unary), samples), generator) * cumulative[:, -1:]
+    index = torch.searchsorted(cumulative, uniforms, right=True).clamp_(max=len(states) - 1)
+    return states[index].transpose(0, 1)
+
+
+class _Sums(torch.autograd.Function):
+    """Log-partition and marginals on the host.
+
+    The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and z_i z_j.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        ctx.set_materialize_grads(False)
+        ctx.found = found = gibbs(unary.detach(), pairwise.detach(), edges=edges)
+        ctx.dtype = unary.dtype
+        parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
+        log_z, ones, pairs = (part.to(unary.dtype) for part in parts)
+        return log_z, ones, pairs
+
+    @staticmethod
+    def backward(
+        ctx: Any,
+        log_z: torch.Tensor | None,
+        ones: torch.Tensor | None,
+        pairs: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, None]:
+        found = ctx.found
+        unary, pairwise = torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
+        if ones is not None or pairs is not None:
+            ones = unary if ones is None else ones.double()
+            unary, pairwise = found.covariance_product(ones, None if pairs is None else pairs.double())
+        if log_z is not None:
+            unary = unary + log_z[:, None] * found.unary_marginals
+            pairwise = pairwise + log_z[:, None] * found.pairwise_marginals
+        return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None
