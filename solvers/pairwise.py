@@ -43,7 +43,8 @@ def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Edges]:
             f"pairwise must be [..., {len(pairs)}] for {len(pairs)} edges; its shape is "
             f"{tuple(weights.shape)}"
         )
-    pairs = np.sort(pairs.astype(np.int64), axis=1)
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+    pairs = np.stack([low, high], axis=1, dtype=np.int64, casting="unsafe")
     _check_range(pairs, n)
     _check_loops(pairs)
     _check_repeats(pairs, n)
@@ -99,10 +100,10 @@ def _check_loops(pairs: Edges) -> None:
 
 def _check_repeats(pairs: Edges, n: int) -> None:
     codes = pairs[:, 0] * n + pairs[:, 1]
-    order = np.argsort(codes, kind="stable")
-    repeats = np.flatnonzero(np.diff(codes[order]) == 0)
+    ordered = np.sort(codes, kind="stable")  # fast where the order is one of rows, or a few of them
+    repeats = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeats):
-        first, second = order[repeats[0]], order[repeats[0] + 1]
+        first, second = np.flatnonzero(codes == repeats[0])[:2]
         raise ProblemError(
             f"edges[{first}] and edges[{second}] are the same pair {tuple(pairs[first].tolist())}; "
             "add their scores and keep one"
