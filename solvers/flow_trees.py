@@ -26,29 +26,21 @@ SOURCE, SINK = 0, 1
 
 
 class Trees(NamedTuple):
-    """Scratch of `grow_trees`; index 0 is the source tree and 1 the sink tree.
+    """Scratch of `grow_trees` beside what is in the nodes; index 0 is the source tree and 1 the sink tree.
 
     Attributes:
-        parent: `[n]`, the arc to the parent, ROOT, or NOBODY.
-        level: `[n]`, from 1 in the source tree, from -1 downwards in the sink tree, FREE in neither.
-        growing: `[2]`, the level of each tree whose nodes look for children next.
-        front: `[2, 2, n]`, the nodes of that level and of the one above it, by parity of the level.
+        growing: `[2]`, the height of each tree whose nodes look for children next.
+        front: `[2, 2, n]`, the nodes of that height and of the one above it, by parity of the height.
         front_size: `[2, 2]`.
-        in_front: `[n]`, the level at which a node was last put into a front.
-        orphans: `[2, n + 2]`, the first orphan of each height, or NOBODY.
-        next_orphan: `[n]`, the next of the same height.
+        orphans: `[2, n + 2]`, the first orphan of each height, or NOBODY; no one between calls.
         orphan_count: `[2]`.
         lowest: `[2]`, no orphan is lower.
     """
 
-    parent: np.ndarray
-    level: np.ndarray
     growing: np.ndarray
     front: np.ndarray
     front_size: np.ndarray
-    in_front: np.ndarray
     orphans: np.ndarray
-    next_orphan: np.ndarray
     orphan_count: np.ndarray
     lowest: np.ndarray
 
@@ -57,27 +49,23 @@ class Trees(NamedTuple):
 def new_trees(n):
     """Scratch for graphs of n nodes."""
     return Trees(
-        np.empty(n, np.uint32),
-        np.empty(n, np.int32),
         np.empty(2, np.int64),
         np.empty((2, 2, n), np.uint32),
         np.empty((2, 2), np.int64),
-        np.empty(n, np.int32),
-        np.empty((2, n + 2), np.uint32),
-        np.empty(n, np.uint32),
+        np.full((2, n + 2), NOBODY, np.uint32),
         np.empty(2, np.int64),
         np.empty(2, np.int64),
     )
 
 
 @njit(cache=True, nogil=True)
-def grow_trees(arcs, balance, residual, trees, most_steps):
+def grow_trees(nodes, arcs, trees, most_steps):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
     Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps; balances and
     residuals are consistent then too.
     """
-    _plant(balance, trees)
+    _plant(nodes, trees)
     steps = 0
     while True:
         side = np.int64(_front_size(trees, SINK) < _front_size(trees, SOURCE))
@@ -89,23 +77,23 @@ def grow_trees(arcs, balance, residual, trees, most_steps):
         while scanned < trees.front_size[side, parity]:
             node = trees.front[side, parity, scanned]
             scanned += 1
-            if trees.level[node] != level:
+            if nodes[node].level != level:
                 continue
-            for a in range(arcs.start[node], arcs.start[node + 1]):
-                other = arcs.head[a]
-                forward = arcs.mate[a] if side else a
-                while residual[forward] > 0 and trees.level[other] * level < 0:
-                    steps += abs(level - trees.level[other])
-                    _augment(forward, arcs, balance, residual, trees)
-                    steps += _adopt(SOURCE, trees.growing[0] + (side == 0), arcs, residual, trees)
-                    steps += _adopt(SINK, trees.growing[1] + (side == 1), arcs, residual, trees)
-                    if trees.level[node] != level:
+            for a in range(nodes[node].start, nodes[node + 1].start):
+                other = arcs[a].head
+                forward = arcs[a].mate if side else a
+                while arcs[forward].residual > 0 and nodes[other].level * level < 0:
+                    steps += abs(level - nodes[other].level)
+                    _augment(forward, nodes, arcs, trees)
+                    steps += _adopt(SOURCE, trees.growing[0] + (side == 0), nodes, arcs, trees)
+                    steps += _adopt(SINK, trees.growing[1] + (side == 1), nodes, arcs, trees)
+                    if nodes[node].level != level:
                         break
-                if trees.level[node] != level:
+                if nodes[node].level != level:
                     break
-                if residual[forward] > 0 and trees.level[other] == FREE:
-                    trees.parent[other] = arcs.mate[a]
-                    _rise(other, side, trees.growing[side] + 1, trees)
+                if arcs[forward].residual > 0 and nodes[other].level == FREE:
+                    nodes[other].parent = arcs[a].mate
+                    _rise(other, side, trees.growing[side] + 1, nodes, trees)
             if steps > most_steps:
                 return UNFINISHED
         trees.front_size[side, parity] = 0
@@ -113,19 +101,18 @@ def grow_trees(arcs, balance, residual, trees, most_steps):
 
 
 @njit(cache=True, nogil=True)
-def _plant(balance, trees):
+def _plant(nodes, trees):
     """Makes every node with a balance a root."""
     trees.growing[:] = 1
     trees.front_size[:] = 0
-    trees.in_front[:] = FREE
-    trees.orphans[:] = NOBODY
     trees.orphan_count[:] = 0
     trees.lowest[:] = 1
-    for i in range(balance.shape[0]):
-        trees.parent[i] = ROOT
-        trees.level[i] = FREE
-        if balance[i] != 0:
-            _rise(i, np.int64(balance[i] < 0), 1, trees)
+    for i in range(nodes.shape[0] - 1):
+        nodes[i].parent = ROOT
+        nodes[i].level = FREE
+        nodes[i].in_front = FREE
+        if nodes[i].balance != 0:
+            _rise(i, np.int64(nodes[i].balance < 0), 1, nodes, trees)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -134,68 +121,68 @@ def _front_size(trees, side):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _rise(node, side, height, trees):
+def _rise(node, side, height, nodes, trees):
     """Puts a node at a height of a tree, and into the front if it has still to look for children there."""
     level = height if side == SOURCE else -height
-    trees.level[node] = level
-    if height >= trees.growing[side] and trees.in_front[node] != level:
-        trees.in_front[node] = level
+    nodes[node].level = level
+    if height >= trees.growing[side] and nodes[node].in_front != level:
+        nodes[node].in_front = level
         parity = height & 1
         trees.front[side, parity, trees.front_size[side, parity]] = node
         trees.front_size[side, parity] += 1
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _orphan(node, side, trees):
-    height = abs(trees.level[node])
-    trees.parent[node] = NOBODY
-    trees.next_orphan[node] = trees.orphans[side, height]
+def _orphan(node, side, nodes, trees):
+    height = abs(nodes[node].level)
+    nodes[node].parent = NOBODY
+    nodes[node].next_orphan = trees.orphans[side, height]
     trees.orphans[side, height] = node
     trees.orphan_count[side] += 1
     trees.lowest[side] = min(trees.lowest[side], height)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _augment(meeting, arcs, balance, residual, trees):
+def _augment(meeting, nodes, arcs, trees):
     """Sends what fits along the path through an arc from the source tree to the sink tree."""
-    tail, head = arcs.head[arcs.mate[meeting]], arcs.head[meeting]
-    amount = residual[meeting]
-    amount = _room(amount, SOURCE, tail, arcs, balance, residual, trees)
-    amount = _room(amount, SINK, head, arcs, balance, residual, trees)
-    residual[meeting] -= amount
-    residual[arcs.mate[meeting]] += amount
-    _send(amount, SOURCE, tail, arcs, balance, residual, trees)
-    _send(amount, SINK, head, arcs, balance, residual, trees)
+    tail, head = arcs[arcs[meeting].mate].head, arcs[meeting].head
+    amount = arcs[meeting].residual
+    amount = _room(amount, SOURCE, tail, nodes, arcs, trees)
+    amount = _room(amount, SINK, head, nodes, arcs, trees)
+    arcs[meeting].residual -= amount
+    arcs[arcs[meeting].mate].residual += amount
+    _send(amount, SOURCE, tail, nodes, arcs, trees)
+    _send(amount, SINK, head, nodes, arcs, trees)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _room(amount, side, node, arcs, balance, residual, trees):
+def _room(amount, side, node, nodes, arcs, trees):
     """The least of amount and what fits between a node and its root."""
-    while trees.parent[node] != ROOT:
-        up = trees.parent[node]
-        amount = min(amount, residual[up] if side else residual[arcs.mate[up]])
-        node = arcs.head[up]
-    return min(amount, abs(balance[node]))
+    while nodes[node].parent != ROOT:
+        up = nodes[node].parent
+        amount = min(amount, arcs[up].residual if side else arcs[arcs[up].mate].residual)
+        node = arcs[up].head
+    return min(amount, abs(nodes[node].balance))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _send(amount, side, node, arcs, balance, residual, trees):
+def _send(amount, side, node, nodes, arcs, trees):
     """Moves an amount between a node and its root."""
-    while trees.parent[node] != ROOT:
-        up = trees.parent[node]
-        along = up if side else arcs.mate[up]
-        residual[along] -= amount
-        residual[arcs.mate[along]] += amount
-        if residual[along] == 0:
-            _orphan(node, side, trees)
-        node = arcs.head[up]
-    balance[node] += amount if side else -amount
-    if balance[node] == 0:
-        _orphan(node, side, trees)
+    while nodes[node].parent != ROOT:
+        up = nodes[node].parent
+        along = up if side else arcs[up].mate
+        arcs[along].residual -= amount
+        arcs[arcs[along].mate].residual += amount
+        if arcs[along].residual == 0:
+            _orphan(node, side, nodes, trees)
+        node = arcs[up].head
+    nodes[node].balance += amount if side else -amount
+    if nodes[node].balance == 0:
+        _orphan(node, side, nodes, trees)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _adopt(side, highest, arcs, residual, trees):
+def _adopt(side, highest, nodes, arcs, trees):
     """Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots upwards."""
     sign = 1 - 2 * side
     height = trees.lowest[side]
@@ -206,24 +193,24 @@ def _adopt(side, highest, arcs, residual, trees):
         if node == NOBODY:
             height += 1
             continue
-        trees.orphans[side, height] = trees.next_orphan[node]
+        trees.orphans[side, height] = nodes[node].next_orphan
         trees.orphan_count[side] -= 1
         adoptions += 1
         best, parent = highest, NOBODY
-        for a in range(arcs.start[node], arcs.start[node + 1]):
-            other = trees.level[arcs.head[a]] * sign
-            if 0 < other < best and residual[a if side else arcs.mate[a]] > 0:
+        for a in range(nodes[node].start, nodes[node + 1].start):
+            other = nodes[arcs[a].head].level * sign
+            if 0 < other < best and arcs[a if side else arcs[a].mate].residual > 0:
                 best, parent = other, a
                 if other < height:
                     break
-        trees.parent[node] = parent
+        nodes[node].parent = parent
         if best < height:
             continue
-        for a in range(arcs.start[node], arcs.start[node + 1]):
-            if trees.parent[arcs.head[a]] == arcs.mate[a]:
-                _orphan(arcs.head[a], side, trees)
+        for a in range(nodes[node].start, nodes[node + 1].start):
+            if nodes[arcs[a].head].parent == arcs[a].mate:
+                _orphan(arcs[a].head, side, nodes, trees)
         if parent == NOBODY:
-            trees.level[node] = FREE
+            nodes[node].level = FREE
         else:
-            _rise(node, side, best + 1, trees)
+            _rise(node, side, best + 1, nodes, trees)
     return adoptions

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Int
 from numba import njit
 
-from .arcs import Arcs, arcs_of
 from .arrays import Edges, States
-from .flow_trees import FREE, UNFINISHED, grow_trees, new_trees
+from .flow_graph import ARC, NODE, connect
+from .flow_trees import FREE, SINK, UNFINISHED, grow_trees, new_trees
 from .threads import over_slices
 
 UNREACHED = -1
@@ -44,7 +44,7 @@ def sparse_flow_argmax(
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)
     doubled = np.empty(batch, np.int64)
-    kernel = partial(_solve_instances, arcs_of(edges, n))
+    kernel = partial(_solve_instances, np.require(edges, requirements=["C", "W"]))
     inputs = (np.require(array, requirements=["C", "W"]) for array in (unary, pairwise))
     # Fitted to grids.
     nanoseconds = 1000 + 60 * n + 60 * len(edges)
@@ -53,120 +53,121 @@ def sparse_flow_argmax(
 
 
 @njit(cache=True, nogil=True)
-def _load_instance(arcs, unary, pairwise, balance, residual):
+def _load_instance(edge, unary, pairwise, nodes, arcs):
     """Sets the balances [n] and residuals [2e] of no flow."""
-    for i in range(balance.shape[0]):
+    for i in range(nodes.shape[0] - 1):
         total = 2 * unary[i]
-        for a in range(arcs.start[i], arcs.start[i + 1]):
-            residual[a] = pairwise[arcs.edge[a]]
-            total += residual[a]
-        balance[i] = total
+        for a in range(nodes[i].start, nodes[i + 1].start):
+            arcs[a].residual = pairwise[edge[a]]
+            total += arcs[a].residual
+        nodes[i].balance = total
 
 
 @njit(cache=True, nogil=True)
-def _push_to_neighbours(arcs, balance, residual):
+def _push_to_neighbours(nodes, arcs):
     """Sends excess along single arcs to deficits, as much as fits."""
-    for i in range(balance.shape[0]):
-        excess = balance[i]
+    for i in range(nodes.shape[0] - 1):
+        excess = nodes[i].balance
         if excess <= 0:
             continue
-        for a in range(arcs.start[i], arcs.start[i + 1]):
-            j = arcs.head[a]
-            if balance[j] < 0:
-                amount = min(min(residual[a], -balance[j]), excess)
-                residual[a] -= amount
-                residual[arcs.mate[a]] += amount
-                balance[j] += amount
+        for a in range(nodes[i].start, nodes[i + 1].start):
+            j = arcs[a].head
+            if nodes[j].balance < 0:
+                amount = min(min(arcs[a].residual, -nodes[j].balance), excess)
+                arcs[a].residual -= amount
+                arcs[arcs[a].mate].residual += amount
+                nodes[j].balance += amount
                 excess -= amount
-        balance[i] = excess
+        nodes[i].balance = excess
 
 
 @njit(cache=True, nogil=True)
-def _find_distances(arcs, balance, residual, distance, order):
+def _find_distances(nodes, arcs, order):
     """Sets distances, in arcs to the nearest deficit, and the nodes by distance; returns how many have one.
 
     Nodes that were cut off stay so, as distances do not fall.
     """
-    n = balance.shape[0]
+    n = nodes.shape[0] - 1
     reached = 0
     for i in range(n):
-        if balance[i] < 0:
-            distance[i] = 0
+        if nodes[i].balance < 0:
+            nodes[i].level = 0
             order[reached] = i
             reached += 1
-        elif distance[i] != UNREACHED:
-            distance[i] = n
+        elif nodes[i].level != UNREACHED:
+            nodes[i].level = n
     first = 0
     while first < reached:
         i = order[first]
         first += 1
-        for a in range(arcs.start[i], arcs.start[i + 1]):
-            j = arcs.head[a]
-            if distance[j] == n and residual[arcs.mate[a]] > 0:
-                distance[j] = distance[i] + 1
+        for a in range(nodes[i].start, nodes[i + 1].start):
+            j = arcs[a].head
+            if nodes[j].level == n and arcs[arcs[a].mate].residual > 0:
+                nodes[j].level = nodes[i].level + 1
                 order[reached] = j
                 reached += 1
     for i in range(n):
-        if distance[i] == n:
-            distance[i] = UNREACHED
+        if nodes[i].level == n:
+            nodes[i].level = UNREACHED
     return reached
 
 
 @njit(cache=True, nogil=True)
-def _push_in_rounds(arcs, balance, residual, distance, order):
+def _push_in_rounds(nodes, arcs, order):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side.
 
     Round by round as in `word_flow`: from the farthest nodes on, along all shortest paths at once.
     """
-    distance[:] = 0
+    for i in range(nodes.shape[0] - 1):
+        nodes[i].level = 0
     while True:
-        reached = _find_distances(arcs, balance, residual, distance, order)
+        reached = _find_distances(nodes, arcs, order)
         active = False
         for place in range(reached - 1, -1, -1):
             i = order[place]
-            excess = balance[i]
-            if distance[i] == 0:
+            excess = nodes[i].balance
+            if nodes[i].level == 0:
                 break
             if excess == 0:
                 continue
             active = True
-            for a in range(arcs.start[i], arcs.start[i + 1]):
-                j = arcs.head[a]
-                if distance[j] == distance[i] - 1 and residual[a] > 0:
-                    amount = min(residual[a], excess)
-                    if distance[j] == 0:
-                        amount = min(amount, -balance[j])
-                    residual[a] -= amount
-                    residual[arcs.mate[a]] += amount
-                    balance[j] += amount
+            for a in range(nodes[i].start, nodes[i + 1].start):
+                j = arcs[a].head
+                if nodes[j].level == nodes[i].level - 1 and arcs[a].residual > 0:
+                    amount = min(arcs[a].residual, excess)
+                    if nodes[j].level == 0:
+                        amount = min(amount, -nodes[j].balance)
+                    arcs[a].residual -= amount
+                    arcs[arcs[a].mate].residual += amount
+                    nodes[j].balance += amount
                     excess -= amount
                     if excess == 0:
                         break
-            balance[i] = excess
+            nodes[i].balance = excess
         if not active:
             return
 
 
 @njit(cache=True, nogil=True)
-def _solve_instances(arcs, unary, pairwise, z, doubled):
+def _solve_instances(edges, unary, pairwise, z, doubled):
     """Solves a slice of the batch into z and doubled, with scratch of its own."""
     batch, n = unary.shape
-    balance = np.empty(n, np.int64)
-    residual = np.empty(arcs.head.shape[0], np.int64)
+    nodes, arcs = np.empty(n + 1, NODE), np.empty(2 * len(edges), ARC)
+    edge = np.empty(2 * len(edges), np.uint32)
+    connect(edges, nodes, arcs, edge)
     trees = new_trees(n)
     for s in range(batch):
-        _load_instance(arcs, unary[s], pairwise[s], balance, residual)
-        _push_to_neighbours(arcs, balance, residual)
-        complete = grow_trees(arcs, balance, residual, trees, STEPS_A_NODE * n)
+        _load_instance(edge, unary[s], pairwise[s], nodes, arcs)
+        _push_to_neighbours(nodes, arcs)
+        complete = grow_trees(nodes, arcs, trees, STEPS_A_NODE * n)
         if complete == UNFINISHED:
-            distance, order = trees.level, trees.parent
-            _push_in_rounds(arcs, balance, residual, distance, order)
-            for i in range(n):
-                z[s, i] = distance[i] == UNREACHED
-        else:
-            for i in range(n):
-                z[s, i] = trees.level[i] > 0 or (complete == 1 and trees.level[i] == FREE)
+            _push_in_rounds(nodes, arcs, trees.front[0, 0])
         excess = 0
         for i in range(n):
-            excess += max(balance[i], 0)
+            excess += max(nodes[i].balance, 0)
+            level = nodes[i].level
+            if complete == UNFINISHED:
+                z[s, i] = level == UNREACHED
+            else:
+                z[s, i] = level > 0 or (complete == SINK and level == FREE)
         doubled[s] = excess
