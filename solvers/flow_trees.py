@@ -59,13 +59,13 @@ def new_trees(n):
 
 
 @njit(cache=True, nogil=True)
-def grow_trees(nodes, arcs, trees, most_steps):
+def grow_trees(nodes, arcs, trees, first, last, most_steps):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
     Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps; balances and
     residuals are consistent then too.
     """
-    _plant(nodes, trees)
+    _plant(nodes, trees, first, last)
     steps = 0
     while True:
         side = np.int64(_front_size(trees, SINK) < _front_size(trees, SOURCE))
@@ -91,7 +91,7 @@ def grow_trees(nodes, arcs, trees, most_steps):
                         break
                 if nodes[node].level != level:
                     break
-                if arcs[forward].residual > 0 and nodes[other].level == FREE:
+                if arcs[forward].residual > 0 and nodes[other].level == FREE and first <= other < last:
                     nodes[other].parent = arcs[a].mate
                     _rise(other, side, trees.growing[side] + 1, nodes, trees)
             if steps > most_steps:
@@ -101,13 +101,13 @@ def grow_trees(nodes, arcs, trees, most_steps):
 
 
 @njit(cache=True, nogil=True)
-def _plant(nodes, trees):
+def _plant(nodes, trees, first, last):
     """Makes every node with a balance a root."""
     trees.growing[:] = 1
     trees.front_size[:] = 0
     trees.orphan_count[:] = 0
     trees.lowest[:] = 1
-    for i in range(nodes.shape[0] - 1):
+    for i in range(first, last):
         nodes[i].parent = ROOT
         nodes[i].level = FREE
         nodes[i].in_front = FREE
