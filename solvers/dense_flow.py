@@ -82,7 +82,7 @@ def _find_layers(balance, successors, distance, layers):
 
     Nodes that were cut off stay so, as distances do not fall.
     """
-    n, words = successors.shape
+    n = successors.shape[0]
     left = 0
     layers[0] = 0
     for i in range(n):
