@@ -62,8 +62,9 @@ def new_trees(n):
 def grow_trees(nodes, arcs, trees, first, last, most_steps):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
-    Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps; balances and
-    residuals are consistent then too.
+    Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps along paths and over
+    arcs of orphans; balances and residuals are consistent then too. Only the nodes first .. last - 1 take
+    part: the others must be FREE and have NOBODY for a parent.
     """
     _plant(nodes, trees, first, last)
     steps = 0
@@ -87,9 +88,9 @@ def grow_trees(nodes, arcs, trees, first, last, most_steps):
                     _augment(forward, nodes, arcs, trees)
                     steps += _adopt(SOURCE, trees.growing[0] + (side == 0), nodes, arcs, trees)
                     steps += _adopt(SINK, trees.growing[1] + (side == 1), nodes, arcs, trees)
-                    if nodes[node].level != level:
+                    if nodes[node].level != level or steps > most_steps:
                         break
-                if nodes[node].level != level:
+                if nodes[node].level != level or steps > most_steps:
                     break
                 if arcs[forward].residual > 0 and nodes[other].level == FREE and first <= other < last:
                     nodes[other].parent = arcs[a].mate
@@ -183,11 +184,14 @@ def _send(amount, side, node, nodes, arcs, trees):
 
 @njit(cache=True, nogil=True, inline="always")
 def _adopt(side, highest, nodes, arcs, trees):
-    """Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots upwards."""
+    """Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots upwards.
+
+    Returns how many arcs the orphans have.
+    """
     sign = 1 - 2 * side
     height = trees.lowest[side]
     trees.lowest[side] = trees.orphans.shape[1]
-    adoptions = 0
+    steps = 0
     while trees.orphan_count[side] > 0:
         node = trees.orphans[side, height]
         if node == NOBODY:
@@ -195,7 +199,7 @@ def _adopt(side, highest, nodes, arcs, trees):
             continue
         trees.orphans[side, height] = nodes[node].next_orphan
         trees.orphan_count[side] -= 1
-        adoptions += 1
+        steps += nodes[node + 1].start - nodes[node].start
         best, parent = highest, NOBODY
         for a in range(nodes[node].start, nodes[node + 1].start):
             other = nodes[arcs[a].head].level * sign
@@ -213,4 +217,4 @@ def _adopt(side, highest, nodes, arcs, trees):
             nodes[node].level = FREE
         else:
             _rise(node, side, best + 1, nodes, trees)
-    return adoptions
+    return steps

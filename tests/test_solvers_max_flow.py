@@ -210,9 +210,27 @@ def test_flow_that_has_far_to_go(argmax):
 @pytest.mark.parametrize("shape", [(20, 30), (160, 150)])
 def test_grids(shape):
     """The larger one has more nodes than a block, and edges between blocks."""
-    instances = grid(*shape, 1, np.random.default_rng(8))
+    instances = grid(*shape, 2, np.random.default_rng(8))
     unary, pairwise = np.rint(1000 * instances.unary), np.rint(1000 * instances.pairwise)
     check_maxima(unary, pairwise, instances.edges)
+
+
+def test_a_star():
+    """Its centre is an orphan again and again, which costs all its arcs each time."""
+    generator = np.random.default_rng(11)
+    n = 20_000
+    edges = np.stack([np.zeros(n - 1, np.int64), np.arange(1, n)], axis=1)
+    pairwise = generator.integers(0, 1000, (1, n - 1)).astype(np.float64)
+    unary = generator.integers(-2000, 2000, (1, n)).astype(np.float64)
+    for side in (0, 1):
+        np.add.at(unary.T, edges[:, side], -(pairwise.T // 2))
+    # For either value of the centre, each leaf decides for itself.
+    centre = [
+        np.maximum(unary[0, 1:] + value * pairwise[0], 0).sum() + value * unary[0, 0] for value in (0, 1)
+    ]
+    solution = solve(unary, pairwise, edges=edges, solver="max_flow")
+    assert float(solution.score[0]) == max(centre)
+    assert solution.optimal.all()
 
 
 def test_a_grid_with_sources_and_sinks_far_apart():
