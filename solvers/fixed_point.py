@@ -38,9 +38,11 @@ class FixedPoint:
     @classmethod
     def of(cls, problem: Problem) -> FixedPoint:
         """The integer problem of a host `problem`."""
+        from .integers import to_integers  # numba takes a while to import
+
         exponent = np.frexp(problem.magnitude)[1] - TOTAL_BITS
-        unary, unary_moved = _rounded(problem.unary, exponent)
-        pairwise, pairwise_moved = _rounded(problem.pairwise, exponent)
+        unary, unary_moved = to_integers(problem.unary, exponent)
+        pairwise, pairwise_moved = to_integers(problem.pairwise, exponent)
         unit = np.ldexp(1.0, exponent)
         return cls(unary, pairwise, problem.edges, unit, unit * (unary_moved + pairwise_moved))
 
@@ -55,10 +57,3 @@ class FixedPoint:
         """`[batch]`: the bound on true scores that a bound on integer scores gives."""
         bound: np.ndarray = integer_bound * self.unit + self.error
         return bound
-
-
-def _rounded(scores: np.ndarray, exponent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Integer multiples of 2^exponent, and by how much rounding moved an instance in all."""
-    scaled = np.ldexp(scores.astype(np.float64), -exponent[:, None])
-    nearest = np.rint(scaled)
-    return nearest.astype(np.int64), np.abs(scaled - nearest).sum(axis=1)

@@ -71,6 +71,7 @@ def _on_graph(graph: nx.Graph, batch: int, generator: np.random.Generator) -> In
 
 def _balanced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Unary scores less half of each variable's pairwise scores."""
-    incidence = np.zeros((pairwise.shape[1], unary.shape[1]))
-    incidence[np.arange(len(edges))[:, None], edges] = 0.5
-    return unary - pairwise @ incidence
+    balanced = unary.copy()
+    for side in (0, 1):
+        np.subtract.at(balanced.T, edges[:, side], pairwise.T / 2)
+    return balanced

@@ -27,8 +27,8 @@ from jaxtyping import Float, Int
 from .fixed_point import FixedPoint
 from .problem import Problem
 
-INSTANCES_A_GRAPH = 32
-"""2^5 instances of flow up to 2^57 each: twice as many nodes as in `max_flow`, and twice the score."""
+CAPACITIES_A_CALL = 2**24
+"""Doubled graphs are built for some instances at a time: 128 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class RoofDuality:
 
 
 def roof_duality(problem: Problem) -> RoofDuality:
-    """The variables that roof duality fixes, and its bound, by max-flow with integer capacities.
+    """The variables that roof duality fixes, and its bound, by maximum flow in integers.
 
     Args:
         problem: of any signs, coefficients on the host.
@@ -59,13 +59,14 @@ def roof_duality(problem: Problem) -> RoofDuality:
         ([[1, 0, 1]], [5.0])
     """
     scores = FixedPoint.of(problem)
-    starts = range(0, problem.batch, INSTANCES_A_GRAPH)
-    parts = [_cut(scores, slice(start, start + INSTANCES_A_GRAPH)) for start in starts]
-    return RoofDuality(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
+    parts = [_cut(scores, slice(start, start + step)) for start in range(0, problem.batch, step)]
+    fixed, bound = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return RoofDuality(fixed, _rounded_up(scores, bound))
 
 
 def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
-    """The values `[part, n]` and the bounds `[part]` of some instances, from one block-diagonal graph.
+    """The values `[part, n]` and the integer bounds `[part]` of some instances.
 
     As c x y = (c/2)(x + y) - (c/2)|x - y|, with terminal_i = 2 unary_i + sum_j w_ij,
 
@@ -74,43 +75,25 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
 
     an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with x_j.
     """
-    unary, pairwise, edges = scores.unary[instances], scores.pairwise[instances], scores.edges
-    batch, n = unary.shape
-    terminal = 2 * unary
-    for side in (0, 1):
-        np.add.at(terminal.T, edges[:, side], pairwise.T)
-    import maxflow  # PyMaxflow
+    from .sparse_flow import sparse_flow_argmax  # numba takes a while to import
 
-    graph = maxflow.Graph[int](2 * batch * n, 2 * batch * len(edges))
-    nodes = graph.add_grid_nodes((batch, 2, n))
-    both = np.stack([terminal, -terminal], axis=1)
-    graph.add_grid_tedges(nodes, np.maximum(both, 0), np.maximum(-both, 0))
-    crossed = pairwise < 0
-    for side in (0, 1):
-        first = nodes[:, side, edges[:, 0]]
-        second = np.where(crossed, nodes[:, 1 - side, edges[:, 1]], nodes[:, side, edges[:, 1]])
-        present = pairwise != 0
-        capacity = np.abs(pairwise[present])
-        graph.add_edges(first[present], second[present], capacity, capacity)
-    flow = graph.maxflow()
-    states = (~graph.get_grid_segments(nodes)).astype(np.int64)
-    x, y = states[:, 0], states[:, 1]
-    constant = 2 * (unary.sum(axis=1) + np.maximum(pairwise, 0).sum(axis=1))
-    quadruple = constant + (terminal * (x - y)).sum(axis=1) - _cut_weight(pairwise, edges, states)
-    # By weak duality no labelling beats constant + sum |terminal| - flow; a minimum cut attains it.
-    slack = int(constant.sum()) + int(np.abs(terminal).sum()) - flow - int(quadruple.sum())
-    # Four times the integer score is at most this, so the score is at most the quotient rounded down.
-    bound = (quadruple + slack) // 4
-    part = FixedPoint(unary, pairwise, edges, scores.unit[instances], scores.error[instances])
-    return np.where(x == y, -1, x).astype(np.int8), _rounded_up(part, bound)
-
-
-def _cut_weight(pairwise: np.ndarray, edges: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """`[part]`: the weight of the doubled edges between different states `[part, 2, n]`."""
-    first, second = states[:, :, edges[:, 0]], states[:, :, edges[:, 1]]
-    partner = np.where(pairwise[:, None] < 0, second[:, ::-1], second)
-    weight: np.ndarray = (np.abs(pairwise) * (first != partner).sum(axis=1)).sum(axis=1)
-    return weight
+    unary, pairwise, (first, second) = scores.unary[instances], scores.pairwise[instances], scores.edges.T
+    n = unary.shape[1]
+    alike, unlike = np.maximum(pairwise, 0), np.maximum(-pairwise, 0)
+    # The kernel adds the capacities at a node to twice its unary score: that gives the terminals.
+    field = np.concatenate([unary, -unary], axis=1)
+    for here, there in ((first, second), (second, first)):
+        np.subtract.at(field.T, here, unlike.T)
+        np.subtract.at(field.T, n + there, alike.T)
+    ends = [(first, second), (n + first, n + second), (first, n + second), (n + first, second)]
+    edges = np.concatenate([np.stack(pair, axis=1) for pair in ends])
+    capacity = np.concatenate([alike, alike, unlike, unlike], axis=1)
+    used = capacity.any(axis=0)
+    states, doubled = sparse_flow_argmax(field, capacity[:, used], edges[used])
+    x, y = states[:, :n], states[:, n:]
+    constant = 2 * (unary.sum(axis=1) + alike.sum(axis=1))
+    # Four times the integer score is at most 2 F, so the score is at most the quotient rounded down.
+    return np.where(x == y, -1, x).astype(np.int8), (constant + doubled) // 4
 
 
 def _rounded_up(scores: FixedPoint, bound: np.ndarray) -> np.ndarray:

@@ -31,7 +31,9 @@ def over_slices(
     """
     batch = len(arrays[0])
     work = int(batch * nanoseconds / NANOSECONDS_A_THREAD)
-    workers = min(threads or available_cores(), batch, work)
+    workers = min(batch, work)
+    if workers > 1:
+        workers = min(workers, threads or available_cores())  # asks the system, which takes microseconds
     if workers <= 1:
         kernel(*arrays)
         return

@@ -115,9 +115,7 @@ def test_unknown_solver():
     assert isinstance(caught.value, LookupError)
 
 
-@pytest.mark.parametrize(
-    ("solver", "package"), [("cplex", "docplex"), ("cp_sat", "ortools"), ("max_flow", "maxflow")]
-)
+@pytest.mark.parametrize(("solver", "package"), [("cplex", "docplex"), ("cp_sat", "ortools")])
 def test_missing_package(monkeypatch, solver, package):
     real = importlib.util.find_spec
     monkeypatch.setattr(
