@@ -44,5 +44,4 @@ class BranchAndBound(ArgmaxSolver):
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
     from .dense_search import search_dense  # numba takes a while to import
 
-    z, bound, _ = search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)
-    return z, bound
+    return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]

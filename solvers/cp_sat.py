@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,18 +64,32 @@ class CpSat(ArgmaxSolver):
         if left is not None:
             left = max(SHORTEST, left - (time.monotonic() - begin))
             solver.parameters.max_time_in_seconds = left
-        status = solver.solve(model)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
+        status = _interruptible(solver, model)
+        out_of_time = status == cp_model.UNKNOWN and left is not None
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) and not out_of_time:
             raise SolveFailedError(
                 f"CP-SAT stopped with status {solver.status_name(status)}: "
                 f"{model.validate() or solver.solution_info()}"
             )
-        if status != cp_model.OPTIMAL and (left is None or solver.wall_time < left):
-            raise KeyboardInterrupt  # CP-SAT takes the signal itself
-        if status != cp_model.UNKNOWN:
+        if not out_of_time:
             found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
             state = best_state(problem, found, state)
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
+
+
+def _interruptible(solver: Any, model: Any) -> Any:
+    """The status of the search, which a signal from the keyboard ends.
+
+    CP-SAT can catch the signal, but then answers as if its time had run out.
+    """
+    solver.parameters.catch_sigint_signal = False
+    with ThreadPoolExecutor(1) as pool:
+        search = pool.submit(solver.solve, model)
+        try:
+            return search.result()
+        except KeyboardInterrupt:
+            solver.stop_search()
+            raise
 
 
 def _whole_above(reported: float) -> np.ndarray:

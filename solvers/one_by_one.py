@@ -78,6 +78,4 @@ def _roof(problem: Problem) -> RoofDuality:
     """Roof duality where it pays; otherwise nothing fixed, and the sum of positive coefficients."""
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return roof_duality(problem)
-    bound = np.maximum(problem.unary, 0).sum(axis=1, dtype=np.float64)
-    bound += np.maximum(problem.pairwise, 0).sum(axis=1, dtype=np.float64)
-    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), bound)
+    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)
