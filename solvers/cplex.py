@@ -67,10 +67,10 @@ class Cplex(ArgmaxSolver):
             variables = list(model.iter_binary_vars())[: problem.n]
             solution = model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
             model.add_mip_start(solution)
-            self._set_parameters(model.parameters, scores)
-            if left is not None:
-                model.parameters.timelimit = max(SHORTEST, left - (time.monotonic() - begin))
             try:
+                self._set_parameters(model.parameters, scores)
+                if left is not None:
+                    model.parameters.timelimit = max(SHORTEST, left - (time.monotonic() - begin))
                 found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, Self, final
 
 from .arrays import Scores, States, namespace_of
@@ -130,8 +132,7 @@ class ArgmaxSolver(ABC):
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons, able_solvers(problem))
-        if time_limit is not None and not time_limit > 0:
-            raise OptionError(f"time_limit must be positive seconds or None; got {time_limit}")
+        _seconds(time_limit)
 
     @final
     def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
@@ -139,7 +140,7 @@ class ArgmaxSolver(ABC):
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None for no limit. When it is reached the best
+            time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
                 found comes back, with `optimal` False and `bound` saying how far it can be.
 
         Raises:
@@ -150,7 +151,7 @@ class ArgmaxSolver(ABC):
         """
         self.check(problem, time_limit)
         work = problem if self.capabilities.on_device else problem.to_host()
-        return self._certified(work, self._argmax(work, time_limit))
+        return self._certified(work, self._argmax(work, _seconds(time_limit)))
 
     def _certified(self, problem: Problem, found: Maximiser) -> Solution:
         xp = namespace_of(found.z)
@@ -167,3 +168,13 @@ class ArgmaxSolver(ABC):
             solver=self.name,
             stats=found.stats,
         )
+
+
+def _seconds(time_limit: Any) -> float | None:
+    """The time limit as a finite number of seconds; None for no limit."""
+    if time_limit is None:
+        return None
+    seconds = float(time_limit) if isinstance(time_limit, Real) else math.nan
+    if not seconds > 0:
+        raise OptionError(f"time_limit must be positive seconds or None; got {time_limit!r}")
+    return seconds if seconds < math.inf else None
