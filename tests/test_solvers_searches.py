@@ -93,7 +93,9 @@ def test_time_limit_never_loses_the_start(solver):
 
 @pytest.mark.parametrize("solver", SEARCHES)
 def test_starts_of_any_quality_give_the_maximum(solver):
-    unary, pairwise = (np.stack(arrays) for arrays in zip(*(nearly_tied(0.1, k) for k in (0, 1)), strict=True))
+    unary, pairwise = (
+        np.stack(arrays) for arrays in zip(*(nearly_tied(0.1, k) for k in (0, 1)), strict=True)
+    )
     expected = solve(unary, pairwise, edges=EDGES, solver="exhaustive").score
     for start in (np.zeros(7), np.ones((2, 7), int), np.arange(7) % 2 == 0):
         solution = solve(unary, pairwise, edges=EDGES, solver=solver_class(solver)(start=start))
@@ -151,7 +153,7 @@ def test_unknown_options_are_named():
 
 def test_a_status_of_cp_sat_without_answer_is_an_error():
     unary, pairwise = nearly_tied(0.1, 5)
-    with pytest.raises(SolveFailedError, match="status MODEL_INVALID.*num_workers"):
+    with pytest.raises(SolveFailedError, match=r"status MODEL_INVALID.*num_workers"):
         solve(unary, pairwise, edges=EDGES, solver=solver_class("cp_sat")(threads=10**6))
 
 
@@ -163,14 +165,14 @@ def test_a_status_of_cplex_without_answer_is_an_error(code):
 
 def test_a_refusal_of_cplex_is_an_error():
     unary, pairwise = nearly_tied(0.1, 5)
-    with pytest.raises(SolveFailedError, match="CPLEX refused an instance of n = 7.*threads"):
+    with pytest.raises(SolveFailedError, match=r"CPLEX refused an instance of n = 7.*threads"):
         solve(unary, pairwise, edges=EDGES, solver=solver_class("cplex")(threads=2**40))
 
 
 def test_highs_errors_become_ours(monkeypatch):
     monkeypatch.setattr("solvers.math_opt.TOLERANCES", ("no_such_option",))
     unary, pairwise = nearly_tied(0.1, 5)
-    with pytest.raises(SolveFailedError, match="HiGHS stopped at an instance of n = 7: .*no_such_option"):
+    with pytest.raises(SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"):
         solve(unary, pairwise, edges=EDGES, solver="math_opt")
 
 
