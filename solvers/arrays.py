@@ -62,10 +62,21 @@ def home_of(*arrays: Array) -> Home:
 
 
 def as_array(values: Any) -> Array:
-    """`values` itself where it is an array (without its gradient), else a numpy array of it."""
+    """`values` itself where it is an array (without its gradient), else a numpy array of it.
+
+    Raises:
+        ProblemError: a masked array, or lists of unequal lengths.
+    """
     if array_api_compat.is_torch_array(values):
         return values.detach()
-    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise ProblemError("a masked array does not say what its masked numbers are; pass array.filled(...)")
+    if array_api_compat.is_array_api_obj(values) and not isinstance(values, np.ndarray):
+        return values
+    try:
+        return np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
+    except ValueError as error:
+        raise ProblemError(f"lists must have equal lengths, level by level: {error}") from error
 
 
 def namespace_of(array: Array) -> Any:

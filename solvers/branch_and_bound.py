@@ -9,7 +9,7 @@ import numpy as np
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
-from .threads import available_cores
+from .threads import available_cores, check_threads
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,14 @@ class BranchAndBound(ArgmaxSolver):
     name = "branch_and_bound"
     capabilities = Capabilities(exact=True, max_size=300, time_limit=True)
 
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
 
 
-def _solve(problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
+def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
     from .dense_search import search_dense  # numba takes a while to import
 
-    z, bound, _ = search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)
-    return z, bound
+    return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]

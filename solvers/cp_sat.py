@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,11 @@ from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .start import best_state, first_state, given_states
+from .threads import check_threads
+
+SHORTEST = 1e-3
+"""Seconds for a search whose model took all the time."""
 
 
 @dataclass(frozen=True)
@@ -23,49 +31,84 @@ class CpSat(ArgmaxSolver):
 
     Attributes:
         threads: search workers of one instance.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
+            short tabu search finds.
     """
 
     threads: int = 1
+    start: Any = field(default=None, compare=False)
 
     name = "cp_sat"
     capabilities = Capabilities(
         exact=True, time_limit=True, packages=("ortools",), install="pip install ortools"
     )
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, self._solve)
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
-    def _solve(self, problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
+
+    def _solve(
+        self, problem: Problem, left: float | None, start: np.ndarray | None
+    ) -> tuple[np.ndarray, float]:
         from ortools.sat.python import cp_model  # takes a while to import
 
+        begin = time.monotonic()
+        state = first_state(problem, start, left)
         scores = FixedPoint.of(problem)
-        model, variables = _model(cp_model, scores)
+        model, variables = _model(cp_model, scores, state)
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = self.threads
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
         if left is not None:
+            left = max(SHORTEST, left - (time.monotonic() - begin))
             solver.parameters.max_time_in_seconds = left
-        status = solver.solve(model)
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            z = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
-        elif status == cp_model.UNKNOWN:
-            z = np.zeros(len(variables), np.int8)
-        else:
+        status = _interruptible(solver, model)
+        out_of_time = status == cp_model.UNKNOWN and left is not None
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) and not out_of_time:
             raise SolveFailedError(
                 f"CP-SAT stopped with status {solver.status_name(status)}: "
                 f"{model.validate() or solver.solution_info()}"
             )
-        return z, float(scores.bound(np.array([solver.best_objective_bound]))[0])
+        if not out_of_time:
+            found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
+            state = best_state(problem, found, state)
+        return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
 
-def _model(cp_model: Any, scores: FixedPoint) -> tuple[Any, list[Any]]:
+def _interruptible(solver: Any, model: Any) -> Any:
+    """The status of the search, which a signal from the keyboard ends.
+
+    CP-SAT can catch the signal, but then answers as if its time had run out.
+    """
+    solver.parameters.catch_sigint_signal = False
+    with ThreadPoolExecutor(1) as pool:
+        search = pool.submit(solver.solve, model)
+        try:
+            return search.result()
+        except KeyboardInterrupt:
+            solver.stop_search()
+            raise
+
+
+def _whole_above(reported: float) -> np.ndarray:
+    """`[1]`: the integer bound of which CP-SAT reports the nearest float64."""
+    return np.array([math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)])
+
+
+def _model(cp_model: Any, scores: FixedPoint, state: np.ndarray) -> tuple[Any, list[Any]]:
+    """The model, with `state` as a hint, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]
+    for variable, value in zip(variables, state.tolist(), strict=True):
+        model.add_hint(variable, bool(value))
     terms, weights = list(variables), scores.unary[0].tolist()
     for (i, j), weight in zip(scores.edges.tolist(), scores.pairwise[0].tolist(), strict=True):
         if weight == 0:
             continue
         both = model.new_bool_var("")
+        model.add_hint(both, bool(state[i] and state[j]))
         if weight > 0:
             model.add_implication(both, variables[i])
             model.add_implication(both, variables[j])

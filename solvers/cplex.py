@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .ascent import ascend
 from .errors import SolveFailedError
+from .floating_point import TOLERANCE, FloatingPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .start import best_state, first_state, given_states
+from .threads import check_threads
 
-TOLERANCE = 1e-9
-"""The tightest that CPLEX takes, absolute."""
+OPTIMAL = (101, 102)
+TIME_LIMIT = (107, 108)
+INTERRUPTED = (113, 114)
+"""Status codes of mixed-integer searches: proved (within gaps), out of time, stopped from the keyboard."""
 
-SCALED_MAGNITUDE_BITS = 20
-"""Scores are scaled to add up to about 2^20, which puts the tolerance below float64 rounding."""
+SHORTEST = 1e-3
+"""Seconds; CPLEX takes no limit of zero."""
 
 
 @dataclass(frozen=True)
 class Cplex(ArgmaxSolver):
     """Exact for any pairwise problem, by branch and cut in floating point.
 
-    `bound` is CPLEX's own, and `optimal` is said where it meets the re-computed score. CPLEX may stop a
-    few digits short of that, so its assignment is improved by single flips first. The community edition
-    takes up to 1000 variables.
+    `bound` is CPLEX's own with its tolerances added (`FloatingPoint`), and `optimal` follows from that. The
+    community edition takes up to 1000 variables.
 
     Attributes:
         threads: threads of one instance.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
+            short tabu search finds.
     """
 
     threads: int = 1
+    start: Any = field(default=None, compare=False)
 
     name = "cplex"
     capabilities = Capabilities(
@@ -42,48 +49,65 @@ class Cplex(ArgmaxSolver):
         install="pip install 'structured-vae[cplex]'",
     )
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, self._solve)
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
-    def _solve(self, problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
+
+    def _solve(
+        self, problem: Problem, left: float | None, start: np.ndarray | None
+    ) -> tuple[np.ndarray, float]:
         from docplex.mp.utils import DOcplexException
 
-        scale = problem.scale(SCALED_MAGNITUDE_BITS)
-        with _model(problem, scale) as model:
-            parameters = model.parameters
-            parameters.threads = self.threads
-            parameters.mip.tolerances.mipgap = 0
-            parameters.mip.tolerances.absmipgap = 0
-            parameters.mip.tolerances.integrality = 0
-            parameters.simplex.tolerances.optimality = TOLERANCE
-            parameters.simplex.tolerances.feasibility = TOLERANCE
-            if left is not None:
-                parameters.timelimit = left
+        begin = time.monotonic()
+        state = first_state(problem, start, left)
+        scores = FloatingPoint.of(problem)
+        with _model(problem, scores) as model:
+            variables = list(model.iter_binary_vars())[: problem.n]
+            solution = model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
+            model.add_mip_start(solution)
             try:
+                self._set_parameters(model.parameters, scores)
+                if left is not None:
+                    model.parameters.timelimit = max(SHORTEST, left - (time.monotonic() - begin))
                 found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
             details = model.solve_details
-            if found is None and not details.has_hit_limit():
-                raise SolveFailedError(f"CPLEX stopped without an answer: {details.status}")
+            _check_status(details)
             if found is None:
-                return np.zeros(problem.n, np.int8), float("inf")
-            values = found.get_value_list(list(model.iter_binary_vars())[: problem.n])
-            z = np.rint(values).astype(np.int8)
-            return ascend(problem, z[None])[0], float(details.best_bound) * scale
+                return state, scores.bound(float(details.best_bound))
+            values = np.rint(found.get_value_list(variables)).astype(np.int8)
+            return best_state(problem, values, state), scores.bound(float(details.best_bound))
+
+    def _set_parameters(self, parameters: Any, scores: FloatingPoint) -> None:
+        parameters.threads = self.threads
+        parameters.mip.tolerances.mipgap = 0
+        parameters.mip.tolerances.absmipgap = scores.gap
+        parameters.mip.tolerances.integrality = 0
+        parameters.simplex.tolerances.optimality = TOLERANCE
+        parameters.simplex.tolerances.feasibility = TOLERANCE
+        parameters.barrier.convergetol = 1e-12
 
 
-def _model(problem: Problem, scale: float) -> Any:
+def _check_status(details: Any) -> None:
+    """Raises unless CPLEX finished or ran out of time."""
+    if details.status_code in INTERRUPTED:
+        raise KeyboardInterrupt  # CPLEX takes the signal itself
+    if details.status_code not in OPTIMAL + TIME_LIMIT:
+        raise SolveFailedError(f"CPLEX stopped with status {details.status_code}: {details.status}")
+
+
+def _model(problem: Problem, scores: FloatingPoint) -> Any:
     from docplex.mp.model import Model
 
     model = Model(checker="off")
     variables = model.binary_var_list(problem.n)
-    unary = (problem.unary[0] / scale).tolist()
-    pairwise = (problem.pairwise[0] / scale).tolist()
     products = model.sum(
         weight * (variables[i] * variables[j])
-        for (i, j), weight in zip(problem.edges.tolist(), pairwise, strict=True)
+        for (i, j), weight in zip(problem.edges.tolist(), scores.pairwise.tolist(), strict=True)
         if weight
     )
-    model.maximize(model.scal_prod(variables, unary) + products)
+    model.maximize(model.scal_prod(variables, scores.unary.tolist()) + products)
     return model

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .threads import check_threads
 
 MAX_TREEWIDTH = 22
 """Tables of 2^22 entries: a few tenths of a second and some hundred megabytes an instance."""
 
 
+@dataclass(frozen=True)
 class Elimination(ArgmaxSolver):
     """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
 
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
     batch, and every later batch over the same edges, pays for it once.
 
+    Attributes:
+        threads: most threads to use; None for all cores.
+
     References:
         Dechter (1999), Bucket elimination: a unifying framework for reasoning.
     """
 
+    threads: int | None = None
+
     name = "elimination"
     capabilities = Capabilities(exact=True, max_treewidth=MAX_TREEWIDTH)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """A width above 22 in the orders that the heuristics find."""
@@ -38,7 +49,7 @@ class Elimination(ArgmaxSolver):
         from .max_sum import max_sum
 
         plan = cached_plan(problem.n, problem.edges)
-        z, _ = max_sum(plan, problem.unary, problem.pairwise)
+        z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .half_tables import half_tables_argmax
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .threads import check_threads
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,17 @@ class Exhaustive(ArgmaxSolver):
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
+        threads: most threads to use on the host; None for all cores.
     """
 
     memory: int = 2**28
+    threads: int | None = None
 
     name = "exhaustive"
     capabilities = Capabilities(exact=True, max_size=25, on_device=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         stats = {"states": 2**problem.n}
@@ -33,5 +39,5 @@ class Exhaustive(ArgmaxSolver):
             return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
         from .enumeration import enumeration_argmax  # numba takes a while to import
 
-        z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges)
+        z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
         return Maximiser(z, stats=stats)

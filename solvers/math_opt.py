@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from .ascent import ascend
 from .errors import SolveFailedError
+from .floating_point import TOLERANCE, FloatingPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .start import best_state, first_state, given_states
 
-SCALED_MAGNITUDE_BITS = 30
-"""Scores are scaled to add up to about 2^30, which puts HiGHS' absolute tolerances below float64 rounding."""
+TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 
 @dataclass(frozen=True)
 class MathOpt(ArgmaxSolver):
     """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
 
-    `bound` is HiGHS' own, and `optimal` is said where it meets the re-computed score; the assignment is
-    improved by single flips first.
+    `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from that.
+    HiGHS sets its threads once for a process, so there is no option for them.
+
+    Attributes:
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
+            short tabu search finds.
     """
+
+    start: Any = field(default=None, compare=False)
 
     name = "math_opt"
     capabilities = Capabilities(
@@ -32,37 +39,62 @@ class MathOpt(ArgmaxSolver):
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, _solve)
+        return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
 
 
-def _solve(problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
+def _solve(problem: Problem, left: float | None, start: np.ndarray | None) -> tuple[np.ndarray, float]:
     from ortools.math_opt.python import mathopt  # takes a while to import
 
-    scale = problem.scale(SCALED_MAGNITUDE_BITS)
-    model, variables = _model(mathopt, problem, scale)
-    parameters = mathopt.SolveParameters(
-        relative_gap_tolerance=0.0,
-        absolute_gap_tolerance=0.0,
-        time_limit=None if left is None else timedelta(seconds=left),
-    )
+    begin = time.monotonic()
+    state = first_state(problem, start, left)
+    scores = FloatingPoint.of(problem)
+    model, variables, hint = _model(mathopt, problem, scores, state)
+    parameters = mathopt.SolveParameters(relative_gap_tolerance=0.0, absolute_gap_tolerance=scores.gap)
+    for name in TOLERANCES:
+        parameters.highs.double_options[name] = TOLERANCE
+    if left is not None:
+        parameters.time_limit = timedelta(seconds=max(0.0, left - (time.monotonic() - begin)))
     try:
-        result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=parameters)
-    except RuntimeError as error:
-        raise SolveFailedError(f"HiGHS stopped at an instance of n = {problem.n}: {error}") from error
-    bound = float(result.termination.objective_bounds.dual_bound) * scale
+        result = mathopt.solve(
+            model,
+            mathopt.SolverType.HIGHS,
+            params=parameters,
+            model_params=mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)]),
+        )
+    # OR-Tools 9.15 raises an AttributeError on the way from a status to its RuntimeError.
+    except (RuntimeError, AttributeError) as error:
+        reason = error.__context__ or error
+        raise SolveFailedError(f"HiGHS stopped at an instance of n = {problem.n}: {reason}") from error
+    _check_status(mathopt, result.termination)
+    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
     if not result.has_primal_feasible_solution():
-        return np.zeros(problem.n, np.int8), bound
-    values = result.variable_values(variables)
-    return ascend(problem, np.rint(values).astype(np.int8)[None])[0], bound
+        return state, bound
+    values = np.rint(result.variable_values(variables)).astype(np.int8)
+    return best_state(problem, values, state), bound
 
 
-def _model(mathopt: Any, problem: Problem, scale: float) -> tuple[Any, list[Any]]:
-    """A product z_i z_j is a variable of its own, tied on the side that the sign of its score needs."""
+def _check_status(mathopt: Any, termination: Any) -> None:
+    """Raises unless HiGHS finished or ran out of time."""
+    if termination.reason == mathopt.TerminationReason.OPTIMAL:
+        return
+    if termination.limit != mathopt.Limit.TIME:
+        raise SolveFailedError(
+            f"HiGHS stopped with status {termination.reason.name}: {termination.detail or termination.limit}"
+        )
+
+
+def _model(
+    mathopt: Any, problem: Problem, scores: FloatingPoint, state: np.ndarray
+) -> tuple[Any, list[Any], dict[Any, float]]:
+    """The model, its variables z_i, and the values of all its variables at `state`.
+
+    A product z_i z_j is a variable of its own, tied on the side that the sign of its score needs.
+    """
     model = mathopt.Model()
     variables = [model.add_binary_variable() for _ in range(problem.n)]
-    terms = [score * z for score, z in zip((problem.unary[0] / scale).tolist(), variables, strict=True)]
-    weights = (problem.pairwise[0] / scale).tolist()
-    for (i, j), weight in zip(problem.edges.tolist(), weights, strict=True):
+    terms = [score * z for score, z in zip(scores.unary.tolist(), variables, strict=True)]
+    values = dict(zip(variables, state.astype(float).tolist(), strict=True))
+    for (i, j), weight in zip(problem.edges.tolist(), scores.pairwise.tolist(), strict=True):
         if weight == 0:
             continue
         both = model.add_variable(lb=0.0, ub=1.0)
@@ -71,6 +103,7 @@ def _model(mathopt: Any, problem: Problem, scale: float) -> tuple[Any, list[Any]
             model.add_linear_constraint(both <= variables[j])
         else:
             model.add_linear_constraint(both >= variables[i] + variables[j] - 1)
+        values[both] = float(state[i] * state[j])
         terms.append(weight * both)
     model.maximize(mathopt.fast_sum(terms))
-    return model, variables
+    return model, variables, values

@@ -9,44 +9,53 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .arrays import States
 from .problem import Problem
 from .reduction import reduced
 from .roof_duality import RoofDuality, roof_duality
 from .solver import Maximiser
 
-SolveOne: TypeAlias = Callable[[Problem, float | None], tuple[np.ndarray, float]]
-"""(a single instance, seconds left) -> its assignment `[n]` and an upper bound on its score."""
+SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple[np.ndarray, float]]
+"""(a single instance, seconds left, a state `[n]` to start from or None) -> its assignment `[n]` and an
+upper bound on its score."""
 
 SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables; in denser problems it takes time and fixes none."""
 
 
 def one_by_one(
-    problem: Problem, time_limit: float | None, solve_one: SolveOne, threads: int = 1
+    problem: Problem,
+    time_limit: float | None,
+    solve_one: SolveOne,
+    threads: int = 1,
+    start: States | None = None,
 ) -> Maximiser:
     """Fixes what roof duality fixes, then solves what is left of each instance.
 
-    Instances that the time limit cuts off keep the fixed values, zeros elsewhere, and the roof-dual bound.
+    Instances that the time limit cuts off keep the fixed values, those of `start` or zeros elsewhere, and the
+    roof-dual bound.
 
     Args:
         problem: coefficients on the host.
         time_limit: seconds for the batch.
         solve_one: the backend.
         threads: instances at once, for a backend that releases the interpreter's lock.
+        start: `[batch, n]`, states to start from.
     """
-    start = time.monotonic()
+    begin = time.monotonic()
     roof = _roof(problem)
 
     def solve(instance: int) -> tuple[np.ndarray, float, bool]:
-        left = None if time_limit is None else time_limit - (time.monotonic() - start)
+        left = None if time_limit is None else time_limit - (time.monotonic() - begin)
         fixed = roof.fixed[instance]
+        first = None if start is None else start[instance]
         if left is not None and left <= 0:
-            return np.maximum(fixed, 0), roof.bound[instance], False
+            return np.where(fixed < 0, 0 if first is None else first, fixed), roof.bound[instance], False
         rest = reduced(problem.unary[instance], problem.pairwise[instance], problem.edges, fixed)
         if not len(rest.unary):
             return fixed, roof.bound[instance], True
         single = Problem.from_arrays(rest.unary[None], rest.pairwise[None], edges=rest.edges)
-        state, proved = solve_one(single, left)
+        state, proved = solve_one(single, left, None if first is None else first[fixed < 0])
         return rest.lift(state), min(roof.bound[instance], rest.constant + proved), True
 
     workers = min(threads, problem.batch)
@@ -69,6 +78,4 @@ def _roof(problem: Problem) -> RoofDuality:
     """Roof duality where it pays; otherwise nothing fixed, and the sum of positive coefficients."""
     if 2 * problem.e <= SPARSE_DEGREE * problem.n:
         return roof_duality(problem)
-    bound = np.maximum(problem.unary, 0).sum(axis=1, dtype=np.float64)
-    bound += np.maximum(problem.pairwise, 0).sum(axis=1, dtype=np.float64)
-    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), bound)
+    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)

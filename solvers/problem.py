@@ -118,6 +118,13 @@ class Problem:
             return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
 
     @cached_property
+    def positive_part(self) -> Scores:
+        """`[batch]`: the sum of the positive coefficients, float64; no score is larger."""
+        xp = namespace_of(self.unary)
+        parts = [xp.where(a > 0, a, a * 0) for a in map(as_float64, (self.unary, self.pairwise))]
+        return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
+
+    @cached_property
     def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
@@ -163,6 +170,11 @@ class Problem:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
         return self.home.place(namespace_of(array).reshape(array, shape))
+
+    def instances(self, part: slice) -> Problem:
+        """Some instances of the batch, as a batch with one leading dimension."""
+        unary = self.unary[part]
+        return replace(self, unary=unary, pairwise=self.pairwise[part], leading=(len(unary),))
 
     def to_host(self) -> Problem:
         """This problem with numpy coefficients; its answers still go back to the caller's device."""

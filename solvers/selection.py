@@ -95,6 +95,9 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
 def select_solver(problem: Problem) -> Selection:
     """An installed solver that is exact for `problem`, the fastest that we know of.
 
+    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof; `optimal`
+    is False then.
+
     Example:
         >>> import numpy as np
         >>> select_solver(Problem.from_arrays(np.ones(15), np.triu(np.ones((15, 15)), 1))).reason
@@ -117,13 +120,25 @@ def select_solver(problem: Problem) -> Selection:
         return _eliminate(width)
     exhaustive = solver_class("exhaustive").capabilities.max_size or 0
     if problem.n <= exhaustive:
-        return _select("exhaustive", f"n = {problem.n} is at most {exhaustive}, with scores of any sign")
+        return _select(
+            "exhaustive",
+            f"n = {problem.n} is at most {exhaustive}, with scores of any sign: all 2^{problem.n} states are tried",
+        )
     if problem.n <= BRANCHABLE:
         return _select(
-            "branch_and_bound", f"n = {problem.n} is at most {BRANCHABLE}, with scores of any sign"
+            "branch_and_bound",
+            f"n = {problem.n} is at most {BRANCHABLE}, with scores of any sign: a search with convex bounds",
         )
-    search = "cp_sat" if problem.n > CPLEX_COMMUNITY or solver_class("cplex").missing_packages() else "cplex"
-    return _select(search, f"n = {problem.n} with scores of any sign: an exact search, which may take long")
+    return _search(problem.n)
+
+
+def _search(n: int) -> Selection:
+    long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
+    if n > CPLEX_COMMUNITY:
+        return _select("cp_sat", f"{long}; CPLEX' community edition stops at {CPLEX_COMMUNITY} variables")
+    if missing := solver_class("cplex").missing_packages():
+        return _select("cp_sat", f"{long}; cplex would need {', '.join(missing)}")
+    return _select("cplex", long)
 
 
 def _eliminate(width: int) -> Selection:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, final
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from numbers import Real
+from typing import Any, ClassVar, Self, final
 
 from .arrays import Scores, States, namespace_of
 from .errors import OptionError, SolverUnavailableError, UnsupportedProblemError
@@ -99,30 +101,57 @@ class ArgmaxSolver(ABC):
         """The packages that this solver needs and that are not installed."""
         return tuple(name for name in cls.capabilities.packages if importlib.util.find_spec(name) is None)
 
-    @final
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
-        """The maximiser of every instance, re-scored in float64 and certified.
+    @classmethod
+    def options(cls) -> tuple[str, ...]:
+        """The names of the options that objects of this class are made with."""
+        return tuple(option.name for option in fields(cls)) if is_dataclass(cls) else ()
 
-        Args:
-            problem: what to solve.
-            time_limit: seconds for the whole batch; None for no limit. When it is reached the best
-                found comes back, with `optimal` False and `bound` saying how far it can be.
+    @final
+    def with_options(self, **options: Any) -> Self:
+        """This solver with other values for some of its options.
 
         Raises:
-            SolverUnavailableError: a package is missing.
-            UnsupportedProblemError: `why_not(problem)` has reasons.
-            OptionError: the time limit is not positive.
+            OptionError: the solver has no option of that name, or not with that value.
+
+        Example:
+            >>> from solvers import solver_class
+            >>> solver_class("cp_sat")().with_options(threads=2).threads
+            2
         """
+        for name in set(options) - set(self.options()):
+            have = f"it has {', '.join(self.options())}" if self.options() else "it has none"
+            raise OptionError(f"solver '{self.name}' has no option '{name}'; {have}")
+        return replace(self, **options) if options else self  # type: ignore[type-var]  # it has fields
+
+    @final
+    def check(self, problem: Problem, time_limit: float | None = None) -> None:
+        """Raises what `solve` would raise before any work; see there."""
         if missing := self.missing_packages():
             raise SolverUnavailableError(
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons, able_solvers(problem))
-        if time_limit is not None and not time_limit > 0:
-            raise OptionError(f"time_limit must be positive seconds or None; got {time_limit}")
+        _seconds(time_limit)
+
+    @final
+    def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
+        """The maximiser of every instance, re-scored in float64 and certified.
+
+        Args:
+            problem: what to solve.
+            time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
+                found comes back, with `optimal` False and `bound` saying how far it can be.
+
+        Raises:
+            SolverUnavailableError: a package is missing.
+            UnsupportedProblemError: `why_not(problem)` has reasons.
+            OptionError: the time limit is not positive.
+            SolveFailedError: the backend stopped without an answer.
+        """
+        self.check(problem, time_limit)
         work = problem if self.capabilities.on_device else problem.to_host()
-        return self._certified(work, self._argmax(work, time_limit))
+        return self._certified(work, self._argmax(work, _seconds(time_limit)))
 
     def _certified(self, problem: Problem, found: Maximiser) -> Solution:
         xp = namespace_of(found.z)
@@ -139,3 +168,13 @@ class ArgmaxSolver(ABC):
             solver=self.name,
             stats=found.stats,
         )
+
+
+def _seconds(time_limit: Any) -> float | None:
+    """The time limit as a finite number of seconds; None for no limit."""
+    if time_limit is None:
+        return None
+    seconds = float(time_limit) if isinstance(time_limit, Real) else math.nan
+    if not seconds > 0:
+        raise OptionError(f"time_limit must be positive seconds or None; got {time_limit!r}")
+    return seconds if seconds < math.inf else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -13,23 +12,25 @@ from typing import Any, Final
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
-from solvers import SolverError, resolve
-from solvers.formats import FORMATS, read_problem
+from solvers import SolverError
+from solvers.formats import FORMATS
 
-from .answers import write_answers
 from .atomic import whole_file
 from .config import TrainConfig
 from .errors import StructuredVAEError
+<<<<<<< HEAD
 from .tables import evaluation_table, file_table, gradient_table, solution_table, solver_table
+=======
+from .solve_files import FileSolver, leave
+from .tables import bound_table, file_table, solver_table
+>>>>>>> 0049e2b60de50304b14f6c1968622d775385871f
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2."""
     parser = _parser()
     arguments_read = parser.parse_args(arguments)
-    # Names of files are no markup.
-    console = Console(soft_wrap=True, markup=False, emoji=False)
-    errors = Console(stderr=True, soft_wrap=True, markup=False, emoji=False)
+    console, errors = _console(), _console(stderr=True)
     try:
         chosen = parser.instantiate(arguments_read)
         COMMANDS[chosen.subcommand](chosen[chosen.subcommand], console)
@@ -39,6 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         errors.print("stopped; `structured-vae resume RUN` goes on from the last epoch")
         sys.exit(130)
+
+
+def _console(stderr: bool = False) -> Console:
+    """For texts with names of files in them, which are no markup."""
+    return Console(stderr=stderr, soft_wrap=True, markup=False, emoji=False)
 
 
 def _train(options: Namespace, console: Console) -> None:
@@ -77,16 +83,10 @@ def _gradients(options: Namespace, console: Console) -> None:
 
 
 def _solve(options: Namespace, console: Console) -> None:
-    conversion = read_problem(options.file, options.format)
-    problem = conversion.problem
-    start = time.perf_counter()
-    solution = resolve(options.solver, problem).solve(problem, options.time_limit)
-    seconds = time.perf_counter() - start
-    console.print(solution_table(conversion, solution))
-    console.print(f"{problem.batch} instances of n = {problem.n}, e = {problem.e} in {seconds:.3g} s")
-    if options.output:
-        write_answers(Path(options.output), conversion, solution, seconds)
-        console.print(f"written: {options.output}")
+    settings = options.solver, options.format, options.time_limit, options.threads
+    status = FileSolver(*settings, console, _console(stderr=True)).solve(options.files, options.output)
+    if status:
+        leave(status)
 
 
 def _solvers(options: Namespace, console: Console) -> None:
@@ -182,17 +182,21 @@ def _gradients_parser() -> ArgumentParser:
 
 def _solve_parser() -> ArgumentParser:
     parser = _command(
-        "solve FILE",
-        "Solve the problems of a file, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
+        "solve FILE ...",
+        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
         "optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; its objective is "
         "sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in {0,1}^n. The other formats "
-        "have objectives of their own, which are what `value` shows.",
+        "have objectives of their own, which are what `value` shows. A large batch is solved in chunks; Ctrl-C "
+        "ends it, and what was found until then is shown and written.",
     )
-    parser.add_argument("file", type=str, metavar="FILE", help="with one problem, or .npz with a batch")
+    parser.add_argument(
+        "files", type=str, nargs="+", metavar="FILE", help="with one problem, or .npz with a batch"
+    )
     formats = ", ".join(FORMATS)
     parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
     parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
-    parser.add_argument("--time_limit", type=float | None, help="seconds for the whole file")
+    parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
+    parser.add_argument("--threads", type=int | None, help="for solvers with this option; default: theirs")
     parser.add_argument("--output", type=str | None, help="JSON file for the answers")
     return parser
 

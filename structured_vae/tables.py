@@ -14,12 +14,12 @@ from solvers.conversions import Conversion
 def solver_table() -> Table:
     """The backends: exact or not, what they take, what is missing."""
     table = Table(title="argmax solvers")
-    for column in ("name", "exact", "takes", "most n", "runs on", "time limit", "installed"):
+    for column in ("name", "exact", "takes", "most n", "treewidth", "runs on", "time limit", "installed"):
         table.add_column(column, no_wrap=column == "name")
     for info in available_solvers():
         can = info.capabilities
         if can is None:
-            table.add_row(info.name, *["?"] * 5, f"plug-in of {info.origin}")
+            table.add_row(info.name, *["?"] * 6, f"plug-in of {info.origin}")
             continue
         takes = "unary" if not can.pairwise else "pairwise >= 0" if can.supermodular_only else "any"
         table.add_row(
@@ -27,6 +27,7 @@ def solver_table() -> Table:
             "yes" if can.exact else "no",
             takes,
             str(can.max_size or "-"),
+            f"<= {can.max_treewidth}" if can.max_treewidth is not None else "-",
             "host, device" if can.on_device else "host",
             "yes" if can.time_limit else "no",
             "yes" if info.installed else f"no: {can.install}",
@@ -34,9 +35,10 @@ def solver_table() -> Table:
     return table
 
 
-def solution_table(conversion: Conversion, solution: Solution, shown: int = 10) -> Table:
+def solution_table(conversion: Conversion, solution: Solution, file: str = "", shown: int = 10) -> Table:
     """The first few answers of a batch, with value and bound in the objective of the file's format."""
-    table = Table(title=f"solver {solution.solver}")
+    place = f"{file}, " if file else ""
+    table = Table(title=f"{place}solver {solution.solver}")
     for column in ("instance", "value", "optimal", "bound", "ones"):
         table.add_column(column, justify="right")
     z = solution.z.reshape(-1, solution.z.shape[-1])

@@ -62,6 +62,9 @@ BAD_PROBLEMS = {
     "a pair outside": ((np.ones(3), np.ones(1)), {"edges": [[0, 3]]}, "variables are 0..2"),
     "complex numbers": ((np.ones(3, complex),), {}, "real numbers"),
     "words": ((np.array(["a"]),), {}, "real numbers"),
+    "a masked array": ((np.ma.array([1.0, 2.0], mask=[0, 1]),), {}, "masked"),
+    "lists of unequal lengths": (([[1.0, 2.0], [3.0]],), {}, "equal lengths"),
+    "pairs of unequal lengths": (([1.0, 2.0], [1.0]), {"edges": [[0], [0, 1]]}, "equal lengths"),
     "overflowing sums": ((np.full(3, 1e308),), {}, "could overflow float64"),
 }
 
@@ -133,10 +136,19 @@ def test_missing_package(monkeypatch, solver, package):
     assert row.missing == (package,)
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, NAN])
+@pytest.mark.parametrize("limit", [0, -1.0, NAN, "1", [1.0]])
 def test_time_limit_out_of_range(limit):
     with pytest.raises(OptionError, match="time_limit"):
         solve(np.ones(3), time_limit=limit)
+
+
+@pytest.mark.parametrize("solver", ["local_search", "branch_and_bound", "cp_sat", "cplex", "math_opt"])
+@pytest.mark.parametrize("limit", [float("inf"), np.float32(60), np.int64(60)])
+def test_time_limits_of_any_number_type(solver, limit):
+    if solver == "local_search" and limit < np.inf:
+        limit = np.float32(0.01)  # it uses the time up
+    solution = solve([1.0, -2.0, 3.0], [5.0], edges=[[0, 1]], solver=solver, time_limit=limit)
+    assert float(solution.score) == 7.0
 
 
 def test_every_error_is_ours():

@@ -1,39 +1,115 @@
 """Solvers by name, the choice of `auto`, and plug-ins."""
 
+import importlib.util
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from solvers import Problem, available_solvers, select_solver, solve, solver_class
 from solvers.instances import dense, grid, spin_glass, supermodular, tree
+from solvers.roof_duality import roof_duality
+from solvers.testing import enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
 
+
+def flipped(instances):
+    """The same instances in other variables, z_i or 1 - z_i: signs are mixed, but balanced."""
+    sign = GENERATOR.choice([-1.0, 1.0], instances.unary.shape[1])
+    return replace(instances, pairwise=instances.pairwise * sign[instances.edges].prod(axis=1))
+
+
+def without_field(instances):
+    """The same couplings between spins that nothing else turns: roof duality fixes none."""
+    unary = np.zeros_like(instances.unary)
+    for side in (0, 1):
+        np.subtract.at(unary.T, instances.edges[:, side], instances.pairwise.T / 2)
+    return replace(instances, unary=unary)
+
+
 CHOICES = {
-    "no pairwise scores": (Problem.from_arrays(np.ones((2, 50))), "independent"),
-    "small": (dense(15, 2, GENERATOR).problem(), "exhaustive"),
-    "supermodular": (supermodular(40, 2, GENERATOR).problem(), "max_flow"),
-    "grid": (grid(12, 12, 1, GENERATOR).problem(), "max_flow"),
-    "tree": (tree(300, 2, GENERATOR).problem(), "elimination"),
-    "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive"),
-    "spin glass": (spin_glass(6, 6, 1, GENERATOR).problem(), "elimination"),
+    "no pairwise scores": (Problem.from_arrays(np.ones((2, 50))), "independent", "no pairwise scores"),
+    "small": (dense(15, 2, GENERATOR).problem(), "exhaustive", "n = 15 is at most 20: all 2^15 states"),
+    "tree": (tree(300, 2, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
+    "narrow": (spin_glass(6, 6, 1, GENERATOR).problem(), "elimination", "treewidth is at most 6"),
+    "supermodular": (supermodular(40, 2, GENERATOR).problem(), "max_flow", "score is >= 0: a minimum cut"),
+    "grid": (grid(12, 12, 1, GENERATOR).problem(), "max_flow", "score is >= 0: a minimum cut"),
+    "balanced": (flipped(supermodular(40, 2, GENERATOR)).problem(), "max_flow", "bit flips make"),
+    "wide": (spin_glass(11, 11, 1, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
+    "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive", "n = 23 is at most 25, with scores of"),
+    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 125, with scores of"),
+    "large": (dense(130, 1, GENERATOR).problem(), "cplex", "an exact search, which may take long"),
+    "very large": (
+        without_field(spin_glass(32, 32, 1, GENERATOR)).problem(),
+        "cp_sat",
+        "stops at 1000 variables",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", CHOICES)
-def test_auto_explains_itself(case):
-    problem, expected = CHOICES[case]
+def test_auto_explains_itself_and_is_exact(case):
+    problem, expected, reason = CHOICES[case]
     selection = select_solver(problem)
     assert selection.solver.name == expected
-    assert len(selection.reason) > 20
-    assert solve(*_arrays(problem), edges=problem.edges).solver == expected
+    assert reason in selection.reason
+    assert selection.solver.capabilities.exact
+    assert selection.solver.why_not(problem) == ()
 
 
-def _arrays(problem):
-    return (problem.unary, problem.pairwise)
+@pytest.mark.parametrize("case", CHOICES)
+def test_auto_says_optimal_only_with_a_bound(case):
+    problem, expected, _ = CHOICES[case]
+    limit = 0.3 if expected in ("cplex", "cp_sat") else None
+    solution = solve(problem.unary, problem.pairwise, edges=problem.edges, time_limit=limit)
+    assert solution.solver == expected
+    gap = solution.bound - solution.score
+    np.testing.assert_array_equal(solution.optimal, gap <= problem.rounding)
+    assert solution.optimal.all() == (limit is None)
+    roof = roof_duality(problem).bound
+    assert (solution.score <= roof + problem.rounding).all()
+
+
+def test_auto_without_cplex(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "cplex" else real(name, *rest)
+    )
+    selection = select_solver(CHOICES["large"][0])
+    assert selection.solver.name == "cp_sat"
+    assert selection.reason.endswith("cplex would need cplex")
+
+
+LIMITED = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
+
+
+@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("time_limit", [1e-4, 0.02, 0.3])
+def test_time_limit_gives_a_valid_bound(name, time_limit):
+    instances = dense(13, 30, np.random.default_rng(7))
+    problem = instances.problem()
+    best = enumerate_scores(instances).max(axis=1)
+    solution = solver_class(name)().solve(problem, time_limit)
+    np.testing.assert_allclose(problem.score(solution.z), solution.score)
+    assert (solution.score <= best + problem.rounding).all()
+    assert (solution.bound >= best - problem.rounding).all()
+    assert (solution.score[solution.optimal] >= (best - problem.rounding)[solution.optimal]).all()
+    if name == "local_search":
+        assert not solution.optimal.any()
+
+
+@pytest.mark.parametrize("name", ["cplex", "cp_sat", "math_opt", "branch_and_bound"])
+def test_time_limit_reached_is_no_proof(name):
+    hard = dense(110, 4, np.random.default_rng(0)).problem()
+    solution = solver_class(name)().solve(hard, time_limit=0.3)
+    assert not solution.optimal.any()
+    assert (solution.bound > solution.score).all()
+    assert (solution.bound <= hard.positive_part * (1 + 1e-12)).all()
+    assert solution.stats["reached"] < 4 or name == "branch_and_bound"
 
 
 def test_auto_is_exact_on_a_tree():

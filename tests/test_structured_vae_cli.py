@@ -3,7 +3,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import zipfile
+from io import StringIO
 from itertools import product
 from pathlib import Path
 
@@ -11,12 +13,16 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from rich.console import Console
 
-from solvers import available_solvers
+from solvers import available_solvers, solver_class
+from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
 from structured_vae.evaluate_run import evaluate_run
+from structured_vae.in_chunks import solve_in_chunks
 from structured_vae.module import ArgmaxTraining
+from structured_vae.progress import late_progress
 from structured_vae.runs import Run
 
 COMMANDS = {
@@ -27,7 +33,7 @@ COMMANDS = {
     ],
     "resume": ["RUN", "--epochs"],
     "evaluate": ["RUN", "--split", "--checkpoint", "--samples"],
-    "solve": ["FILE", "--solver", "--time_limit", "--output"],
+    "solve": ["FILE", "--solver", "--time_limit", "--threads", "--output"],
     "solvers": [],
 }
 SMALL = ["--n", "3", "--hidden", "4", "--epochs", "1"]
@@ -428,6 +434,107 @@ def test_solve_shows_some_of_many_answers(cli):
     assert files() == ["problem.npz"]
 
 
+def test_solve_takes_several_files(cli):
+    np.savez("a.npz", unary=UNARY, pairwise=MATRIX)
+    Path("[b].mc").write_text("3 3\n1 2 1\n2 3 1\n1 3 5\n")
+    status, out, err = cli("solve", "a.npz", "[b].mc", "--output", "mine.json")
+    assert (status, err) == (0, "")
+    assert "a.npz, solver exhaustive" in out
+    assert "[b].mc, solver elimination" in out or "[b].mc, solver exhaustive" in out
+    first, second = json.loads(Path("mine.json").read_text())
+    assert (first["file"], second["file"]) == ("a.npz", "[b].mc")
+    assert first["score"] == pytest.approx(best_scores(UNARY, MATRIX))
+    assert second["value"] == 6.0
+
+
+@pytest.mark.parametrize("bad_at", [0, 1, 2])
+def test_one_bad_file_does_not_lose_the_others(cli, bad_at):
+    np.savez("good.npz", unary=UNARY)
+    Path("bad.npz").write_text("nothing")
+    names = ["good.npz", "good.npz"]
+    names.insert(bad_at, "bad.npz")
+    status, out, err = cli("solve", *names, "--output", "mine.json")
+    assert status == 2
+    assert out.count("good.npz, solver independent") == 2
+    assert err.startswith("error: bad.npz: ")
+    records = json.loads(Path("mine.json").read_text())
+    assert [record["file"] for record in records] == names
+    assert [("error" in record, "z" in record) for record in records] == [
+        (name == "bad.npz", name == "good.npz") for name in names
+    ]
+
+
+def test_an_unsuitable_solver_names_the_file(cli):
+    np.savez("a.npz", unary=UNARY, pairwise=MATRIX)
+    np.savez("b.npz", unary=UNARY)
+    status, out, err = cli("solve", "a.npz", "b.npz", "--solver", "independent")
+    assert status == 2
+    assert err.startswith("error: a.npz: solver 'independent' cannot take this problem")
+    assert "b.npz, solver independent" in out
+
+
+def test_solve_explains_the_choice_and_counts_the_proofs(cli):
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    _, out, _ = cli("solve", "problem.npz")
+    assert "2 proved optimal" in out
+    assert "chosen because n = 3 is at most 20" in out
+    _, out, _ = cli("solve", "problem.npz", "--solver", "local_search")
+    assert "0 proved optimal" in out
+    assert "chosen" not in out
+
+
+def test_threads_are_an_option_of_some_solvers(cli):
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    for solver in ("cp_sat", "cplex", "branch_and_bound", "auto"):
+        assert cli("solve", "problem.npz", "--solver", solver, "--threads", 2)[0] == 0
+    assert_refused(cli("solve", "problem.npz", "--solver", "math_opt", "--threads", 2), "no option 'threads'")
+    assert_refused(cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number of at least")
+
+
+def test_a_batch_in_chunks_is_the_batch(cli):
+    generator = np.random.default_rng(0)
+    problem = dense(12, 700, generator).problem()
+    seen = []
+    answers = solve_in_chunks(problem, solver_class("branch_and_bound")(), None, seen.append)
+    whole = solver_class("exhaustive")().solve(problem)
+    np.testing.assert_allclose(answers.solution.score, whole.score, rtol=1e-13)
+    assert answers.solution.optimal.all()
+    assert (answers.reached, answers.interrupted) == (700, False)
+    assert answers.solution.stats["reached"] == 700
+    assert seen[-1] == 700
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2
+
+
+def test_time_limit_is_for_the_whole_file(cli):
+    problem = dense(90, 40, np.random.default_rng(0)).problem()
+    start = time.monotonic()
+    answers = solve_in_chunks(problem, solver_class("cp_sat")(), 0.5)
+    assert time.monotonic() - start < 3
+    assert answers.solution.z.shape == (40, 90)
+    assert not answers.solution.optimal.any()
+    assert answers.reached < 40
+    untouched = slice(answers.reached, None)
+    np.testing.assert_array_equal(answers.solution.z[untouched], 0)
+    np.testing.assert_allclose(answers.solution.bound[untouched], problem.positive_part[untouched])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_for_long_work_on_a_terminal(terminal, monkeypatch):
+    monkeypatch.setattr("structured_vae.progress.LONG", 0.0)
+    written = StringIO()
+    console = Console(file=written, force_terminal=terminal, width=100)
+    with late_progress(console, "a[b].npz", 8) as progress:
+        progress(3)
+    assert ("a[b].npz" in written.getvalue() and "3/8" in written.getvalue()) == terminal
+    assert bool(written.getvalue()) == terminal
+    monkeypatch.setattr("structured_vae.progress.LONG", 60.0)
+    quick = StringIO()
+    with late_progress(Console(file=quick, force_terminal=True), "a.npz", 8) as progress:
+        progress(8)
+    assert quick.getvalue() == ""
+
+
 def npz(**arrays):
     return lambda path: np.savez(path, **arrays)
 
@@ -554,6 +661,7 @@ def test_solvers_names_every_backend(cli):
     assert {info.name for info in available_solvers()} <= rows.keys()
     assert "pairwise >= 0" in rows["max_flow"]
     assert "25" in rows["exhaustive"]
+    assert "<= 22" in rows["elimination"]
 
 
 # --- as a program -------------------------------------------------------------------------------
@@ -578,6 +686,32 @@ def test_program_solves_and_refuses():
     refused = program("solve", "nothing.npz")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "error: nothing.npz: there is no such file\n"
+
+
+def test_the_keyboard_keeps_what_was_found():
+    np.savez("easy.npz", unary=UNARY, pairwise=MATRIX)
+    hard = dense(150, 2, np.random.default_rng(0))
+    np.savez("hard.npz", unary=hard.unary, pairwise=hard.pairwise, edges=hard.edges)
+    root = Path(__file__).parent.parent
+    files_and_options = ["easy.npz", "hard.npz", "easy.npz", "--solver", "cp_sat", "--output", "mine.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "structured_vae.cli", "solve", *files_and_options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"},
+    )
+    assert "easy.npz" in process.stdout.readline()
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "written: mine.json" in out
+    assert "Traceback" not in err
+    assert "stopped; hard.npz: 0 of 2 solved" in err
+    easy, stopped = json.loads(Path("mine.json").read_text())
+    assert easy["optimal"] == [True, True]
+    assert (stopped["file"], stopped["reached"], stopped["optimal"]) == ("hard.npz", 0, [False, False])
 
 
 def test_commands_without_networks_do_not_load_torch():

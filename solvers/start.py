@@ -1,0 +1,66 @@
+"""Where a search for one instance starts: an assignment of the caller's, or that of a short tabu search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import States, as_array, to_numpy
+from .ascent import ascend
+from .errors import OptionError
+from .problem import Problem
+
+STARTS = 2
+SHARE = 0.1
+"""Of the time limit, at most, for the tabu search."""
+
+
+def given_states(start: Any, problem: Problem) -> States | None:
+    """`[batch, n]` int8: the caller's assignments, which broadcast to the batch; None if there are none.
+
+    Raises:
+        OptionError: another shape, or other numbers than zeros and ones.
+    """
+    if start is None:
+        return None
+    states = to_numpy(as_array(start))
+    try:
+        states = np.broadcast_to(states, (*problem.leading, problem.n))
+    except ValueError:
+        raise OptionError(
+            f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
+            f"is {states.shape}"
+        ) from None
+    if not np.isin(states, (0, 1)).all():
+        raise OptionError("start must hold zeros and ones alone")
+    return states.reshape(problem.batch, problem.n).astype(np.int8)
+
+
+def first_state(problem: Problem, given: np.ndarray | None, left: float | None) -> np.ndarray:
+    """`[n]`: `given` where there is one, after single flips that gain; else what tabu search finds.
+
+    Args:
+        problem: of a single instance, on the host.
+        given: `[n]`, or None.
+        left: seconds; None for no limit.
+    """
+    if given is not None:
+        return np.asarray(ascend(problem, given[None])[0])
+    from .tabu_search import default_flips, tabu_search  # numba takes a while to import
+
+    flips = default_flips(problem.n)
+    if left is not None:
+        seconds_a_flip = 1e-9 * STARTS * 2 * (40 + 0.2 * problem.n)
+        flips = max(1, min(flips, int(SHARE * left / seconds_a_flip)))
+    arrays = (problem.unary, problem.pairwise, problem.edges)
+    return np.asarray(tabu_search(*arrays, starts=STARTS, flips=flips, threads=1)[0])
+
+
+def best_state(problem: Problem, *states: np.ndarray) -> np.ndarray:
+    """`[n]`: the best of some states `[n]` of a single instance, after single flips that gain.
+
+    A floating-point backend may leave the last digits to such flips.
+    """
+    ascended = [ascend(problem, state[None]) for state in states]
+    return np.asarray(max(ascended, key=lambda z: float(problem.score_flat(z)[0]))[0])

@@ -1,0 +1,146 @@
+"""A large batch solved a chunk at a time: progress to see, and answers that outlive an interruption."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from solvers import ArgmaxSolver, Problem, Solution
+
+CHUNK_SECONDS = 0.5
+GROWTH = 8
+FIRST_CHUNK = 4
+TICK = 0.1
+"""Seconds between two calls of `progress`."""
+
+THREAD = "structured-vae solve"
+
+COUNTS = ("reached", "fixed", "flipped")
+"""Statistics that add up over chunks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The solution of a whole batch, as far as there was time for it.
+
+    Attributes:
+        solution: instances that were not reached have zeros, and the sum of their positive coefficients as
+            the bound.
+        reached: instances that were solved, or begun.
+        seconds: what it took.
+        interrupted: whether the keyboard ended it.
+    """
+
+    solution: Solution
+    reached: int
+    seconds: float
+    interrupted: bool
+
+
+def solve_in_chunks(
+    problem: Problem,
+    solver: ArgmaxSolver,
+    time_limit: float | None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Answers:
+    """The solutions of a host batch, of chunks that take about half a second each.
+
+    Args:
+        problem: numpy coefficients.
+        solver: for all chunks.
+        time_limit: seconds for the batch; every chunk may take what is left.
+        progress: called with the number of instances done, ten times a second and after each chunk.
+
+    Raises:
+        SolverError: as `ArgmaxSolver.solve`.
+    """
+    solver.check(problem, time_limit)
+    begin = time.monotonic()
+    parts: list[Solution] = []
+    done, size = 0, _first_size(problem, solver, time_limit)
+    interrupted = False
+    while done < problem.batch:
+        start = time.monotonic()
+        left = None if time_limit is None else time_limit - (start - begin)
+        if left is not None and left <= 0:
+            break
+        chunk = problem.instances(slice(done, done + size))
+        try:
+            parts.append(_interruptible(partial(solver.solve, chunk, left), partial(progress, done)))
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        done += chunk.batch
+        progress(done)
+        wanted = int(size * CHUNK_SECONDS / max(1e-9, time.monotonic() - start))
+        size = min(max(1, wanted), GROWTH * size)
+    solution = _joined(problem, solver, parts, done)
+    return Answers(solution, done, time.monotonic() - begin, interrupted)
+
+
+def _first_size(problem: Problem, solver: ArgmaxSolver, time_limit: float | None) -> int:
+    """A heuristic uses its time limit up, so it gets the batch as a whole."""
+    return problem.batch if time_limit is not None and not solver.capabilities.exact else FIRST_CHUNK
+
+
+def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
+    """`call()` in a thread of its own, as compiled code cannot be interrupted in the main one.
+
+    After a signal from the keyboard the thread is left behind; it does not keep the process alive.
+    """
+    answers: list[Solution] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(call())
+        except BaseException as error:  # raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name=THREAD, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(TICK)
+        tick()
+    if errors:
+        raise errors[0]
+    return answers[0]
+
+
+def left_behind() -> bool:
+    """Whether a solver that was interrupted still runs."""
+    return any(thread.name == THREAD for thread in threading.enumerate())
+
+
+def _joined(problem: Problem, solver: ArgmaxSolver, parts: Sequence[Solution], done: int) -> Solution:
+    """One solution of all instances, trivial from `done` on."""
+    rest = problem.instances(slice(done, None))
+    bound = rest.positive_part
+    trivial = (np.zeros((rest.batch, rest.n), np.int8), np.zeros(rest.batch), bound <= rest.rounding, bound)
+    columns = zip(*((part.z, part.score, part.optimal, part.bound) for part in parts), strict=True)
+    found = list(columns) or [()] * len(trivial)
+    z, score, optimal, bound = (
+        problem.restore(np.concatenate([*column, last])) for column, last in zip(found, trivial, strict=True)
+    )
+    return Solution(z, score, optimal, bound, solver.name, _joined_stats(parts))
+
+
+def _joined_stats(parts: Sequence[Solution]) -> Mapping[str, Any]:
+    """Counts added up, shares averaged, anything else listed where the chunks differ."""
+    stats: dict[str, Any] = {}
+    sizes = [len(part.z) for part in parts]
+    for name in dict.fromkeys(name for part in parts for name in part.stats):
+        values = [part.stats.get(name) for part in parts]
+        if name in COUNTS:
+            stats[name] = sum(value or 0 for value in values)
+        elif name.endswith("_share"):
+            stats[name] = float(np.average([value or 0.0 for value in values], weights=sizes))
+        else:
+            stats[name] = values[0] if all(value == values[0] for value in values) else values
+    return stats

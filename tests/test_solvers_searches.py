@@ -1,0 +1,186 @@
+"""The searches of other packages: starts, statuses, threads, time limits, and what their bounds are worth."""
+
+import os
+import signal
+import threading
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
+from solvers.cplex import _check_status as check_cplex_status
+from solvers.floating_point import TOLERANCE, FloatingPoint
+from solvers.instances import dense
+from solvers.start import first_state
+
+SEARCHES = ["cplex", "cp_sat", "math_opt"]
+FLOATING = ["cplex", "math_opt"]
+EDGES = np.stack(np.triu_indices(7, 1), axis=-1)
+
+
+def exact_maximum(unary, pairwise, edges):
+    """Over all states, in rational arithmetic."""
+    scores = [Fraction(score) for score in unary.tolist()], [Fraction(score) for score in pairwise.tolist()]
+    return max(
+        sum(u * z for u, z in zip(scores[0], state, strict=True))
+        + sum(w * state[i] * state[j] for w, (i, j) in zip(scores[1], edges.tolist(), strict=True))
+        for state in product((0, 1), repeat=len(unary))
+    )
+
+
+def nearly_tied(noise, seed):
+    """Small whole scores with ties, which noise alone breaks."""
+    generator = np.random.default_rng(seed)
+    arrays = generator.integers(-2, 3, 7), generator.integers(-2, 3, len(EDGES))
+    return [array + noise * generator.standard_normal(array.shape) for array in arrays]
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-6, 1e-9, 1e-12, 1e-14])
+@pytest.mark.parametrize("solver", SEARCHES)
+def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
+    for seed in range(4):
+        unary, pairwise = nearly_tied(noise, seed)
+        problem = Problem.from_arrays(unary, pairwise, edges=EDGES)
+        solution = solver_class(solver)().solve(problem)
+        best = exact_maximum(unary, pairwise, EDGES)
+        rounding = Fraction(float(problem.rounding[0]))
+        assert solution.optimal
+        assert Fraction(float(solution.bound)) >= best - rounding / 8
+        assert Fraction(float(solution.score)) >= best - rounding
+
+
+def test_whole_scores_leave_no_room_for_a_tolerance():
+    unary, pairwise = np.array([0.25, -1.5]), np.array([0.75])
+    scores = FloatingPoint.of(Problem.from_arrays(unary, pairwise, edges=[[0, 1]]))
+    assert scores.whole
+    assert (scores.unary.tolist(), scores.pairwise.tolist(), scores.gap) == ([1.0, -6.0], [3.0], 0.5)
+    for reported in (2.0, 2.0 - 1e-6, 2.0 + 1e-6, 2.7):
+        assert scores.bound(reported) == 0.5
+    assert scores.bound(2.8) == 0.75
+
+
+def test_the_margin_of_other_scores_is_within_the_rounding():
+    problem = dense(12, 1, np.random.default_rng(0)).problem()
+    scores = FloatingPoint.of(problem)
+    total = np.abs(scores.unary).sum() + np.abs(scores.pairwise).sum()
+    assert 2.0**22 <= total <= 2.0**23
+    assert not scores.whole
+    reported = float(total) / 3
+    unit = float(problem.unary[0, 0] / scores.unary[0])
+    margin = scores.bound(reported) - reported * unit
+    assert TOLERANCE * unit * (problem.n + problem.e) <= margin <= 0.6 * float(problem.rounding[0])
+
+
+@pytest.mark.parametrize("reported", [np.inf, -np.inf, np.nan])
+def test_no_bound_is_no_bound(reported):
+    scores = FloatingPoint.of(dense(4, 1, np.random.default_rng(0)).problem())
+    assert scores.bound(reported) == np.inf
+
+
+@pytest.mark.parametrize("solver", SEARCHES)
+def test_time_limit_never_loses_the_start(solver):
+    hard = dense(80, 1, np.random.default_rng(1))
+    problem = hard.problem()
+    start = solver_class("local_search")().solve(problem).z
+    solution = solver_class(solver)(start=start).solve(problem, time_limit=0.2)
+    assert solution.score >= problem.score(start)
+    assert not solution.optimal
+    assert solution.bound > solution.score
+
+
+@pytest.mark.parametrize("solver", SEARCHES)
+def test_starts_of_any_quality_give_the_maximum(solver):
+    unary, pairwise = (
+        np.stack(arrays) for arrays in zip(*(nearly_tied(0.1, k) for k in (0, 1)), strict=True)
+    )
+    expected = solve(unary, pairwise, edges=EDGES, solver="exhaustive").score
+    for start in (np.zeros(7), np.ones((2, 7), int), np.arange(7) % 2 == 0):
+        solution = solve(unary, pairwise, edges=EDGES, solver=solver_class(solver)(start=start))
+        np.testing.assert_allclose(solution.score, expected, rtol=1e-13)
+        assert solution.optimal.all()
+
+
+@pytest.mark.parametrize("solver", SEARCHES)
+def test_instances_out_of_time_keep_the_start(solver):
+    hard = dense(60, 3, np.random.default_rng(2))
+    start = np.random.default_rng(3).integers(0, 2, (3, 60))
+    limited = solver_class(solver)(start=start)
+    solution = solve(hard.unary, hard.pairwise, edges=hard.edges, solver=limited, time_limit=0.05)
+    assert solution.stats["reached"] == 1
+    np.testing.assert_array_equal(solution.z[1:], start[1:])
+
+
+def test_a_start_is_improved_by_single_flips():
+    problem = Problem.from_arrays([1.0, -2.0, 3.0])
+    assert first_state(problem, np.array([0, 1, 0], np.int8), None).tolist() == [1, 0, 1]
+    assert first_state(problem, None, 1e-6).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("start", [[0, 1], [0, 1, 2], [0.5, 0, 1], "abc", [[0, 1, 0]] * 2], ids=str)
+@pytest.mark.parametrize("solver", SEARCHES)
+def test_impossible_starts(solver, start):
+    with pytest.raises(SolverError, match="start"):
+        solve([1.0, 2.0, -3.0], [-1.0], edges=[[0, 1]], solver=solver_class(solver)(start=start))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("solver", ["cplex", "cp_sat", "branch_and_bound", "exhaustive", "elimination"])
+def test_threads_do_not_change_the_maximum(solver, threads):
+    drawn = dense(14, 2, np.random.default_rng(4))
+    arrays = drawn.unary, drawn.pairwise
+    solution = solve(*arrays, edges=drawn.edges, solver=solver_class(solver)(threads=threads))
+    np.testing.assert_allclose(solution.score, solve(*arrays, edges=drawn.edges).score, rtol=1e-13)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "two"])
+@pytest.mark.parametrize(
+    "solver", ["cplex", "cp_sat", "branch_and_bound", "exhaustive", "elimination", "local_search"]
+)
+def test_impossible_threads(solver, threads):
+    with pytest.raises(OptionError, match="threads must be a whole number of at least 1"):
+        solver_class(solver)(threads=threads)
+
+
+def test_unknown_options_are_named():
+    with pytest.raises(OptionError, match="'independent' has no option 'threads'; it has none"):
+        solver_class("independent")().with_options(threads=2)
+    with pytest.raises(OptionError, match="no option 'thread'; it has threads, start"):
+        solver_class("cplex")().with_options(thread=2)
+
+
+def test_a_status_of_cp_sat_without_answer_is_an_error():
+    unary, pairwise = nearly_tied(0.1, 5)
+    with pytest.raises(SolveFailedError, match=r"status MODEL_INVALID.*num_workers"):
+        solve(unary, pairwise, edges=EDGES, solver=solver_class("cp_sat")(threads=10**6))
+
+
+@pytest.mark.parametrize("code", [0, 103, 109, 110, 111, 115, 1234])
+def test_a_status_of_cplex_without_answer_is_an_error(code):
+    with pytest.raises(SolveFailedError, match=f"CPLEX stopped with status {code}: in words"):
+        check_cplex_status(SimpleNamespace(status_code=code, status="in words"))
+
+
+def test_a_refusal_of_cplex_is_an_error():
+    unary, pairwise = nearly_tied(0.1, 5)
+    with pytest.raises(SolveFailedError, match=r"CPLEX refused an instance of n = 7.*threads"):
+        solve(unary, pairwise, edges=EDGES, solver=solver_class("cplex")(threads=2**40))
+
+
+def test_highs_errors_become_ours(monkeypatch):
+    monkeypatch.setattr("solvers.math_opt.TOLERANCES", ("no_such_option",))
+    unary, pairwise = nearly_tied(0.1, 5)
+    with pytest.raises(SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"):
+        solve(unary, pairwise, edges=EDGES, solver="math_opt")
+
+
+@pytest.mark.parametrize("solver", ["cplex", "cp_sat"])
+def test_the_keyboard_stops_a_search(solver):
+    hard = dense(90, 1, np.random.default_rng(6))
+    signal_soon = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    signal_soon.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve(hard.unary, hard.pairwise, edges=hard.edges, solver=solver, time_limit=20)
+    signal_soon.join()
