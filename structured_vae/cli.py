@@ -18,12 +18,8 @@ from solvers.formats import FORMATS
 from .atomic import whole_file
 from .config import TrainConfig
 from .errors import StructuredVAEError
-<<<<<<< HEAD
-from .tables import evaluation_table, file_table, gradient_table, solution_table, solver_table
-=======
 from .solve_files import FileSolver, leave
-from .tables import bound_table, file_table, solver_table
->>>>>>> 0049e2b60de50304b14f6c1968622d775385871f
+from .tables import evaluation_table, file_table, gradient_table, solver_table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
