@@ -55,22 +55,26 @@ class DecodedStates:
     """Latent states, decoded once for any number of images.
 
     With hidden units g and logits l = W g + b, -log p(x | z) = sum softplus(l) - x.l, of which the first
-    term does not depend on x, and x.l = g.(W'x) + b.x needs no product over all pixels.
+    term does not depend on x. Where there are more states than hidden units, x.l = g.(W'x) + b.x is less
+    work, and the logits need not be kept.
 
     Attributes:
         hidden: `[states, hidden]`, g.
+        logits: `[states, pixels]`, l; None where there are many states.
         volume: `[states]`, sum softplus(l).
         last: the layer of W and b.
     """
 
     hidden: torch.Tensor
+    logits: torch.Tensor | None
     volume: torch.Tensor
     last: nn.Linear
 
     def costs(self, x: Images) -> Table:
         """`[batch, states]`: -log p(x | z) of each state in nats, differentiable in the decoder."""
-        match = (x @ self.last.weight) @ self.hidden.T + (x @ self.last.bias)[:, None]
-        return self.volume - match
+        if self.logits is not None:
+            return self.volume - x @ self.logits.T
+        return self.volume - (x @ self.last.weight) @ self.hidden.T - (x @ self.last.bias)[:, None]
 
 
 class Decoder(nn.Module, ABC):
@@ -115,11 +119,14 @@ class Decoder(nn.Module, ABC):
         With gradients, backwards decodes them again rather than keep all logits.
         """
         hidden = self.start(states).relu()
+        if len(hidden) <= self.last.in_features:
+            logits = self.last(hidden)
+            return DecodedStates(hidden, logits, softplus(logits).sum(dim=-1), self.last)
         parts = torch.split(hidden, max(1, DECODED_TOGETHER // self.last.out_features))
         if len(parts) == 1 or not torch.is_grad_enabled():
-            return DecodedStates(hidden, torch.cat([self._volume(part) for part in parts]), self.last)
+            return DecodedStates(hidden, None, torch.cat([self._volume(part) for part in parts]), self.last)
         volumes = [checkpoint(self._volume, part, use_reentrant=False) for part in parts]
-        return DecodedStates(hidden, torch.cat(volumes), self.last)
+        return DecodedStates(hidden, None, torch.cat(volumes), self.last)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
         """`[batch, states]`: -log p(x | z) of each state in nats, differentiable in the decoder."""

@@ -1,0 +1,140 @@
+"""What gradient estimators cost: training steps side by side, as ratios.
+
+    python benchmarks/estimators.py --output results/estimators.json
+
+k categories against Gumbel-softmax, n = 15 bits against direct optimization, batch 100; medians, measured
+turn by turn in this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from interleaved import Contender, medians
+from rich.console import Console
+from rich.table import Table
+
+from models import paper_vae
+from structured_vae import (
+    ARM,
+    REBAR,
+    RELAX,
+    Constant,
+    Direct,
+    DisARM,
+    Estimator,
+    Exact,
+    GumbelSoftmax,
+    ImplicitMLE,
+    MaximumLikelihood,
+    ScoreFunction,
+    StraightThrough,
+    TableDirect,
+    elbo_recipe,
+    load_dataset,
+    paper_recipe,
+)
+from structured_vae.atomic import whole_file
+from structured_vae.record import environment
+
+BATCH, N = 100, 15
+CATEGORIES = (10, 30, 50)
+
+
+def step_of(encoder: str, n: int, estimator: Estimator, recipe: str, x: torch.Tensor) -> Contender:
+    """One training step: estimate, KL, backward, Adam."""
+    torch.manual_seed(0)
+    vae = paper_vae(encoder, n=n).to(x.device)
+    estimator = estimator.to(x.device)
+    parameters = [*vae.parameters(), *estimator.parameters()]
+    adam = torch.optim.Adam(parameters, lr=1e-3, fused=True)
+    noise = torch.Generator(x.device).manual_seed(0)
+    make = {"paper": paper_recipe, "elbo": elbo_recipe}[recipe]
+
+    def step() -> None:
+        potentials = vae.encoder(x)
+        objective = make(vae, x, potentials, estimator.kl)
+        estimate = estimator(potentials, objective.cost, noise)
+        adam.zero_grad()
+        ((estimate.surrogate + objective.kl).mean() + estimate.tuning).backward()
+        adam.step()
+        if x.is_cuda:
+            torch.cuda.synchronize()
+
+    return step
+
+
+def categorical(k: int) -> dict[str, Estimator]:
+    """The estimators for k categories."""
+    return {
+        "Gumbel-softmax": GumbelSoftmax(Constant(0.5)),
+        "straight-through": StraightThrough(Constant(0.5)),
+        "direct": Direct(epsilon=Constant(0.1)),
+        "table_direct": TableDirect(Constant(0.1)),
+        "exact": Exact(),
+        "maximum likelihood": MaximumLikelihood(),
+        "score function, 4 samples": ScoreFunction(4),
+        "REBAR": REBAR(),
+        "RELAX": RELAX(k),
+    }
+
+
+def bits() -> dict[str, tuple[str, Estimator]]:
+    """Encoders and estimators for 15 bits."""
+    return {
+        "independent, direct": ("independent", Direct("independent", Constant(0.1))),
+        "independent, Gumbel-softmax": ("independent", GumbelSoftmax(Constant(0.5))),
+        "independent, REBAR": ("independent", REBAR()),
+        "independent, RELAX": ("independent", RELAX(N)),
+        "independent, ARM": ("independent", ARM()),
+        "independent, DisARM": ("independent", DisARM()),
+        "independent, score function, 4 samples": ("independent", ScoreFunction(4)),
+        "supermodular, direct": ("supermodular", Direct("max_flow", Constant(0.1))),
+        "general, direct": ("general", Direct("exhaustive", Constant(0.1))),
+        "general, implicit MLE": ("general", ImplicitMLE("exhaustive", Constant(0.1))),
+        "general, score function, 4 samples": ("general", ScoreFunction(4)),
+    }
+
+
+def main() -> None:
+    """Prints tables and writes the record."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--output", type=Path, default=Path("results/estimators.json"))
+    options = parser.parse_args()
+    images = load_dataset("fashion-mnist-mini").train.images[:BATCH]
+    x = torch.from_numpy(images).to(options.device)
+    tables: dict[str, dict[str, float]] = {}
+    console = Console(width=100)
+    for k in CATEGORIES:
+        steps = {name: step_of("categorical", k, each, "elbo", x) for name, each in categorical(k).items()}
+        tables[f"k = {k}"] = report(console, f"{k} categories", steps, options.rounds, "Gumbel-softmax")
+    steps = {name: step_of(encoder, N, each, "elbo", x) for name, (encoder, each) in bits().items()}
+    tables[f"n = {N}"] = report(console, f"{N} bits", steps, options.rounds, "independent, direct")
+    record = {**environment(), "device": options.device, "threads": torch.get_num_threads(), "batch": BATCH}
+    with whole_file(options.output) as part:
+        part.write_text(json.dumps({**record, "ms_a_step": tables}, indent=1) + "\n", encoding="utf-8")
+    console.print(f"written: {options.output}")
+
+
+def report(
+    console: Console, title: str, steps: Mapping[str, Contender], rounds: int, reference: str
+) -> dict[str, float]:
+    """Medians in milliseconds, printed with their ratios."""
+    times = medians(steps, rounds)
+    rows = Table(title=f"training step, {title}, batch {BATCH}")
+    for column in ("", "ms", f"ratio to {reference}"):
+        rows.add_column(column, justify="left" if not column else "right")
+    for name, value in times.items():
+        rows.add_row(name, f"{value:.3g}", f"{value / times[reference]:.3g}")
+    console.print(rows)
+    return times
+
+
+if __name__ == "__main__":
+    main()
