@@ -42,6 +42,7 @@ def dense_flow_argmax(
     doubled = np.empty(batch, np.int64)
     kernel = partial(_solve_instances, edges.astype(np.uint32))
     inputs = (np.require(array, requirements=["C", "W"]) for array in (unary, pairwise))
+    # Two or three times what dense graphs of 63 to 300 nodes took, about that of sparser ones.
     nanoseconds = 1000 + 4 * n * n
     over_slices(kernel, *inputs, z, doubled, nanoseconds=nanoseconds, threads=threads)
     return z, doubled

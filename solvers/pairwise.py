@@ -45,9 +45,9 @@ def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Edges]:
         )
     pairs = pairs.astype(np.int64)
     if not (pairs[:, 0] < pairs[:, 1]).all():
-        pairs = np.stack([pairs.min(axis=1), pairs.max(axis=1)], axis=1)
+        pairs = np.stack([np.minimum(*pairs.T), np.maximum(*pairs.T)], axis=1)
+        _check_loops(pairs)
     _check_range(pairs, n)
-    _check_loops(pairs)
     _check_repeats(pairs, n)
     return weights, pairs
 

@@ -15,6 +15,7 @@ from solvers.fixed_point import FixedPoint
 from solvers.instances import grid, supermodular
 from solvers.max_flow import _is_dense
 from solvers.sparse_flow import sparse_flow_argmax
+from solvers.testing import enumerate_scores, random_instances
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -108,6 +109,18 @@ def test_kernels_agree(n, degree, largest, seed):
         z, doubled = argmax(scores.unary, scores.pairwise, scores.edges)
         assert np.isin(z, (0, 1)).all()
         np.testing.assert_array_equal(2 * scores.score(z), doubled)  # score and bound meet: both are exact
+
+
+@pytest.mark.parametrize("argmax", [dense_flow_argmax, sparse_flow_argmax])
+def test_kernels_against_enumeration(argmax):
+    """On the instances of the conformance kit, which are too small for `max_flow` to take these kernels."""
+    for instances in random_instances(300, 10, np.random.default_rng(12), sign="positive"):
+        problem = instances.problem()
+        scores = FixedPoint.of(problem)
+        z, doubled = argmax(scores.unary, scores.pairwise, scores.edges)
+        np.testing.assert_array_equal(2 * scores.score(z), doubled)
+        best = enumerate_scores(instances).max(axis=1)
+        assert (np.abs(problem.score(z) - best) <= 2 * problem.rounding).all()
 
 
 @pytest.mark.parametrize("argmax", [dense_flow_argmax, sparse_flow_argmax])
