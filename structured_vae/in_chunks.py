@@ -86,7 +86,9 @@ def solve_in_chunks(
         wanted = int(size * CHUNK_SECONDS / max(1e-9, time.monotonic() - start))
         size = min(max(least, wanted), GROWTH * size)
     solution = _joined(problem, solver, parts, done)
-    return Answers(solution, done, time.monotonic() - begin, stopped)
+    # A search counts in `reached` those that it began before its time was up.
+    reached = sum(part.stats.get("reached", len(part.z)) for part in parts)
+    return Answers(solution, reached, time.monotonic() - begin, stopped)
 
 
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
