@@ -15,7 +15,7 @@ def solver_table() -> Table:
     """The backends: exact or not, what they take, what is missing."""
     table = Table(title="argmax solvers")
     for column in ("name", "exact", "takes", "most n", "tree width", "device", "time limit", "ready"):
-        table.add_column(column, no_wrap=column == "name")
+        table.add_column(column, no_wrap=column in ("name", "takes"))
     for info in available_solvers():
         can = info.capabilities
         if can is None:
