@@ -71,9 +71,10 @@ class CpSat(ArgmaxSolver):
                 f"CP-SAT stopped with status {solver.status_name(status)}: "
                 f"{model.validate() or solver.solution_info()}"
             )
-        if not out_of_time:
-            found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
-            state = best_state(problem, found, state)
+        if out_of_time:
+            return state, math.inf  # the bound that CP-SAT reports is 0 then, not one that it found
+        found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
+        state = best_state(problem, found, state)
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,7 +78,7 @@ class Cplex(ArgmaxSolver):
             details = model.solve_details
             _check_status(details)
             if found is None:
-                return state, scores.bound(float(details.best_bound))
+                return state, math.inf
             values = np.rint(found.get_value_list(variables)).astype(np.int8)
             return best_state(problem, values, state), scores.bound(float(details.best_bound))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -66,10 +67,10 @@ def _solve(problem: Problem, left: float | None, start: np.ndarray | None) -> tu
         reason = error.__context__ or error
         raise SolveFailedError(f"HiGHS stopped at an instance of n = {problem.n}: {reason}") from error
     _check_status(mathopt, result.termination)
-    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
     if not result.has_primal_feasible_solution():
-        return state, bound
+        return state, math.inf
     values = np.rint(result.variable_values(variables)).astype(np.int8)
+    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
     return best_state(problem, values, state), bound
 
 

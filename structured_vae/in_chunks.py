@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from solvers import ArgmaxSolver, Problem, Solution
+from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError
+from solvers.threads import available_cores
 
 CHUNK_SECONDS = 0.5
 GROWTH = 8
-FIRST_CHUNK = 4
 TICK = 0.1
 """Seconds between two calls of `progress`."""
 
@@ -34,13 +34,13 @@ class Answers:
             the bound.
         reached: instances that were solved, or begun.
         seconds: what it took.
-        interrupted: whether the keyboard ended it.
+        stopped: the KeyboardInterrupt or the failure of a chunk that ended it early, if one did.
     """
 
     solution: Solution
     reached: int
     seconds: float
-    interrupted: bool
+    stopped: BaseException | None
 
 
 def solve_in_chunks(
@@ -58,13 +58,16 @@ def solve_in_chunks(
         progress: called with the number of instances done, ten times a second and after each chunk.
 
     Raises:
-        SolverError: as `ArgmaxSolver.solve`.
+        SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is `Answers.stopped`.
     """
     solver.check(problem, time_limit)
     begin = time.monotonic()
     parts: list[Solution] = []
-    done, size = 0, _first_size(problem, solver, time_limit)
-    interrupted = False
+    least = available_cores()
+    # A heuristic uses its time limit up, so it gets the batch as a whole.
+    at_once = time_limit is not None and not solver.capabilities.exact
+    done, size = 0, problem.batch if at_once else least
+    stopped: BaseException | None = None
     while done < problem.batch:
         start = time.monotonic()
         left = None if time_limit is None else time_limit - (start - begin)
@@ -73,20 +76,19 @@ def solve_in_chunks(
         chunk = problem.instances(slice(done, done + size))
         try:
             parts.append(_interruptible(partial(solver.solve, chunk, left), partial(progress, done)))
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, SolveFailedError) as error:
+            if not parts and isinstance(error, SolveFailedError):
+                raise
+            stopped = error
             break
         done += chunk.batch
         progress(done)
         wanted = int(size * CHUNK_SECONDS / max(1e-9, time.monotonic() - start))
-        size = min(max(1, wanted), GROWTH * size)
+        size = min(max(least, wanted), GROWTH * size)
     solution = _joined(problem, solver, parts, done)
-    return Answers(solution, done, time.monotonic() - begin, interrupted)
-
-
-def _first_size(problem: Problem, solver: ArgmaxSolver, time_limit: float | None) -> int:
-    """A heuristic uses its time limit up, so it gets the batch as a whole."""
-    return problem.batch if time_limit is not None and not solver.capabilities.exact else FIRST_CHUNK
+    # A search counts in `reached` those that it began before its time was up.
+    reached = sum(part.stats.get("reached", len(part.z)) for part in parts)
+    return Answers(solution, reached, time.monotonic() - begin, stopped)
 
 
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:

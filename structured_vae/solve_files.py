@@ -65,7 +65,8 @@ class FileSolver:
                 self._solve_one(file, len(files) > 1)
                 if self.status == INTERRUPTED:
                     break
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # while a file was read
+            self.errors.print("stopped")
             self.status = INTERRUPTED
         if output and any("z" in record for record in self.records):
             write_answers(Path(output), self.records)
@@ -79,14 +80,20 @@ class FileSolver:
             with late_progress(self.errors, file, conversion.problem.batch) as progress:
                 answers = solve_in_chunks(conversion.problem, solver, self.time_limit, progress)
         except (SolverError, OSError) as error:
-            self._refuse(file, str(error), several)
+            message = str(error)
+            self._refuse(message if file in message or not several else f"{file}: {message}")
+            self.records.append({"file": file, "error": message})
             return
         self.records.append(answer_record(file, conversion, answers))
         self.console.print(solution_table(conversion, answers.solution, file if several else ""))
         self.console.print(_summary(conversion.problem, answers, reason))
-        if answers.interrupted:
+        if isinstance(answers.stopped, KeyboardInterrupt):
             self.errors.print(f"stopped; {file}: {answers.reached} of {conversion.problem.batch} solved")
             self.status = INTERRUPTED
+        elif answers.stopped:
+            done = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
+            self._refuse(f"{file} {done}")
+            self.records[-1]["error"] = done
 
     def _choose(self, problem: Problem) -> tuple[ArgmaxSolver, str]:
         """The solver, and why it; a named one has to have the option `threads` if that is given."""
@@ -98,10 +105,8 @@ class FileSolver:
             return selection.solver, selection.reason
         return selection.solver.with_options(threads=self.threads), selection.reason
 
-    def _refuse(self, file: str, message: str, several: bool) -> None:
-        named = message if file in message or not several else f"{file}: {message}"
-        self.errors.print("error:", named, style="red")
-        self.records.append({"file": file, "error": message})
+    def _refuse(self, message: str) -> None:
+        self.errors.print("error:", message, style="red")
         self.status = REFUSED
 
 

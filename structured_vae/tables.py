@@ -14,8 +14,8 @@ from solvers.conversions import Conversion
 def solver_table() -> Table:
     """The backends: exact or not, what they take, what is missing."""
     table = Table(title="argmax solvers")
-    for column in ("name", "exact", "takes", "most n", "treewidth", "runs on", "time limit", "installed"):
-        table.add_column(column, no_wrap=column == "name")
+    for column in ("name", "exact", "takes", "most n", "tree width", "device", "time limit", "ready"):
+        table.add_column(column, no_wrap=column in ("name", "takes"))
     for info in available_solvers():
         can = info.capabilities
         if can is None:
@@ -28,7 +28,7 @@ def solver_table() -> Table:
             takes,
             str(can.max_size or "-"),
             f"<= {can.max_treewidth}" if can.max_treewidth is not None else "-",
-            "host, device" if can.on_device else "host",
+            "yes" if can.on_device else "no",
             "yes" if can.time_limit else "no",
             "yes" if info.installed else f"no: {can.install}",
         )

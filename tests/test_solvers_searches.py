@@ -91,6 +91,17 @@ def test_time_limit_never_loses_the_start(solver):
     assert solution.bound > solution.score
 
 
+@pytest.mark.parametrize("time_limit", [1e-6, 1e-3, 0.02])
+@pytest.mark.parametrize("solver", [*SEARCHES, "branch_and_bound"])
+def test_a_search_that_hardly_began_proves_nothing(solver, time_limit):
+    """CP-SAT reports a bound of 0 then, which is the score of all zeros."""
+    problem = dense(110, 1, np.random.default_rng(1)).problem()
+    known = solver_class("local_search")().solve(problem).score
+    solution = solver_class(solver)().solve(problem, time_limit)
+    assert not solution.optimal
+    assert solution.bound > known
+
+
 @pytest.mark.parametrize("solver", SEARCHES)
 def test_starts_of_any_quality_give_the_maximum(solver):
     unary, pairwise = (

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import dataclass
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ import torch
 import yaml
 from rich.console import Console
 
-from solvers import available_solvers, solver_class
+from solvers import ArgmaxSolver, Capabilities, SolveFailedError, available_solvers, solver_class
 from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
@@ -491,7 +492,7 @@ def test_threads_are_an_option_of_some_solvers(cli):
     assert_refused(cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number of at least")
 
 
-def test_a_batch_in_chunks_is_the_batch(cli):
+def test_a_batch_in_chunks_is_the_batch():
     generator = np.random.default_rng(0)
     problem = dense(12, 700, generator).problem()
     seen = []
@@ -499,14 +500,39 @@ def test_a_batch_in_chunks_is_the_batch(cli):
     whole = solver_class("exhaustive")().solve(problem)
     np.testing.assert_allclose(answers.solution.score, whole.score, rtol=1e-13)
     assert answers.solution.optimal.all()
-    assert (answers.reached, answers.interrupted) == (700, False)
+    assert (answers.reached, answers.stopped) == (700, None)
     assert answers.solution.stats["reached"] == 700
     assert seen[-1] == 700
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
 
 
-def test_time_limit_is_for_the_whole_file(cli):
+@dataclass(frozen=True)
+class FailsAt(ArgmaxSolver):
+    """Fails at instances whose first unary score is large."""
+
+    name = "fails_at"
+    capabilities = Capabilities(exact=True)
+
+    def _argmax(self, problem, time_limit):
+        if problem.unary[:, 0].max() > 9:
+            raise SolveFailedError("an unlucky instance")
+        return solver_class("exhaustive")()._argmax(problem, time_limit)
+
+
+def test_a_failure_keeps_the_chunks_before_it():
+    problem = dense(4, 500, np.random.default_rng(0)).problem()
+    problem.unary[400, 0] = 10.0
+    answers = solve_in_chunks(problem, FailsAt(), None)
+    assert str(answers.stopped) == "an unlucky instance"
+    assert 0 < answers.reached <= 400
+    assert answers.solution.optimal[: answers.reached].all()
+    problem.unary[0, 0] = 10.0
+    with pytest.raises(SolveFailedError, match="unlucky"):
+        solve_in_chunks(problem, FailsAt(), None)
+
+
+def test_time_limit_is_for_the_whole_file():
     problem = dense(90, 40, np.random.default_rng(0)).problem()
     start = time.monotonic()
     answers = solve_in_chunks(problem, solver_class("cp_sat")(), 0.5)
