@@ -18,6 +18,7 @@ from solvers.formats import FORMATS
 from .atomic import whole_file
 from .config import TrainConfig
 from .errors import StructuredVAEError
+from .reproduction.experiments import experiment_names
 from .solve_files import FileSolver, leave
 from .tables import evaluation_table, file_table, gradient_table, solver_table
 
@@ -95,6 +96,18 @@ def _print_run(folder: Path, console: Console) -> None:
     console.print(f"evaluate it: structured-vae evaluate {folder}")
 
 
+def _reproduce(options: Namespace, console: Console) -> None:
+    from .reproduction.commands import reproduce  # loads torch
+
+    reproduce(options, console)
+
+
+def _report(options: Namespace, console: Console) -> None:
+    from .reproduction.commands import report  # loads matplotlib
+
+    report(options, console)
+
+
 COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
     "train": _train,
     "resume": _resume,
@@ -102,6 +115,8 @@ COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
     "gradients": _gradients,
     "solve": _solve,
     "solvers": _solvers,
+    "reproduce": _reproduce,
+    "report": _report,
 }
 
 
@@ -118,6 +133,8 @@ def _parser() -> ArgumentParser:
     commands.add_subcommand("gradients", _gradients_parser(), help="bias and variance of the estimators")
     commands.add_subcommand("solve", _solve_parser(), help="solve the problems in a file")
     commands.add_subcommand("solvers", _command("solvers", "The argmax backends."), help="list the backends")
+    commands.add_subcommand("reproduce", _reproduce_parser(), help="run the cells of an experiment")
+    commands.add_subcommand("report", _report_parser(), help="tables and plots of what was run")
     return parser
 
 
@@ -160,6 +177,38 @@ def _evaluate_parser() -> ArgumentParser:
     parser.add_argument(
         "--samples", type=int, default=1000, help="posterior samples an image, where sums are out of reach"
     )
+    return parser
+
+
+def _reproduce_parser() -> ArgumentParser:
+    parser = _command(
+        "reproduce EXPERIMENT",
+        "Train and evaluate what is missing of an experiment: one training run a cell, each with a run folder "
+        "and a JSON record. Finished cells are left alone; stopped ones go on from their last epoch.",
+    )
+    parser.add_argument("experiment", type=str, metavar="EXPERIMENT", help="; ".join(experiment_names()))
+    parser.add_argument("--epochs", type=int | None, help="instead of the experiment's own")
+    parser.add_argument("--seeds", type=list[int], default=[0], help="such as [0,1,2]")
+    parser.add_argument("--only", type=str, default="", help="a regular expression on names of cells")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="cells side by side; each gets its share of the cores"
+    )
+    parser.add_argument(
+        "--dry_run", action="store_true", help="say what would be run, and how long it would take"
+    )
+    parser.add_argument("--results", type=str, default="results", help="folder of the records")
+    parser.add_argument("--runs", type=str, default="runs/reproduce", help="folder of the run folders")
+    parser.add_argument("--root", type=str | None, help="folder of the data, as --data.root of train")
+    return parser
+
+
+def _report_parser() -> ArgumentParser:
+    parser = _command(
+        "report [EXPERIMENT]", "Tables (Markdown) and plots (PNG, SVG) of the records of experiments."
+    )
+    parser.add_argument("experiment", type=str | None, nargs="?", metavar="EXPERIMENT", help="default: all")
+    parser.add_argument("--results", type=str, default="results", help="folder of the records")
+    parser.add_argument("--output", type=str, default="results/report", help="folder for the report")
     return parser
 
 

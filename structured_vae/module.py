@@ -75,16 +75,19 @@ class ArgmaxTraining(pl.LightningModule):
         self._noise = generator(self.seed, Stream.NOISE, self.current_epoch, self.device)
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
-        """The loss whose gradient is the estimate."""
-        (x,) = batch
+        """The loss of a batch, shown now and then."""
+        loss = self.loss(batch[0])
+        if batch_idx % SHOWN_EVERY == 0:
+            self.log("train", self._trained["cost"][-1], prog_bar=True, logger=False)
+        return loss
+
+    def loss(self, x: torch.Tensor) -> torch.Tensor:
+        """What has the estimate of the objective's gradient as its own, for images `[batch, pixels]`."""
         potentials = self.vae.encoder(x)
         objective = self.recipe(self.vae, x, potentials, self.estimator.kl)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
-        cost = estimate.cost.mean()
-        for name, value in {"cost": cost, **estimate.stats}.items():
+        for name, value in {"cost": estimate.cost.mean(), **estimate.stats}.items():
             self._trained.setdefault(name, []).append(value)
-        if batch_idx % SHOWN_EVERY == 0:
-            self.log("train", cost, prog_bar=True, logger=False)
         loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
         return loss
 

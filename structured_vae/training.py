@@ -49,7 +49,7 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     run = Run(Path(folder))
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
-    training = _training(config, vae)
+    training = training_of(config, vae)
     trainer = _trainer(config, run, dataset, training)
     run.create(config)
     _fit(trainer, run, config, dataset, training, checkpoint=None)
@@ -81,7 +81,7 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
         )
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
-    training = _training(config, vae)
+    training = training_of(config, vae)
     trainer = _trainer(config, run, dataset, training)
     run.save_config(config)
     _fit(trainer, run, config, dataset, training, checkpoint=last if done else None)
@@ -95,7 +95,13 @@ def _initialised(config: TrainConfig, pixels: int) -> DiscreteVAE:
         return vae_of(config, pixels)
 
 
-def _training(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
+def training_of(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
+    """What Lightning trains for a configuration.
+
+    Raises:
+        ConfigError: encoder, solver and estimator do not fit.
+        solvers.SolverError: the solver is unknown or its package missing.
+    """
     solver = fitting_solver(config.solver, vae)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())

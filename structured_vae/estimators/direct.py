@@ -73,6 +73,11 @@ class Direct(Estimator):
         self.sides = sides
         self.noise = noise
 
+    @property
+    def argmaxes(self) -> int:
+        """One for each side and one for z*, for every sample."""
+        return self.samples * (1 + self.sides)
+
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:

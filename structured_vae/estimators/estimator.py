@@ -51,6 +51,11 @@ class Estimator(nn.Module, ABC):
 
     kl: ClassVar[KLTerm]
 
+    @property
+    def argmaxes(self) -> int:
+        """How often an estimate asks for the argmax of an image's scores."""
+        return 0
+
     @abstractmethod
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int

@@ -48,6 +48,11 @@ class ImplicitMLE(Estimator):
         self.epsilon = epsilon or ExponentialDecay()
         self.samples = samples
 
+    @property
+    def argmaxes(self) -> int:
+        """Two for every sample."""
+        return 2 * self.samples
+
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:

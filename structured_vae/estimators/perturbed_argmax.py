@@ -48,6 +48,11 @@ class PerturbedArgmax(Estimator):
         self.sigma = sigma
         self.samples = samples
 
+    @property
+    def argmaxes(self) -> int:
+        """One for every sample."""
+        return self.samples
+
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:

@@ -1,0 +1,1 @@
+"""The experiments of the paper, and those that go past it: cells, their runner, and the report."""

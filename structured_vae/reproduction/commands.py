@@ -1,0 +1,124 @@
+"""The commands `structured-vae reproduce` and `structured-vae report`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+import torch
+from jsonargparse import Namespace
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..errors import ConfigError, RunError
+from ..gradient_figure import gradient_figure
+from ..runs import dataset_of, vae_of
+from ..training import training_of
+from .experiments import Cell, Experiment, experiment_names
+from .records import Places
+from .report import write_report
+from .runner import Status, run_cells, status
+
+TIMED_STEPS = 10
+
+
+def reproduce(options: Namespace, console: Console) -> None:
+    """Runs what is missing, or says what it is.
+
+    Raises:
+        ConfigError: no such experiment or cell, or no jobs.
+        RunError: cells failed; the others were run all the same.
+    """
+    if options.jobs < 1:
+        raise ConfigError(f"jobs must be at least 1; got {options.jobs}")
+    experiment = Experiment.named(options.experiment)
+    cells = experiment.cells(options.seeds, options.epochs, options.only, options.root)
+    places = Places(Path(options.results), Path(options.runs))
+    states = [status(cell, places) for cell in cells]
+    if options.dry_run:
+        console.print(_plan(states, experiment.title))
+        return
+    missing = [state.cell for state in states if not state.evaluated]
+    console.print(f"{len(cells) - len(missing)} of {len(cells)} cells are finished")
+    failures = _run(missing, places, options.jobs, console)
+    if experiment.view == "gradients":
+        for cell in cells:
+            found = gradient_figure(places.run(cell).folder)
+            console.print(f"written: {found.picture}, {found.record}")
+    if failures:
+        raise RunError(f"{len(failures)} of {len(missing)} cells failed: {'; '.join(failures)}")
+    console.print(f"tables and plots: structured-vae report {experiment.name}")
+
+
+def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> list[str]:
+    """The messages of the cells that failed."""
+    failures = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=jobs == 1) as progress:
+        bar = progress.add_task("cells", total=len(cells))
+        for outcome in run_cells(cells, places, jobs):
+            progress.advance(bar)
+            if outcome.failure is not None:
+                failures.append(f"{outcome.cell.title}: {outcome.failure}")
+            console.print(f"{outcome.cell.title}: {outcome.failure or places.record(outcome.cell)}")
+    return failures
+
+
+def _plan(states: Sequence[Status], title: str) -> Table:
+    """What would be run, with an estimate by a few steps of each kind of cell."""
+    table = Table(title=title)
+    for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
+        table.add_column(column, justify="left" if column == "cell" else "right")
+    known: dict[str, float] = {}
+    for state in states:
+        config = state.cell.config
+        hours = 0.0
+        if state.left:
+            kind = f"{config.encoder} {config.latent} {config.estimator} {config.solver} {config.samples}"
+            if kind not in known:
+                known[kind] = seconds_a_step(state.cell)
+            steps = -(-len(dataset_of(config).train) // config.data.batch_size)
+            hours = known[kind] * steps * state.left / 3600
+        evaluated = "yes" if state.evaluated else "no"
+        table.add_row(state.cell.title, str(state.done), str(config.epochs), evaluated, f"{hours:.2f}")
+    return table
+
+
+def seconds_a_step(cell: Cell) -> float:
+    """A training step of a cell, timed on images of its data."""
+    config = cell.config
+    dataset = dataset_of(config)
+    training = training_of(config, vae_of(config, dataset.pixels))
+    training.on_train_epoch_start()
+    adam = training.configure_optimizers()
+    batch = (torch.from_numpy(dataset.train.images[: config.data.batch_size]),)
+    start = 0.0
+    for step in range(TIMED_STEPS + 2):
+        if step == 2:
+            start = perf_counter()
+        adam.zero_grad()
+        training.loss(batch[0]).backward()  # type: ignore[no-untyped-call]  # torch's
+        adam.step()
+    return (perf_counter() - start) / TIMED_STEPS
+
+
+def report(options: Namespace, console: Console) -> None:
+    """Writes the reports of one experiment, or of all that have records.
+
+    Raises:
+        ConfigError: no such experiment.
+        RunError: it has no records, or one is damaged.
+    """
+    names = experiment_names() if options.experiment is None else [options.experiment]
+    for name in names:
+        experiment = Experiment.named(name)
+        try:
+            found = write_report(experiment, Path(options.results), Path(options.output))
+        except RunError as error:
+            if options.experiment is not None:
+                raise
+            console.print(f"{name}: {error}")
+            continue
+        console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")

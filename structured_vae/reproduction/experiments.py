@@ -1,0 +1,150 @@
+"""The experiments of the paper as cells: training runs that differ in a few settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from itertools import product
+from typing import Any
+
+import yaml
+
+from ..config import TrainConfig
+from ..errors import ConfigError
+
+CELLS = files(__package__) / "cells"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run of an experiment.
+
+    Attributes:
+        experiment: whose folder the record lies in.
+        name: of the cell, without the seed.
+        config: what to train.
+    """
+
+    experiment: str
+    name: str
+    config: TrainConfig
+
+    @property
+    def title(self) -> str:
+        """Name and seed, as files are called."""
+        return f"{self.name}-seed{self.config.seed}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper, or beyond it.
+
+    Attributes:
+        name: as `structured-vae reproduce` takes it.
+        content: what its YAML file says.
+    """
+
+    name: str
+    content: dict[str, Any]
+
+    @classmethod
+    def named(cls, name: str) -> Experiment:
+        """The experiment of that name.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        if name not in experiment_names():
+            raise ConfigError(f"no experiment is called '{name}'; there are: {', '.join(experiment_names())}")
+        return cls(name, yaml.safe_load((CELLS / f"{name}.yaml").read_text(encoding="utf-8")))
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return str(self.content["title"])
+
+    @property
+    def view(self) -> str:
+        """How a report shows it: curves, table1 or gradients."""
+        return str(self.content["view"])
+
+    @cached_property
+    def _source(self) -> Experiment:
+        """The experiment whose cells these are."""
+        return Experiment.named(self.content["cells_of"]) if "cells_of" in self.content else self
+
+    @property
+    def paper(self) -> dict[str, float]:
+        """The paper's number for a cell, by the cell's name, where it has one."""
+        return dict(self._source.content.get("paper", {}))
+
+    def cells(
+        self,
+        seeds: Iterable[int] = (0,),
+        epochs: int | None = None,
+        only: str = "",
+        root: str | None = None,
+    ) -> list[Cell]:
+        """The cells, each with each seed.
+
+        Args:
+            seeds: of the runs.
+            epochs: instead of the experiment's own.
+            only: a regular expression that the names must contain.
+            root: folder of the data.
+
+        Raises:
+            ConfigError: `only` is no regular expression, or fits no cell.
+        """
+        try:
+            fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
+        except re.error as error:
+            raise ConfigError(f"only is not a regular expression: {error}") from error
+        settings = {name: values for name, values in self._settings() if all(fit(name) for fit in fits)}
+        if not settings:
+            known = ", ".join(name for name, _ in self._settings())
+            raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {known}")
+        chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
+        chosen += [] if root is None else [("data.root", root)]
+        return [
+            Cell(self._source.name, name, _config([*values, *chosen, ("seed", seed)]))
+            for seed in seeds
+            for name, values in settings.items()
+        ]
+
+    def _settings(self) -> list[tuple[str, list[tuple[str, Any]]]]:
+        """Name and settings of every cell; a key such as "data.name" is a path."""
+        content = self._source.content
+        base = list(content["base"].items())
+        named = [(name, [*base, *values.items()]) for name, values in content.get("cells", {}).items()]
+        grid = content.get("grid", {})
+        rows = product(*grid.values()) if grid else ()
+        for row in rows:
+            values = dict(zip(grid, row, strict=True))
+            name = "-".join(f"k{value}" if key == "k" else str(value) for key, value in values.items())
+            named.append((name, [*base, *values.items()]))
+        return named
+
+
+def experiment_names() -> list[str]:
+    """The names of all experiments."""
+    return sorted(path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml"))
+
+
+def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
+    """The default configuration with these settings, each checked."""
+    values = TrainConfig().to_dict()
+    for path, value in settings:
+        place = values
+        *groups, key = path.split(".")
+        for group in groups:
+            place = place[group]
+        if isinstance(value, dict):
+            place[key] = {**place[key], **deepcopy(value)}
+        else:
+            place[key] = value
+    return TrainConfig.from_dict(values)

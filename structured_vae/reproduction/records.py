@@ -1,0 +1,105 @@
+"""The records of cells: what was run, where, and what came out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..atomic import whole_file
+from ..errors import RunError
+from ..runs import Run
+from .experiments import Cell
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where cells leave their files.
+
+    Attributes:
+        results: folder of the records.
+        runs: folder of the run folders.
+    """
+
+    results: Path
+    runs: Path
+
+    def record(self, cell: Cell) -> Path:
+        """The JSON file of a cell."""
+        return self.results / cell.experiment / f"{cell.title}.json"
+
+    def run(self, cell: Cell) -> Run:
+        """The run folder of a cell."""
+        return Run(self.runs / cell.experiment / cell.title)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of a cell.
+
+    Attributes:
+        cell: its name, without the seed.
+        config: plain values.
+        commit: of the code.
+        versions: of the packages.
+        hardware: that it ran on.
+        seconds: wall time of all epochs.
+        argmaxes: that training asked a solver for.
+        epochs: the rows of `metrics.csv`.
+        evaluation: of the test split at the best validation epoch; None while the run is not finished.
+    """
+
+    cell: str
+    config: dict[str, Any]
+    commit: str | None
+    versions: dict[str, str]
+    hardware: dict[str, Any]
+    seconds: float
+    argmaxes: int
+    epochs: list[dict[str, float]]
+    evaluation: dict[str, Any] | None
+
+    def finished(self, epochs: int) -> bool:
+        """Whether it was trained that long, and evaluated."""
+        return self.evaluation is not None and len(self.epochs) >= epochs
+
+    def write(self, path: Path) -> None:
+        """Writes the file, whole or not at all."""
+        with whole_file(path) as part:
+            part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def read_record(path: Path) -> Record | None:
+    """The record in a file; None if there is no file.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    try:
+        return Record(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise RunError(
+            f"{path} is not a record: {error}; delete it, and the cell is evaluated again"
+        ) from error
+
+
+def record_of_run(
+    cell: Cell, run: Run, argmaxes_an_image: int, images: int, evaluation: dict[str, Any] | None
+) -> Record:
+    """What a run's own record says, for the cell."""
+    known = json.loads((run.folder / "record.json").read_text(encoding="utf-8"))
+    rows = known["epochs"]
+    return Record(
+        cell=cell.name,
+        config=known["config"],
+        commit=known["commit"],
+        versions=known["versions"],
+        hardware=known["hardware"],
+        seconds=sum(row["seconds"] for row in rows),
+        argmaxes=argmaxes_an_image * images * len(rows),
+        epochs=rows,
+        evaluation=evaluation,
+    )

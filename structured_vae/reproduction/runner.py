@@ -1,0 +1,117 @@
+"""Runs the cells that are missing, and goes on with those that were stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from joblib import Parallel, delayed
+
+from ..errors import StructuredVAEError
+from ..evaluate_run import evaluate_run
+from ..fitting import fitting_estimator, fitting_solver
+from ..runs import dataset_of, load_vae
+from ..training import resume, train
+from .experiments import Cell
+from .records import Places, read_record, record_of_run
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a cell is.
+
+    Attributes:
+        cell: which.
+        done: epochs trained.
+        evaluated: whether its record is complete.
+    """
+
+    cell: Cell
+    done: int
+    evaluated: bool
+
+    @property
+    def left(self) -> int:
+        """Epochs to train."""
+        return max(0, self.cell.config.epochs - self.done)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell.
+
+    Attributes:
+        cell: which.
+        failure: the message of an error of ours; None for success.
+    """
+
+    cell: Cell
+    failure: str | None = None
+
+
+def status(cell: Cell, places: Places) -> Status:
+    """How far a cell is, by its record and its run folder.
+
+    Raises:
+        RunError: its record is damaged.
+    """
+    record = read_record(places.record(cell))
+    if record is not None and record.finished(cell.config.epochs):
+        return Status(cell, cell.config.epochs, True)
+    return Status(cell, _epochs_of(cell, places), False)
+
+
+def _epochs_of(cell: Cell, places: Places) -> int:
+    metrics = places.run(cell).folder / "metrics.csv"
+    return max(0, len(metrics.read_text(encoding="utf-8").splitlines()) - 1) if metrics.exists() else 0
+
+
+def run_cells(
+    cells: Sequence[Cell], places: Places, jobs: int = 1, each: Callable[[Cell], Outcome] | None = None
+) -> Iterator[Outcome]:
+    """Trains and evaluates cells, several side by side, and yields each as it ends.
+
+    Processes by joblib: `joblib.parallel_config` sends them to a Dask or Ray cluster instead.
+
+    Args:
+        cells: what to run; those that are finished are left out by the caller.
+        places: for the files.
+        jobs: cells at once; each gets its share of the cores.
+        each: instead of `run_cell`, given the cell alone.
+    """
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    calls = [delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells]
+    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
+
+
+def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
+    """Trains a cell to its last epoch, evaluates it and writes its record.
+
+    Args:
+        cell: which.
+        places: for the files.
+        threads: of torch; None leaves them as they are.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    run = places.run(cell)
+    try:
+        if not run.config_file.exists():
+            train(cell.config, run.folder)
+        elif _epochs_of(cell, places) < cell.config.epochs:
+            resume(run.folder, cell.config.epochs)
+        write_record(cell, places, evaluate_run(run.folder).to_dict())
+    except StructuredVAEError as error:
+        return Outcome(cell, str(error))
+    return Outcome(cell)
+
+
+def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | None) -> None:
+    """Writes the record of a cell from its run folder, evaluated or not yet."""
+    run = places.run(cell)
+    vae = load_vae(run.folder, "last")
+    estimator = fitting_estimator(cell.config, vae, fitting_solver(cell.config.solver, vae))
+    images = len(dataset_of(cell.config).train)
+    record_of_run(cell, run, estimator.argmaxes, images, evaluation).write(places.record(cell))

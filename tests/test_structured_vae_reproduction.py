@@ -1,0 +1,193 @@
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from structured_vae import ConfigError, RunError, TrainConfig
+from structured_vae.cli import main
+from structured_vae.reproduction import experiments
+from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
+from structured_vae.reproduction.records import Places, read_record
+from structured_vae.reproduction.report import write_report
+from structured_vae.reproduction.runner import run_cells, status
+from structured_vae.training import train
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+
+tiny = pytest.mark.usefixtures("on_tiny_images")
+
+TINY = """
+title: Two encoders
+view: curves
+paper: {general: 145}
+base: {n: 3, hidden: 5, epochs: 2, picture_every: 0, data: {batch_size: 100}}
+cells:
+  independent: {encoder: independent, estimator: arm, recipe: elbo}
+  general: {encoder: general}
+"""
+
+
+@pytest.fixture
+def two_cells(tmp_path, monkeypatch):
+    """An experiment of two small cells, called tiny, and an empty folder to work in."""
+    cells = tmp_path / "cells"
+    cells.mkdir()
+    (cells / "tiny.yaml").write_text(TINY)
+    monkeypatch.setattr(experiments, "CELLS", cells)
+    monkeypatch.chdir(tmp_path)
+    return Experiment.named("tiny")
+
+
+def command(*arguments):
+    """Exit status of a command."""
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code
+    return 0
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_every_experiment_has_cells_with_checked_configurations(name):
+    experiment = Experiment.named(name)
+    cells = experiment.cells(seeds=(0, 1), epochs=7)
+    assert len({(cell.name, cell.config.seed) for cell in cells}) == len(cells)
+    assert all(isinstance(cell.config, TrainConfig) and cell.config.epochs == 7 for cell in cells)
+    assert {cell.name for cell in cells} >= set(experiment.paper) or name in ("curves", "supplement")
+    assert experiment.title
+    assert experiment.view in ("curves", "table1", "gradients")
+
+
+def test_table_1_has_the_numbers_of_the_paper_in_45_cells():
+    experiment = Experiment.named("table1")
+    assert len(experiment.paper) == 45
+    assert experiment.paper["fashion-mnist-k30-direct"] == 189.44
+    cells = {cell.name: cell.config for cell in experiment.cells()}
+    for name, config in cells.items():
+        assert name == f"{config.data.name}-k{config.k}-{config.estimator}"
+        assert config.encoder == "categorical"
+        assert config.epochs == 300
+
+
+def test_curves_are_cells_of_the_table():
+    names = {cell.name for cell in Experiment.named("curves").cells()}
+    assert names
+    assert all("-k10-" in name for name in names)
+    assert {cell.experiment for cell in Experiment.named("curves").cells()} == {"table1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"only": "["}, "not a regular expression"),
+        ({"only": "nothing"}, "no cell of structured fits 'nothing'; there are: independent-direct"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+    ],
+)
+def test_impossible_choices(arguments, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        Experiment.named("structured").cells(**arguments)
+
+
+def test_unknown_experiment():
+    with pytest.raises(ConfigError, match=r"no experiment is called 'table3'; there are: .*table1"):
+        Experiment.named("table3")
+
+
+@tiny
+def test_cells_run_once_and_leave_records(two_cells, capsys):
+    assert command("reproduce", "tiny") == 0
+    places = Places(Path("results"), Path("runs/reproduce"))
+    for cell in two_cells.cells():
+        record = read_record(places.record(cell))
+        assert record.config == cell.config.to_dict()
+        assert [row["epoch"] for row in record.epochs] == [1, 2]
+        assert record.evaluation["quantities"]["bound"]["value"] > 0
+        assert record.argmaxes == (0 if cell.name == "independent" else 2 * 300 * 2)
+        assert record.seconds == pytest.approx(sum(row["seconds"] for row in record.epochs))
+        assert {"commit", "versions", "hardware"} <= set(json.loads(places.record(cell).read_text()))
+    before = {path: path.stat().st_mtime_ns for path in Path("results").rglob("*.json")}
+    capsys.readouterr()
+    assert command("reproduce", "tiny") == 0
+    assert "2 of 2 cells are finished" in capsys.readouterr().out
+    assert before == {path: path.stat().st_mtime_ns for path in Path("results").rglob("*.json")}
+
+
+@tiny
+def test_a_stopped_cell_goes_on(two_cells):
+    (cell,) = two_cells.cells(only="general")
+    places = Places(Path("results"), Path("runs/reproduce"))
+    train(replace(cell.config, epochs=1), places.run(cell).folder)
+    assert status(cell, places).done == 1
+    assert not status(cell, places).evaluated
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    state = status(cell, places)
+    assert (state.done, state.left, state.evaluated) == (2, 0, True)
+    longer = two_cells.cells(only="general", epochs=3)[0]
+    assert not status(longer, places).evaluated
+    assert command("reproduce", "tiny", "--only", "general", "--epochs", 3) == 0
+    assert len(read_record(places.record(cell)).epochs) == 3
+
+
+@tiny
+def test_dry_run_trains_nothing(two_cells, capsys):
+    assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]") == 0
+    out = capsys.readouterr().out
+    assert all(f"{name}-seed{seed}" in out for name in ("independent", "general") for seed in (0, 1))
+    assert not Path("results").exists()
+    assert not Path("runs").exists()
+
+
+@tiny
+def test_a_failing_cell_does_not_stop_the_others(two_cells, capsys):
+    places = Places(Path("results"), Path("runs/reproduce"))
+    broken, whole = two_cells.cells()
+    folder = places.run(broken).folder
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("not: a configuration")
+    assert command("reproduce", "tiny") == 2
+    err = capsys.readouterr().err
+    assert "1 of 2 cells failed" in err
+    assert broken.title in err
+    assert status(whole, places).evaluated
+
+
+def test_outcomes_come_from_parallel_workers(tmp_path):
+    cells = [Cell("x", str(number), TrainConfig(seed=number)) for number in range(4)]
+    places = Places(tmp_path, tmp_path)
+    found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, each=nothing)}
+    assert found == {f"{number}-seed{number}" for number in range(4)}
+
+
+def nothing(cell):
+    from structured_vae.reproduction.runner import Outcome
+
+    return Outcome(cell)
+
+
+@tiny
+def test_report_shows_the_records_beside_the_paper(two_cells, capsys):
+    assert command("report", "tiny") == 2
+    assert "structured-vae reproduce tiny" in capsys.readouterr().err
+    assert command("reproduce", "tiny", "--seeds", "[0,1]") == 0
+    assert command("report") == 0
+    page = Path("results/report/tiny.md").read_text()
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("|")}
+    assert "| 145 |" in rows["general"]
+    assert "±" in rows["independent"]
+    places = Places(Path("results"), Path("runs/reproduce"))
+    records = [read_record(places.record(cell)) for cell in two_cells.cells((0, 1), only="general")]
+    bounds = [record.evaluation["quantities"]["bound"]["value"] for record in records]
+    assert f"{sum(bounds) / 2:.2f} ±" in rows["general"]
+    assert Path("results/report/tiny.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in Path("results/report/tiny.svg").read_text()
+
+
+def test_damaged_records_are_named(two_cells):
+    path = Places(Path("results"), Path("runs")).record(two_cells.cells()[0])
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    with pytest.raises(RunError, match=r"independent-seed0.json is not a record"):
+        write_report(two_cells, Path("results"), Path("report"))
