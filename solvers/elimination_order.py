@@ -255,6 +255,20 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     return order
 
 
+def greedy_order(n: int, edges: Edges) -> np.ndarray:
+    """An order `[n]` of few entries, of any width, that is quickly found.
+
+    Args:
+        n: number of variables, at most MAX_CORE of them outside trees.
+        edges: `[e, 2]`, distinct pairs.
+    """
+    order, peeled, inner = _core(n, _as_edges(edges))
+    if peeled < n:
+        candidates = _candidates(_bit_matrix(n - peeled, inner), n)
+        order[peeled:] = order[peeled:][min(candidates, key=lambda found: found[1])[2]]
+    return order
+
+
 def _candidates(adjacency: np.ndarray, limit: int) -> list[tuple[int, float, np.ndarray]]:
     """Width, entries and order of the heuristics that do not exceed `limit`."""
     n = len(adjacency)
