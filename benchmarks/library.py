@@ -56,7 +56,7 @@ def report(name: str, answer: Row) -> str:
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Prints a summary and what was missed, and writes a row an instance."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=os.environ.get("STRUCTURED_VAE_DATA"))
@@ -64,7 +64,7 @@ def main() -> None:
         "--only", default="", help="a regular expression on names of collections and instances"
     )
     parser.add_argument("--output", type=Path, default=Path("results/library.json"))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.root is None:
         parser.error("name the data root: --root DIR or STRUCTURED_VAE_DATA=DIR")
     problems, console = Path(options.root) / "problems", Console(width=110)

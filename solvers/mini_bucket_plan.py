@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import Edges
-from .elimination_order import greedy_order
 
 
 class Layout(NamedTuple):
@@ -65,16 +64,15 @@ class _Mini:
     sources: list[int] = field(default_factory=list)
 
 
-def mini_bucket_layout(n: int, edges: Edges, limit: int, order: np.ndarray | None = None) -> tuple[Layout, bool]:
-    """The mini-buckets of at most `limit` variables beside their own, and whether any bucket was split.
+def mini_bucket_layout(n: int, edges: Edges, order: np.ndarray, limit: int) -> Layout:
+    """The mini-buckets of at most `limit` variables beside their own.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
+        order: `[n]`, in which to eliminate.
         limit: at least 1.
-        order: `[n]`, as `greedy_order` gives it.
     """
-    order = greedy_order(n, edges) if order is None else order
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
     rank = place.tolist()
@@ -91,8 +89,7 @@ def mini_bucket_layout(n: int, edges: Edges, limit: int, order: np.ndarray | Non
             if found[number].scope:
                 messages[min(found[number].scope, key=rank.__getitem__)].append(number)
         starts.append(len(found))
-    split = len(found) > n
-    return _layout(order, np.array(starts), found, rank), split
+    return _layout(order, np.array(starts), found, rank)
 
 
 def _split(
@@ -120,7 +117,9 @@ def _home(minis: list[_Mini], scope: set[int], limit: int) -> _Mini:
 def _layout(order: np.ndarray, minis: np.ndarray, found: list[_Mini], rank: list[int]) -> Layout:
     scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in found]
     owners = np.repeat(order, np.diff(minis)).tolist()
-    bits = [{u: bit for bit, u in enumerate([*scope, owner])} for scope, owner in zip(scopes, owners, strict=True)]
+    bits = [
+        {u: bit for bit, u in enumerate([*scope, owner])} for scope, owner in zip(scopes, owners, strict=True)
+    ]
     places = [
         [bits[reader][u] for u in scopes[source]]
         for reader, mini in enumerate(found)

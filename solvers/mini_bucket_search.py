@@ -7,10 +7,64 @@ messages that counted so far. Where no bucket is split nothing is ever lost and 
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numba import njit
 
+from .fixed_point import FixedPoint
+from .mini_bucket_plan import Layout
+
 _jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+class Search:
+    """A search that can be stopped and resumed.
+
+    Attributes:
+        z: `[n]` int8, the best assignment so far.
+        bound: on every integer score; that of z where `finished`.
+        finished: whether z is a maximiser of the integer scores.
+    """
+
+    def __init__(self, layout: Layout, scores: FixedPoint, z: np.ndarray, bound: int | None = None):
+        """Fills the tables.
+
+        Args:
+            layout: mini-buckets of the problem.
+            scores: the problem, a single instance.
+            z: `[n]`, an assignment to start from.
+            bound: known already.
+        """
+        n = len(z)
+        self._layout = layout
+        self._table = np.empty(layout.tables[-1], np.int64)
+        self._bounds, self._later, self._tried = (
+            np.empty(n + 1, np.int64),
+            np.empty(n, np.int64),
+            np.zeros(n, np.int8),
+        )
+        self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table)
+        self._best, self.z = scores.score(z[None]), z.astype(np.int8)
+        self._state, self._depth = self.z.copy(), 0
+        self.bound = int(self._bounds[0]) if bound is None else min(bound, int(self._bounds[0]))
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was searched."""
+        return self._depth < 0
+
+    def run(self, nodes: int | None, end: float, nodes_a_call: int) -> None:
+        """Goes on for so many nodes, or until `time.monotonic()` is `end`."""
+        handled = 0
+        while not self.finished and time.monotonic() < end and (nodes is None or handled < nodes):
+            self._depth = search(
+                *(self._layout, self._table, self._state, self._bounds, self._later, self._tried),
+                *(self._depth, self._best, self.z, nodes_a_call),
+            )
+            handled += nodes_a_call
+        if self.finished:
+            self.bound = int(self._best[0])
 
 
 @_jit
@@ -139,7 +193,7 @@ def search(layout, table, state, bound, later, tried, depth, best, best_state, n
         nodes: at least 1.
 
     Returns:
-        The depth at which to go on, -1 when all is searched, and how many nodes are left.
+        The depth at which to go on, -1 when all is searched.
     """
     n = len(state)
     while depth >= 0 and nodes > 0:
@@ -166,7 +220,7 @@ def search(layout, table, state, bound, later, tried, depth, best, best_state, n
                 tried[depth] = 0
         else:  # the states come best first: the other is no better
             depth -= 1
-    return depth, nodes
+    return depth
 
 
 @_jit

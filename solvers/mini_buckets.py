@@ -11,74 +11,66 @@ from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
-from .threads import available_cores
+from .threads import available_cores, check_threads
 
-WIDTHS = (10, 14, 18, 20)
-"""Limits of the tables, tried one after the other: each has tables 16 times larger and far better bounds."""
+SEARCHES = ((10, 100_000), (16, 6_000_000), (20, None))
+"""(widest tables, nodes before the next): each width has tables 2^4 to 2^6 times larger, and far better bounds."""
 
-NODES = (100_000, 2_000_000, 20_000_000)
-"""Of the search before the next width is tried: about as long as its tables take."""
+MAX_ENTRIES = 1 << 25
+"""Of all tables, 256 MiB; the search goes on with narrower ones rather than exceed it."""
 
 NODES_A_CALL = 100_000
-"""10 ms: how finely the time limit is kept."""
+"""10 ms: how finely the time limit is kept, but that tables are filled in one go."""
 
 
 @dataclass(frozen=True)
 class MiniBuckets(ArgmaxSolver):
-    """Exact for sparse problems of any signs, treewidths to about 40: elimination with tables that are split
-    where they would be too wide, and a depth-first search for which the split tables are the bound.
+    """Exact for sparse problems of any signs: quick where the treewidth is at most about 26.
 
-    Where the width is at most 10 after roof duality this is elimination. Instances of a batch share the cores.
+    Elimination whose tables are split where they would be too wide, and a depth-first search for which the split
+    tables are the bound. Where no table had to be split, the search finds the maximiser in its first descent.
+    Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
 
     References:
-        Kask and Dechter (2001), A general scheme for automatic generation of search heuristics from
-        specification dependencies.
+        Kask, Dechter (2001), A general scheme for automatic generation of search heuristics from specification
+        dependencies.
         Ihler, Flerova, Dechter, Otten (2012), Join-graph based cost-shifting schemes.
     """
 
     threads: int | None = None
 
     name = "mini_buckets"
-    capabilities = Capabilities(exact=True, max_size=10_000, time_limit=True)
+    capabilities = Capabilities(exact=True, max_size=2000, time_limit=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
 
 
-def _solve(problem: Problem, left: float | None) -> tuple[np.ndarray, float]:
-    from .elimination_order import greedy_order  # numba takes a while to import
+def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+    from .elimination_order import min_fill_order  # numba takes a while to import
     from .mini_bucket_plan import mini_bucket_layout
+    from .mini_bucket_search import Search
     from .tabu_search import tabu_search
 
     end = np.inf if left is None else time.monotonic() + left
     scores = FixedPoint.of(problem)
     z = tabu_search(problem.unary, problem.pairwise, problem.edges, threads=1)[0]
-    bound = np.iinfo(np.int64).max
-    order = greedy_order(problem.n, problem.edges)
-    for width, nodes in zip(WIDTHS, (*NODES, None), strict=True):
-        layout, split = mini_bucket_layout(problem.n, problem.edges, width, order)
-        z, proved, finished = _search(layout, scores, z, None if not split else nodes, end)
-        bound = min(bound, proved)
-        if finished or time.monotonic() >= end:
+    order = min_fill_order(problem.n, problem.edges)
+    layouts = (mini_bucket_layout(problem.n, problem.edges, order, width) for width, _ in SEARCHES)
+    search = Search(next(layouts), scores, z)
+    search.run(SEARCHES[0][1], end, NODES_A_CALL)
+    for layout, (_, nodes) in zip(layouts, SEARCHES[1:], strict=True):
+        if search.finished or time.monotonic() >= end:
             break
-    return z, float(scores.bound(np.array([bound]))[0])
-
-
-def _search(layout, scores, z, nodes, end):  # type: ignore[no-untyped-def]
-    """The best assignment, a bound, and whether the search was completed."""
-    from .mini_bucket_search import fill_tables, search
-
-    n = len(z)
-    table = np.empty(layout.tables[-1], np.int64)
-    bound, later, tried = np.empty(n + 1, np.int64), np.empty(n, np.int64), np.zeros(n, np.int8)
-    bound[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], table)
-    best, best_state = scores.score(z[None]).astype(np.int64), z.astype(np.int8)
-    state, depth, handled = best_state.copy(), 0, 0
-    while depth >= 0 and time.monotonic() < end and (nodes is None or handled < nodes):
-        depth, _ = search(layout, table, state, bound, later, tried, depth, best, best_state, NODES_A_CALL)
-        handled += NODES_A_CALL
-    finished = depth < 0
-    return best_state, int(best[0]) if finished else int(bound[0]), finished
+        if layout.tables[-1] > MAX_ENTRIES:
+            search.run(None, end, NODES_A_CALL)
+            break
+        search = Search(layout, scores, search.z, search.bound)
+        search.run(nodes, end, NODES_A_CALL)
+    return search.z, float(scores.bound(np.array([search.bound]))[0])
