@@ -30,7 +30,7 @@ from rich.table import Table
 from benchmarks.interleaved import Contender, medians, on_cores
 from benchmarks.peers import PEERS, Answer, Peer
 from benchmarks.tasks import Measured, Task, all_tasks
-from solvers import Problem, Solution, solve
+from solvers import ArgmaxSolver, Problem, Solution, solve, solver_class
 from structured_vae.atomic import whole_file
 from structured_vae.record import environment
 
@@ -55,11 +55,11 @@ class Ours:
     def __call__(self) -> None:
         """Solves; the last answer stays."""
         drawn = self.task.drawn
+        solver = _backend(self.name, self.threads)
         limit = self.seconds if _stops(self.name) else None
+        arrays = (drawn.unary, drawn.pairwise)
         with on_cores(self.threads):
-            self.answer = solve(
-                drawn.unary, drawn.pairwise, edges=drawn.edges, solver=self.name, time_limit=limit
-            )
+            self.answer = solve(*arrays, edges=drawn.edges, solver=solver, time_limit=limit)
 
     @property
     def instances(self) -> int:
@@ -106,6 +106,14 @@ class Theirs:
         score = np.array([float(problem.score_flat(answer.z[None])[0]) for problem, answer in pairs])
         bound = np.array([answer.bound for answer in self.answers])
         return score, bound, np.array([answer.proved for answer in self.answers])
+
+
+def _backend(name: str, threads: int) -> str | ArgmaxSolver:
+    """With as many threads, where it takes an option for that."""
+    if name == "auto":
+        return name
+    solver = solver_class(name)
+    return solver(threads=threads) if "threads" in getattr(solver, "__dataclass_fields__", {}) else solver()
 
 
 def _stops(name: str) -> bool:
