@@ -248,13 +248,13 @@ def main(arguments: list[str] | None = None) -> None:
             for line in rows(task, results):
                 table.add_row(*line)
             table.add_section()
+            settings = {key: value for key, value in vars(options).items() if key != "output"}
+            written = {**environment(), "peers": versions(), "settings": settings, "tasks": found}
+            with whole_file(
+                options.output
+            ) as part:  # after each task: a run that is stopped leaves what it has
+                part.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     console.print(table)
-    settings = {key: value for key, value in vars(options).items() if key != "output"}
-    with whole_file(options.output) as part:
-        text = json.dumps(
-            {**environment(), "peers": versions(), "settings": settings, "tasks": found}, indent=1
-        )
-        part.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
