@@ -65,12 +65,12 @@ def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[
     layouts = (mini_bucket_layout(problem.n, problem.edges, order, width) for width, _ in SEARCHES)
     search = Search(next(layouts), scores, z)
     search.run(SEARCHES[0][1], end, NODES_A_CALL)
-    for layout, (_, nodes) in zip(layouts, SEARCHES[1:], strict=True):
+    for layout, wider in zip(layouts, SEARCHES[1:], strict=True):
         if search.finished or time.monotonic() >= end:
             break
         if layout.tables[-1] > MAX_ENTRIES:
             search.run(None, end, NODES_A_CALL)
             break
         search = Search(layout, scores, search.z, search.bound)
-        search.run(nodes, end, NODES_A_CALL)
+        search.run(wider[1], end, NODES_A_CALL)
     return search.z, float(scores.bound(np.array([search.bound]))[0])
