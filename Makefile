@@ -24,6 +24,8 @@ docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is
 
 benchmarks: .venv/for-development  ## ratios, measured side by side; writes results/
 	$(BIN)/python benchmarks/training_step.py --output results/training_step.json
+	$(INSTALL) --editable '.[benchmarks]'
+	$(BIN)/python benchmarks/solvers.py --output results/solvers.json
 
 clean:
 	rm -rf .venv build docs/_build *.egg-info

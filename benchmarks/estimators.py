@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
 import torch
-from interleaved import Contender, medians
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.interleaved import Contender, medians
 from models import paper_vae
 from structured_vae import (
     ARM,

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
+
+if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
 from rich.console import Console

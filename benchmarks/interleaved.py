@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from statistics import median
 
 Contender = Callable[[], object]
 
 
-def medians(contenders: Mapping[str, Contender], rounds: int, warm_up: int = 3) -> dict[str, float]:
+def medians(
+    contenders: Mapping[str, Contender],
+    rounds: int,
+    warm_up: int = 3,
+    *,
+    turn_seconds: float = 0.0,
+    seconds: float = float("inf"),
+) -> dict[str, float]:
     """Median milliseconds a call of each contender.
 
     Args:
         contenders: called without arguments.
-        rounds: in each, every contender is timed once.
+        rounds: in each, every contender has a turn.
         warm_up: rounds that do not count (compilation, caches).
+        turn_seconds: a turn lasts at least so long, and one call; each call is timed. Calls of microseconds
+            would else be measured with the caches that the others left.
+        seconds: a contender that has used up this much sits out the rest. If it did so while warming up,
+            its last turn counts.
     """
-    times: dict[str, list[float]] = {name: [] for name in contenders}
-    for turn in range(warm_up + rounds):
+    turns: dict[str, list[list[float]]] = {name: [] for name in contenders}
+    for _ in range(warm_up + rounds):
         for name, call in contenders.items():
-            start = time.perf_counter()
-            call()
-            if turn >= warm_up:
-                times[name].append(1000 * (time.perf_counter() - start))
-    return {name: median(values) for name, values in times.items()}
+            if sum(map(sum, turns[name])) <= seconds:
+                turns[name].append(_turn(call, turn_seconds))
+    counted = {name: taken[warm_up:] or taken[-1:] for name, taken in turns.items()}
+    return {name: 1000 * median(chain.from_iterable(taken)) for name, taken in counted.items()}
+
+
+def _turn(call: Contender, at_least: float) -> list[float]:
+    """Seconds of every call of a turn."""
+    taken: list[float] = []
+    while not taken or sum(taken) < at_least:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+@contextmanager
+def on_cores(count: int) -> Iterator[None]:
+    """Keeps this thread, and the threads that it starts, on so many of its cores (on Linux; elsewhere on all)."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(cores)[-count:])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
 import maxflow
 import numpy as np
 import torch
-from interleaved import Contender, medians
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.interleaved import Contender, medians
 from models import paper_vae
 from solvers import Solution, instances, solve, solver_class
 from structured_vae import Direct, Reconstruction, load_dataset

@@ -53,7 +53,14 @@ def grid(rows: int, columns: int, batch: int, generator: np.random.Generator) ->
 
 def spin_glass(rows: int, columns: int, batch: int, generator: np.random.Generator) -> Instances:
     """A rows x columns lattice with normal scores of both signs."""
-    return _on_graph(nx.grid_2d_graph(rows, columns), batch, generator)
+    node = np.arange(rows * columns).reshape(rows, columns)
+    down, right = node[:-1], node[:, :-1]
+    starts = np.concatenate([down.ravel(), right.ravel()])
+    steps = np.repeat([columns, 1], [down.size, right.size])
+    order = np.lexsort((-steps, starts))
+    edges = np.stack([starts, starts + steps], axis=-1)[order]
+    normal = generator.standard_normal
+    return Instances(normal((batch, rows * columns)), normal((batch, len(edges))), edges)
 
 
 def tree(n: int, batch: int, generator: np.random.Generator) -> Instances:

@@ -22,6 +22,7 @@ BUILT_IN = {
     "max_flow": "solvers.max_flow:MaxFlow",
     "branch_and_bound": "solvers.branch_and_bound:BranchAndBound",
     "elimination": "solvers.elimination:Elimination",
+    "mini_buckets": "solvers.mini_buckets:MiniBuckets",
     "cplex": "solvers.cplex:Cplex",
     "cp_sat": "solvers.cp_sat:CpSat",
     "math_opt": "solvers.math_opt:MathOpt",

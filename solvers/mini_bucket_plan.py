@@ -1,0 +1,156 @@
+"""Which terms and messages are added up together when an elimination may not use wide tables.
+
+Variables are eliminated in a greedy order. The bucket of a variable are the terms and messages that have it and
+no variable eliminated before. Where they have too many variables together, the bucket is split into mini-buckets,
+each of which is maximised by itself: the sum of maxima bounds the maximum of the sum.
+
+References:
+    Dechter and Rish, 2003. Mini-buckets: a general scheme for bounded inference. Journal of the ACM 50.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrays import Edges
+
+
+class Layout(NamedTuple):
+    """What the kernels read; mini-buckets are numbered in the order in which they are filled.
+
+    Attributes:
+        order: `[n]`, variables as they are eliminated.
+        minis: `[n + 1]`, by step of the order, the first mini-bucket of its variable.
+        scopes: `[minis + 1]`, the first of the variables of each, its bucket's own left out.
+        variables: `[bits]`, of all scopes; the state of the k-th is bit k of an entry's index, that of the
+            bucket's own variable the highest.
+        tables: `[minis + 1]`, the first entry of each table.
+        terms: `[minis + 1]`, the first of the pairwise terms of each.
+        term_edges: `[terms]`, its edge.
+        term_bits: `[terms]`, the bit of its other variable.
+        reads: `[minis + 1]`, the first of the messages that each gets.
+        sources: `[reads]`, the mini-bucket that a message comes from.
+        places: `[places]`, for the messages one after the other: the bit in the reader of each of its variables.
+        place_starts: `[reads + 1]`.
+        shared: `[bits]`, for the mini-buckets of split buckets: the bits of the variables that all mini-buckets of
+            the bucket have, its own first, in the same order.
+        shared_starts: `[minis + 1]`.
+    """
+
+    order: np.ndarray
+    minis: np.ndarray
+    scopes: np.ndarray
+    variables: np.ndarray
+    tables: np.ndarray
+    terms: np.ndarray
+    term_edges: np.ndarray
+    term_bits: np.ndarray
+    reads: np.ndarray
+    sources: np.ndarray
+    places: np.ndarray
+    place_starts: np.ndarray
+    shared: np.ndarray
+    shared_starts: np.ndarray
+
+
+@dataclass
+class _Mini:
+    scope: set[int]
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+
+
+def mini_bucket_layout(n: int, edges: Edges, order: np.ndarray, limit: int) -> Layout:
+    """The mini-buckets of at most `limit` variables beside their own.
+
+    Args:
+        n: number of variables.
+        edges: `[e, 2]`, distinct pairs.
+        order: `[n]`, in which to eliminate.
+        limit: at least 1.
+    """
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    rank = place.tolist()
+    pairs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for e, (i, j) in enumerate(edges.tolist()):
+        first, other = (i, j) if rank[i] < rank[j] else (j, i)
+        pairs[first].append((e, other))
+    messages: list[list[int]] = [[] for _ in range(n)]
+    found: list[_Mini] = []
+    starts = [0]
+    for v in order.tolist():
+        found += _split(pairs[v], messages[v], found, v, limit)
+        for number in range(starts[-1], len(found)):
+            if found[number].scope:
+                messages[min(found[number].scope, key=rank.__getitem__)].append(number)
+        starts.append(len(found))
+    return _layout(order, np.array(starts), found, rank)
+
+
+def _split(
+    pairs: list[tuple[int, int]], messages: list[int], found: list[_Mini], v: int, limit: int
+) -> list[_Mini]:
+    """The mini-buckets of v: widest message first, each into the fullest that can take it."""
+    minis: list[_Mini] = []
+    for source in sorted(messages, key=lambda number: -len(found[number].scope)):
+        _home(minis, found[source].scope - {v}, limit).sources.append(source)
+    for edge, other in pairs:
+        _home(minis, {other}, limit).edges.append((edge, other))
+    return minis or [_Mini(set())]
+
+
+def _home(minis: list[_Mini], scope: set[int], limit: int) -> _Mini:
+    fitting = [mini for mini in minis if len(mini.scope | scope) <= limit]
+    if not fitting:
+        minis.append(_Mini(set()))
+        fitting = minis[-1:]
+    home = max(fitting, key=lambda mini: (len(mini.scope & scope), len(mini.scope)))
+    home.scope |= scope
+    return home
+
+
+def _layout(order: np.ndarray, minis: np.ndarray, found: list[_Mini], rank: list[int]) -> Layout:
+    scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in found]
+    owners = np.repeat(order, np.diff(minis)).tolist()
+    bits = [
+        {u: bit for bit, u in enumerate([*scope, owner])} for scope, owner in zip(scopes, owners, strict=True)
+    ]
+    places = [
+        [bits[reader][u] for u in scopes[source]]
+        for reader, mini in enumerate(found)
+        for source in mini.sources
+    ]
+    shared = [
+        [bits[m][u] for u in (owners[first], *sorted(set.intersection(*map(set, scopes[first:last]))))]
+        for first, last in pairwise(minis.tolist())
+        for m in range(first, last)
+    ]
+    return Layout(
+        order=order.astype(np.int64),
+        minis=minis.astype(np.int64),
+        scopes=_starts([len(scope) for scope in scopes]),
+        variables=_flat(scopes),
+        tables=_starts([2 << len(scope) for scope in scopes]),
+        terms=_starts([len(mini.edges) for mini in found]),
+        term_edges=_flat([[edge for edge, _ in mini.edges] for mini in found]),
+        term_bits=_flat([[bits[m][u] for _, u in mini.edges] for m, mini in enumerate(found)]),
+        reads=_starts([len(mini.sources) for mini in found]),
+        sources=_flat([mini.sources for mini in found]),
+        places=_flat(places),
+        place_starts=_starts([len(row) for row in places]),
+        shared=_flat(shared),
+        shared_starts=_starts([len(row) for row in shared]),
+    )
+
+
+def _starts(lengths: list[int]) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+
+
+def _flat(rows: list[list[int]]) -> np.ndarray:
+    return np.array([value for row in rows for value in row], np.int64)

@@ -1,0 +1,87 @@
+"""The benchmarks run, at their smallest and without other people's solvers, and their verdicts are right."""
+
+import importlib
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
+
+
+def test_the_table_of_solvers(benchmark, tmp_path):
+    output = tmp_path / "solvers.json"
+    names = "supermodular grid 32x32$|spin glass 10x10|dense n=30|degree 3$"
+    options = ["--only", names, "--peers", "^PyMaxflow$", "--rounds", "1", "--patience", "0.2"]
+    benchmark("solvers").main([*options, "--output", str(output)])
+    tasks = {task["task"]: task for task in json.loads(output.read_text())["tasks"]}
+    assert set(tasks) == {
+        *("dense n=30", "supermodular grid 32x32", "spin glass 10x10", "sparse n=200, degree 3"),
+    }
+    for task in tasks.values():
+        for name, system in task["systems"].items():
+            assert (system["proved"] == system["solved"]) == (name != "local_search"), (task["task"], name)
+            assert set(system["microseconds"]) == ({"1"} if name == "PyMaxflow" else {"1", "2"})
+    assert tasks["dense n=30"]["goals"] == {"proved in 60 s": True}
+    assert tasks["spin glass 10x10"]["goals"] == {"faster than every peer": None}
+
+
+def test_a_false_proof_stops_the_benchmark(benchmark):
+    solvers, tasks, peers = (benchmark(name) for name in ("solvers", "tasks", "peers"))
+    drawn = tasks.instances.dense(6, 1, np.random.default_rng(0))
+    task = tasks.Task("six", drawn, ("exhaustive",), ("liar",))
+
+    def says_zero(problem, seconds, threads):
+        return peers.Answer(np.zeros(problem.n, np.int8), proved=True)
+
+    with pytest.raises(AssertionError, match="says optimal and is beaten"):
+        solvers.run(task, [peers.Peer("liar", "numpy", says_zero)], 1, 1.0, 1.0, 1.0)
+
+
+def test_medians_count_full_rounds_and_stop_at_the_limit(benchmark):
+    medians = benchmark("interleaved").medians
+    calls = {"quick": 0, "slow": 0}
+
+    def call(name):
+        calls[name] += 1
+
+    def wait():
+        call("slow")
+        time.sleep(0.02)
+
+    times = medians({"quick": lambda: call("quick"), "slow": wait}, rounds=5, warm_up=2, seconds=0.01)
+    assert calls == {"quick": 7, "slow": 1}
+    assert times["slow"] >= 20 > times["quick"]
+
+
+def test_the_library_minds_senses_and_reports_what_is_missed(benchmark, tmp_path):
+    folders = {name: tmp_path / "problems" / name for name in ("maxcut", "qubo", "maxflow", "mrf")}
+    for folder in folders.values():
+        folder.mkdir(parents=True)
+        (folder / "index.json").write_text("[]")
+    (folders["maxcut"] / "triangle").write_text("3 3\n1 2 1\n2 3 1\n1 3 5\n")
+    (folders["qubo"] / "pair").write_text("2 3\n1 1 1\n1 2 -3\n2 2 1\n")
+    (folders["maxflow"] / "path.max").write_text("p max 3 2\nn 1 s\nn 3 t\na 1 2 5\na 2 3 3\n")
+    rows = {
+        "maxcut": {"name": "w05_3", "file": "triangle", "n": 3, "best_known": 6},
+        "qubo": {"name": "bqp50-1", "file": "pair", "n": 2, "best_known": -5},
+        "maxflow": {"name": "path.max", "file": "path.max", "n": 3, "optimal": 3},
+    }
+    for name, row in rows.items():
+        (folders[name] / "index.json").write_text(json.dumps([row]))
+    output = tmp_path / "library.json"
+    benchmark("library").main(["--root", str(tmp_path), "--output", str(output)])
+    found = json.loads(output.read_text())["collections"]
+    values = {name: answer["value"] for name, (answer,) in found.items()}
+    assert values == {"qubo, n <= 125": -4, "max-cut: rudy": 6, "maximum flows": 3}
+    reached = {name: answer["reached"] for name, (answer,) in found.items()}
+    assert reached == {"qubo, n <= 125": False, "max-cut: rudy": True, "maximum flows": True}
+    assert found["qubo, n <= 125"][0]["gap"] == pytest.approx(0.2)
