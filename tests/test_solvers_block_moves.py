@@ -11,8 +11,12 @@ from solvers.block_moves import block_moves
 def test_a_long_ladder_is_solved_from_zeros():
     problem = instances.spin_glass(60, 6, 1, np.random.default_rng(0)).problem()
     best = solver_class("elimination")().solve(problem)
-    z = block_moves(problem, np.zeros(problem.n, np.int8), np.random.default_rng(1), time.monotonic() + 2)
-    assert abs(problem.score(z[None])[0] - best.score[0]) <= problem.rounding[0]
+    z, random = np.zeros(problem.n, np.int8), np.random.default_rng(1)
+    for _ in range(60):  # of which an idle machine needs one
+        z = block_moves(problem, z, random, time.monotonic() + 1)
+        if abs(problem.score(z[None])[0] - best.score[0]) <= problem.rounding[0]:
+            return
+    raise AssertionError(f"{problem.score(z[None])[0]} of {best.score[0]} reached")
 
 
 def test_no_time_leaves_the_start():
@@ -34,6 +38,9 @@ def test_local_search_uses_blocks_on_every_instance_of_a_batch():
     drawn = instances.spin_glass(40, 8, 3, np.random.default_rng(6))
     problem = Problem.from_arrays(drawn.unary, drawn.pairwise, edges=drawn.edges)
     best = solver_class("elimination")().solve(problem)
-    found = solver_class("local_search")().solve(problem, 4.0)
-    assert (np.abs(found.score - best.score) <= problem.rounding).all()
-    assert not found.optimal.any()
+    seconds = [1.0, 4.0, 16.0, 64.0]  # of which an idle machine needs the first
+    for found in (solver_class("local_search")().solve(problem, limit) for limit in seconds):
+        assert not found.optimal.any()
+        if (np.abs(found.score - best.score) <= problem.rounding).all():
+            return
+    raise AssertionError(f"{found.score} of {best.score} reached")
