@@ -6,7 +6,7 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .arrays import Scores, States, to_numpy
 from .fixed_point import FixedPoint
 from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .threads import check_threads
 
 WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba
 
@@ -21,6 +22,7 @@ LARGEST_MATRIX = 2048
 """The matrix of capacities then takes 32 MiB a thread; with 4096 nodes it was slower than arcs."""
 
 
+@dataclass(frozen=True)
 class MaxFlow(ArgmaxSolver):
     """Exact for supermodular problems (every pairwise score >= 0, if need be after bit flips), at any size.
 
@@ -28,10 +30,21 @@ class MaxFlow(ArgmaxSolver):
     and the zeros. Three kernels of ours find it, instance by instance, in threads: up to 62 variables
     `word_flow` in float64; beyond, over integers (`FixedPoint`), so that flow and certificate are exact,
     `dense_flow` on a matrix of capacities and `sparse_flow` on lists of arcs.
+
+    Attributes:
+        threads: most threads to use; None for all cores.
+
+    Raises:
+        OptionError: threads is not positive.
     """
+
+    threads: int | None = None
 
     name = "max_flow"
     capabilities = Capabilities(exact=True, supermodular_only=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Empty also where signs are balanced: bit flips then make every pairwise score >= 0."""
@@ -48,27 +61,27 @@ class MaxFlow(ArgmaxSolver):
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if problem.negative_pair() is None:
-            return Maximiser(*_minimum_cut(problem))
+            return Maximiser(*_minimum_cut(problem, self.threads))
         from .balanced import flipped, supermodular_flips
 
         flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
         unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
-        z, bound = _minimum_cut(replace(problem, unary=unary, pairwise=pairwise))
+        z, bound = _minimum_cut(replace(problem, unary=unary, pairwise=pairwise), self.threads)
         return Maximiser(z ^ flips, bound + constant, {"flipped": int(flips.sum())})
 
 
-def _minimum_cut(problem: Problem) -> tuple[States, Scores]:
+def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
     if problem.n <= WORD_BITS:
         from .word_flow import word_flow_argmax  # numba takes a while to import
 
-        return word_flow_argmax(problem.unary, problem.pairwise, problem.edges)
+        return word_flow_argmax(problem.unary, problem.pairwise, problem.edges, threads)
     scores = FixedPoint.of(problem)
     if _is_dense(problem):
         from .dense_flow import dense_flow_argmax as argmax
     else:
         from .sparse_flow import sparse_flow_argmax as argmax
-    z, doubled = argmax(scores.unary, scores.pairwise, scores.edges)
+    z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
     return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
 
 
