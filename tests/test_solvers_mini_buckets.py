@@ -16,7 +16,7 @@ from solvers.testing import enumerate_scores, random_instances
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 12])
 def test_split_buckets_bound_every_score_and_lead_to_a_maximiser(limit):
     split = 0
-    for drawn in random_instances(60, 12, np.random.default_rng(limit)):
+    for drawn in random_instances(30, 12, np.random.default_rng(limit)):
         whole = drawn.problem()
         maxima = enumerate_scores(drawn).max(axis=1)
         for instance in range(whole.batch):
