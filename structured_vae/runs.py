@@ -108,7 +108,7 @@ def load_vae(folder: str | Path, which: Which = "best") -> DiscreteVAE:
 
     Args:
         folder: of the run.
-        which: the epoch of best `validation/bound_surrogate`, or the last one.
+        which: the best epoch on the validation split, or the last one.
 
     Raises:
         RunError: the folder is not a run or its checkpoint is missing or damaged.
@@ -116,7 +116,8 @@ def load_vae(folder: str | Path, which: Which = "best") -> DiscreteVAE:
     run = Run(Path(folder))
     config = run.config()
     state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
-    weights = {name.removeprefix("vae."): value for name, value in state.items()}
+    ours = (item for item in state.items() if item[0].startswith("vae."))  # an estimator has others
+    weights = {name.removeprefix("vae."): value for name, value in ours}
     try:
         vae = vae_of(config, pixels=int(weights["decoder.last.bias"].numel()))
         vae.load_state_dict(weights)

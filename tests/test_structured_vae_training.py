@@ -225,6 +225,19 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 
 @tiny
 @pytest.mark.parametrize(
+    "change", [{"estimator": "rebar"}, {"estimator": "relax"}, {"epsilon_rule": "adaptive"}]
+)
+def test_an_estimator_with_a_state_of_its_own_is_resumed_and_evaluated(tmp_path, change):
+    config = replace(SMALL, encoder="independent", **change)
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+    assert evaluate_run(tmp_path / "parts", samples=2).images > 0
+
+
+@tiny
+@pytest.mark.parametrize(
     ("method", "call"),
     [
         ("training_step", 2),  # in the first epoch: nothing is saved yet
