@@ -34,6 +34,7 @@ python_maximum_signature_line_length = 88
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.
 doctest_test_doctest_blocks = ""
+doctest_path = [str(Path(__file__).parent / "examples")]
 
 html_theme = "furo"
 html_title = f"{project} {release}"
