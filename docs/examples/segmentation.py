@@ -98,7 +98,7 @@ def learn(net: Segmenter, steps: int, generator: torch.Generator) -> None:
         adam.step()
 
 
-def trained(coupled: bool, steps: int = 150) -> Segmenter:
+def trained(coupled: bool, steps: int = 100) -> Segmenter:
     """A network with weights and images of fixed seeds."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
