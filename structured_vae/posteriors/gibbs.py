@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import torch
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import one_hot, softplus
 
 from models import AnyPotentials, CategoricalPotentials, Potentials
@@ -168,6 +169,7 @@ class _Sums(torch.autograd.Function):
         return log_z, ones, pairs
 
     @staticmethod
+    @once_differentiable
     def backward(
         ctx: Any,
         log_z: torch.Tensor | None,
