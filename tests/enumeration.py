@@ -1,6 +1,7 @@
 """Expected values by numpy, over all states: what the code under test is held against."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -171,3 +172,22 @@ def draws_of(estimator, this, cost, count, seed=0, step=0):
     found = torch.autograd.grad(estimate.surrogate.sum(), [*leaves_of(h), theta], allow_unused=True)
     scores = torch.cat(found[:-1], dim=1).numpy()
     return scores, found[-1].numpy(), estimate
+
+
+def pair_statistics(parameters, points=400_000, width=60.0):
+    """`[3]`: E[z_1, z_2, z_1 z_2] of perturb-and-MAP over two bits, by quadrature.
+
+    Given b = u_2 + gamma_2 the first bit is a one if u_1 + gamma_1 > max(0, b) - max(0, b + w).
+    """
+    u_1, u_2, w = parameters
+    # Pieces between the places where the second bit jumps, so that the integrand is smooth in each.
+    ends = np.sort([-width, *sorted([0.0, -w]), width])
+    total = np.zeros(3)
+    for low, high in pairwise(ends):
+        step = (high - low) / points
+        b = low + step * (np.arange(points) + 0.5)
+        p = sigmoid(b - u_2) * sigmoid(u_2 - b) * step
+        one = sigmoid(u_1 - np.maximum(0, b) + np.maximum(0, b + w))
+        both = one * (b + w > 0)
+        total += np.array([p @ one, p @ (both + (1 - one) * (b > 0)), p @ both])
+    return total

@@ -1,7 +1,6 @@
 """Every estimator against enumeration: its expectation, its definition, its limits."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from enumeration import (
     draws_of,
     latent,
     leaves_of,
+    pair_statistics,
     seeded,
     sigmoid,
     smooth_cost,
@@ -309,25 +309,6 @@ def test_two_sided_direct_has_its_expectation_and_order(epsilon):
     assert order_of(biases, epsilons) == pytest.approx(2, abs=0.1)
 
 
-def pair_statistics(parameters, points=400_000, width=60.0):
-    """`[3]`: E[z_1, z_2, z_1 z_2] of perturb-and-MAP over two bits, by quadrature.
-
-    Given b = u_2 + gamma_2 the first bit is a one if u_1 + gamma_1 > max(0, b) - max(0, b + w).
-    """
-    u_1, u_2, w = parameters
-    # Pieces between the places where the second bit jumps, so that the integrand is smooth in each.
-    ends = np.sort([-width, *sorted([0.0, -w]), width])
-    total = np.zeros(3)
-    for low, high in pairwise(ends):
-        step = (high - low) / points
-        b = low + step * (np.arange(points) + 0.5)
-        p = sigmoid(b - u_2) * sigmoid(u_2 - b) * step
-        one = sigmoid(u_1 - np.maximum(0, b) + np.maximum(0, b + w))
-        both = one * (b + w > 0)
-        total += np.array([p @ one, p @ (both + (1 - one) * (b > 0)), p @ both])
-    return total
-
-
 @pytest.mark.statistical
 def test_perturb_and_map_theorem_of_a_structured_encoder():
     """Direct optimization with exact cost and unary noise: the gradient of E[cost(argmax(h + gamma))].
@@ -468,7 +449,7 @@ def test_implicit_mle_is_its_definition(family):
     np.testing.assert_allclose(draws, expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(decoder, cost.features(z), rtol=0, atol=1e-12)
     assert estimate.stats["changed"].item() == pytest.approx((best != other).mean(), abs=1e-6)
-    assert 0.1 < (best != other).mean() < 0.9
+    assert 0.03 < (best != other).mean() < 0.9
 
 
 def normal_cdf(x):

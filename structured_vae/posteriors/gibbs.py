@@ -70,10 +70,7 @@ class Gibbs:
         if h.unary.device.type == "cpu":
             log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, h.edges)  # type: ignore[no-untyped-call]
             return log_z, (unary, pairwise)
-        states = h.states()
-        table = h.table(states)
-        probabilities = table.softmax(dim=-1)
-        return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
+        return _table_sums(h)
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: log q of `z [..., batch, n]`.
@@ -136,6 +133,14 @@ class Gibbs:
             drawn: Any = gibbs(h.unary, h.pairwise, edges=h.edges, uniforms=uniforms).samples
             return cast("torch.Tensor", drawn.to(h.unary.dtype))
         return _sample_table(h, samples, generator)
+
+
+def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
+    """Log-partition and marginals from the scores of all states."""
+    states = h.states()
+    table = h.table(states)
+    probabilities = table.softmax(dim=-1)
+    return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
 
 
 def _uniform(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
