@@ -92,27 +92,31 @@ def fitting_estimator(config: TrainConfig, vae: DiscreteVAE, solver: ArgmaxSolve
     """The estimator that a configuration names, if it takes what the encoder gives.
 
     Raises:
-        ConfigError: it does not fit.
+        ConfigError: it does not fit; the message names estimators that do.
         EstimatorError: an option of it is out of range.
-        solvers.UnsupportedProblemError: its posterior is out of reach for so many variables.
     """
     build, samples = ESTIMATORS[config.estimator]
     estimator = build(config, solver, samples if config.samples is None else config.samples)
     worst = _worst(vae)
-    if reasons := estimator.why_not(worst):
-        able = [name for name, (make, m) in ESTIMATORS.items() if not make(config, solver, m).why_not(worst)]
+    if reasons := _misfit(estimator, worst):
+        able = [name for name, (make, m) in ESTIMATORS.items() if not _misfit(make(config, solver, m), worst)]
         raise ConfigError(
             f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
-    if estimator.kl == "exact":
-        try:
-            Gibbs(worst).kl()
-        except UnsupportedProblemError as error:
-            raise ConfigError(
-                f"the estimator {config.estimator} needs the Gibbs distribution, which is out of reach: {error}"
-            ) from error
     return estimator
+
+
+def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
+    """Why an estimator, or the posterior whose KL it needs, cannot take these potentials."""
+    reasons = estimator.why_not(potentials)
+    if reasons or estimator.kl != "exact":
+        return reasons
+    try:
+        Gibbs(potentials).kl()
+    except UnsupportedProblemError as error:
+        return (f"it needs the Gibbs distribution, which is out of reach: {error}",)
+    return ()
 
 
 def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:

@@ -116,8 +116,8 @@ def load_vae(folder: str | Path, which: Which = "best") -> DiscreteVAE:
     run = Run(Path(folder))
     config = run.config()
     state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
-    ours = (item for item in state.items() if item[0].startswith("vae."))  # an estimator has others
-    weights = {name.removeprefix("vae."): value for name, value in ours}
+    prefix = "vae."  # beside it there is what the estimator has learned
+    weights = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
     try:
         vae = vae_of(config, pixels=int(weights["decoder.last.bias"].numel()))
         vae.load_state_dict(weights)

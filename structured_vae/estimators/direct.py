@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from torch.nn.functional import one_hot
 
 from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver
@@ -84,8 +83,9 @@ class Direct(Estimator):
         perturbed = potentials.detach().shifted(self.noise(potentials, generator, self.samples))
         z = argmax(perturbed, self.solver)
         around = cost.around(z)
-        epsilon = self.epsilon(step, around.slope)
-        shift = epsilon * around.slope
+        slope = _changes(potentials, around.slope)
+        epsilon = self.epsilon(step, slope)
+        shift = epsilon * slope
         low = argmax(perturbed.shifted(-shift), self.solver)
         high = z if self.sides == 1 else argmax(perturbed.shifted(shift), self.solver)
         change = potentials.score_difference(high, low) / (self.sides * epsilon)
@@ -95,14 +95,21 @@ class Direct(Estimator):
             surrogate=(change + around.cost).mean(dim=0),
             cost=around.cost.detach().mean(dim=0),
             z=z,
-            stats={"changed": changed, "saturated": _saturated(potentials, around.slope, low)},
+            stats={"changed": changed, "saturated": _saturated(potentials, slope, low)},
         )
+
+
+def _changes(potentials: AnyPotentials, slope: torch.Tensor) -> torch.Tensor:
+    """The changes of the cost: for categories without what all of them cost, which no argmax sees."""
+    if isinstance(potentials, CategoricalPotentials):
+        return slope - slope.mean(dim=-1, keepdim=True)
+    return slope
 
 
 def _saturated(potentials: AnyPotentials, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     """The share of `z` that minimises the coordinate-wise cost."""
     if isinstance(potentials, CategoricalPotentials):
-        cheapest = one_hot(slope.argmin(dim=-1), slope.shape[-1])
+        cheapest = (slope * z).sum(dim=-1) == slope.amin(dim=-1)
     else:
-        cheapest = slope < 0
-    return (z == cheapest).all(dim=-1).float().mean()
+        cheapest = (slope * (2 * z - 1) <= 0).all(dim=-1)
+    return cheapest.float().mean()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from models import AnyPotentials
-from solvers import ArgmaxSolver
+from solvers import ArgmaxSolver, Problem, resolve
 
 from ..costs import Cost
 from ..errors import EstimatorError
@@ -52,6 +52,19 @@ class PerturbedArgmax(Estimator):
     def argmaxes(self) -> int:
         """One for every sample."""
         return self.samples
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """A solver that needs signs of the pairwise scores which noise does not keep."""
+        if potentials.pairwise is None or potentials.edges is None:
+            return ()
+        noisy = -torch.ones(potentials.pairwise.shape[-1])  # frustrated wherever there is a triangle
+        unary = torch.zeros(potentials.unary.shape[-1])
+        problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())
+        solver = resolve(self.solver, problem)
+        return tuple(
+            f"their pairwise scores get noise too, and solver '{solver.name}' cannot take that: {reason}"
+            for reason in solver.why_not(problem)[:1]
+        )
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int

@@ -69,8 +69,8 @@ class TableDirect(Estimator):
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         states = potentials.states()
-        costs = cost.table(states)
-        fixed = costs.detach()
+        costs = cost.table(states).expand(len(potentials.unary), -1)
+        fixed, least = costs.detach(), costs.detach().amin(dim=-1)
         perturbed = self._perturbed(potentials.detach(), states, generator)
         epsilon = self.epsilon(step, fixed - fixed.mean(dim=-1, keepdim=True))
         chosen = perturbed.argmax(dim=-1)
@@ -84,7 +84,7 @@ class TableDirect(Estimator):
             surrogate=(change + at_sample).mean(dim=0),
             cost=at_sample.detach().mean(dim=0),
             z=states[chosen],
-            stats={"changed": changed, "saturated": (low == fixed.argmin(dim=-1)).float().mean()},
+            stats={"changed": changed, "saturated": (least == fixed.gather(1, low.T).T).float().mean()},
         )
 
     def _perturbed(

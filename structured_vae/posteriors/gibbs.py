@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import torch
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import one_hot, softplus
 
 from models import AnyPotentials, CategoricalPotentials, Potentials
@@ -69,10 +70,7 @@ class Gibbs:
         if h.unary.device.type == "cpu":
             log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, h.edges)  # type: ignore[no-untyped-call]
             return log_z, (unary, pairwise)
-        states = h.states()
-        table = h.table(states)
-        probabilities = table.softmax(dim=-1)
-        return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
+        return _table_sums(h)
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: log q of `z [..., batch, n]`.
@@ -137,6 +135,14 @@ class Gibbs:
         return _sample_table(h, samples, generator)
 
 
+def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
+    """Log-partition and marginals from the scores of all states."""
+    states = h.states()
+    table = h.table(states)
+    probabilities = table.softmax(dim=-1)
+    return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
+
+
 def _uniform(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     return torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
 
@@ -168,6 +174,7 @@ class _Sums(torch.autograd.Function):
         return log_z, ones, pairs
 
     @staticmethod
+    @once_differentiable
     def backward(
         ctx: Any,
         log_z: torch.Tensor | None,

@@ -1,0 +1,301 @@
+"""An argmax as a layer: its values by enumeration, its gradients by their definitions."""
+
+import numpy as np
+import pytest
+import torch
+from enumeration import all_bits, seeded
+
+from solvers import ProblemError, UnknownSolverError, UnsupportedProblemError
+from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, gumbel_differences
+
+FORMS = ["independent", "edges", "upper", "symmetric"]
+every_form = pytest.mark.parametrize("form", FORMS)
+
+
+def scores_of(form, batch=40, n=5, seed=0, dtype=torch.float64):
+    """Leaves `unary`, `pairwise`, the `edges` to pass on, and the pairwise scores by edge as numpy."""
+    random = np.random.default_rng(seed)
+    unary, upper = random.normal(size=(batch, n)), np.triu(random.normal(size=(batch, n, n)), 1)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    by_edge = upper[:, edges[:, 0], edges[:, 1]]
+    given = {
+        "independent": None,
+        "edges": by_edge,
+        "upper": upper,
+        "symmetric": upper + upper.swapaxes(1, 2),
+    }[form]
+    if form == "independent":
+        by_edge = np.zeros_like(by_edge)
+    leaves = [None if a is None else torch.from_numpy(a).to(dtype).requires_grad_() for a in (unary, given)]
+    return *leaves, torch.from_numpy(edges) if form == "edges" else None, by_edge
+
+
+def statistics(n=5):
+    z = all_bits(n)
+    first, second = np.triu_indices(n, 1)
+    return z, np.concatenate([z, z[:, first] * z[:, second]], axis=1)
+
+
+def best_states(unary, by_edge):
+    """`[batch]`: places of the best states of each instance."""
+    _, s = statistics(unary.shape[1])
+    return (np.concatenate([unary, by_edge], axis=1) @ s.T).argmax(axis=1)
+
+
+def by_edge_of(gradient, form):
+    """The gradient of a pairwise argument, of each edge."""
+    if form == "edges":
+        return gradient.numpy()
+    first, second = np.triu_indices(gradient.shape[-1], 1)
+    lower = gradient[:, second, first]
+    assert (lower == 0).all()
+    return gradient[:, first, second].numpy()
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+@every_form
+@pytest.mark.parametrize("estimator", ["implicit_mle", "straight_through"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_layer_gives_the_best_states(form, estimator, dtype):
+    unary, pairwise, edges, by_edge = scores_of(form, dtype=dtype)
+    layer = ArgmaxLayer(estimator=estimator)
+    z = layer(unary, pairwise, edges=edges)
+    expected = all_bits(5)[best_states(unary.detach().double().numpy(), by_edge)]
+    np.testing.assert_array_equal(z.detach().numpy(), expected)
+    assert z.dtype == dtype
+    assert z.requires_grad
+    again, solution = layer.solve(unary, pairwise, edges=edges)
+    assert torch.equal(again, z)
+    assert again.requires_grad
+    assert solution.optimal.all()
+    score = (unary * z).sum(dim=-1).detach()
+    if form == "independent":
+        torch.testing.assert_close(torch.as_tensor(solution.score).to(dtype), score)
+
+
+@pytest.mark.parametrize("solver", ["exhaustive", "elimination"])
+def test_the_solver_is_the_one_that_is_named(solver):
+    unary, pairwise, edges, _ = scores_of("edges")
+    z, solution = ArgmaxLayer(solver).solve(unary, pairwise, edges=edges)
+    assert solution.solver == solver
+    assert torch.equal(z, ArgmaxLayer()(unary, pairwise, edges=edges))
+
+
+@every_form
+def test_leading_dimensions_are_a_batch(form):
+    unary, pairwise, edges, _ = scores_of(form)
+    layer, weights = ArgmaxLayer(), torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
+    leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
+    flat = layer(unary, pairwise, edges=edges)
+    expected = torch.autograd.grad((flat * weights).sum(), leaves)
+    shaped = [None if leaf is None else leaf.reshape(4, 10, *leaf.shape[1:]) for leaf in (unary, pairwise)]
+    z = layer(*shaped, edges=edges)
+    assert torch.equal(z, flat.reshape(4, 10, 5))
+    found = torch.autograd.grad((z * weights.reshape(4, 10, 5)).sum(), leaves)
+    torch.testing.assert_close(found, expected)
+
+
+def test_pairwise_scores_that_the_batch_shares_learn_from_all_of_it():
+    unary, _, _, _ = scores_of("independent")
+    edges = torch.tensor([[0, 1], [1, 3]])
+    shared = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
+    copies = shared.detach().repeat(40, 1).requires_grad_()
+    grads = []
+    for pairwise in (shared, copies):
+        z = ArgmaxLayer(epsilon=2.0)(unary, pairwise, edges=edges)
+        grads.append(torch.autograd.grad((z * torch.linspace(-2, 2, 5)).sum(), pairwise)[0])
+    torch.testing.assert_close(grads[0], grads[1].sum(dim=0))
+    assert grads[0].abs().max() > 0
+
+
+def test_noise_comes_from_the_generator():
+    unary, pairwise, edges, by_edge = scores_of("edges")
+    z = ArgmaxLayer()(unary, pairwise, edges=edges, generator=seeded(3))
+    noise = gumbel_differences(unary.detach(), seeded(3)).numpy()
+    expected = all_bits(5)[best_states(unary.detach().numpy() + noise, by_edge)]
+    np.testing.assert_array_equal(z.detach().numpy(), expected)
+    assert not torch.equal(z, ArgmaxLayer()(unary, pairwise, edges=edges))
+
+
+# --- gradients ----------------------------------------------------------------------------------
+
+
+@every_form
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_implicit_mle_is_the_difference_to_a_second_argmax(form, noisy, epsilon):
+    unary, pairwise, edges, by_edge = scores_of(form)
+    coming = np.random.default_rng(1).normal(size=(40, 5))
+    generator = seeded(3) if noisy else None
+    z = ArgmaxLayer(epsilon=epsilon)(unary, pairwise, edges=edges, generator=generator)
+    leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
+    found = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), leaves)
+    noise = gumbel_differences(unary.detach(), seeded(3)).numpy() if noisy else 0
+    base = unary.detach().numpy() + noise
+    _, s = statistics()
+    first, second = (best_states(each, by_edge) for each in (base, base - epsilon * coming))
+    expected = (s[first] - s[second]) / epsilon
+    np.testing.assert_allclose(found[0], expected[:, :5], rtol=0, atol=1e-12)
+    assert 0.1 < (first != second).mean() < 1
+    if pairwise is not None:
+        np.testing.assert_allclose(by_edge_of(found[1], form), expected[:, 5:], rtol=0, atol=1e-12)
+
+
+@every_form
+def test_straight_through_hands_the_gradient_on(form):
+    unary, pairwise, edges, _ = scores_of(form)
+    coming = torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
+    z = ArgmaxLayer(estimator="straight_through")(unary, pairwise, edges=edges)
+    (found,) = torch.autograd.grad((z * coming).sum(), unary)
+    assert torch.equal(found, coming)
+
+
+def black_box(z):
+    """Not differentiable, and not a sum over bits: a cost for every one beyond the second."""
+    return (z.sum(dim=-1) - 2).clamp(min=0).round() + 0.5 * z[..., 0]
+
+
+@every_form
+@pytest.mark.parametrize("cost", ["hamming", "function", "object"])
+def test_a_cost_is_learned_by_direct_optimization(form, cost):
+    unary, pairwise, edges, by_edge = scores_of(form)
+    target = torch.randint(2, (40, 5), generator=seeded()).double()
+    given = {"hamming": Hamming(target), "function": black_box, "object": CostOfBits(black_box)}[cost]
+    estimate = ArgmaxLayer(epsilon=0.7)(unary, pairwise, edges=edges, cost=given)
+    assert isinstance(estimate, Estimate)
+    leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
+    found = torch.autograd.grad(estimate.surrogate.sum(), leaves)
+
+    states, s = statistics()
+    first = best_states(unary.detach().numpy(), by_edge)
+    z = states[first]
+    np.testing.assert_array_equal(estimate.z[0].numpy(), z)
+    if cost == "hamming":
+        slope, value = 1 - 2 * target.numpy(), np.abs(z - target.numpy()).sum(axis=1)
+    else:
+        values = black_box(torch.from_numpy(states).double()).numpy()
+        place, value = np.arange(32), values[first]
+        slope = np.stack([values[place | 1 << i] - values[place & ~(1 << i)] for i in range(5)], axis=1)[
+            first
+        ]
+    second = best_states(unary.detach().numpy() - 0.7 * slope, by_edge)
+    expected = (s[first] - s[second]) / 0.7
+    np.testing.assert_allclose(estimate.cost, value, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found[0], expected[:, :5], rtol=0, atol=1e-12)
+    if pairwise is not None:
+        np.testing.assert_allclose(by_edge_of(found[1], form), expected[:, 5:], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cost", ["hamming", "function"])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_steps_against_the_gradient_lower_the_cost(cost, noisy):
+    unary, pairwise, edges, _ = scores_of("edges", batch=100)
+    target = torch.randint(2, (100, 5), generator=seeded()).double()
+    given = Hamming(target) if cost == "hamming" else black_box
+    layer = ArgmaxLayer(epsilon=3.0)
+    costs = []
+    for step in range(25):
+        generator = seeded(step) if noisy else None
+        estimate = layer(unary, pairwise, edges=edges, cost=given, generator=generator)
+        costs.append(estimate.cost.mean().item())
+        moves = torch.autograd.grad(estimate.surrogate.sum(), [unary, pairwise])
+        with torch.no_grad():
+            for leaf, move in zip((unary, pairwise), moves, strict=True):
+                leaf -= 0.5 * move
+    assert np.mean(costs[-5:]) < 0.5 * costs[0]
+
+
+def test_hamming_counts_and_knows_its_changes():
+    target = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    hamming, plain = Hamming(target), CostOfBits(lambda z: (z != target).double().sum(dim=-1))
+    states = torch.from_numpy(all_bits(3).astype(np.float32))
+    torch.testing.assert_close(hamming.table(states).double(), plain.table(states))
+    z = torch.tensor([[[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]])
+    assert hamming(z).tolist() == [[1, 2]]
+    torch.testing.assert_close(hamming.around(z).slope, plain.around(z).slope)
+    assert hamming.around(z).slope[0, 0].tolist() == [-1, 1, -1]
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"estimator": "explicit_mle"}, "implicit_mle, straight_through; got 'explicit_mle'"),
+        ({"epsilon": 0.0}, "epsilon must be positive; got 0"),
+        ({"epsilon": float("nan")}, "epsilon must be positive; got nan"),
+    ],
+)
+def test_impossible_options(options, words):
+    with pytest.raises(ConfigError, match=words):
+        ArgmaxLayer(**options)
+
+
+@pytest.mark.parametrize("cost", [None, black_box])
+def test_what_is_no_problem_is_refused(cost):
+    unary, pairwise, edges, _ = scores_of("edges")
+    for arguments in (
+        {"unary": unary, "pairwise": pairwise[:, :-1], "edges": edges},
+        {"unary": unary[:, :-1], "pairwise": pairwise, "edges": edges},
+        {"unary": unary * torch.nan},
+        {"unary": unary, "pairwise": torch.ones(5, 5)},
+    ):
+        with pytest.raises(ProblemError):
+            ArgmaxLayer()(**arguments, **({} if cost is None else {"cost": cost}))
+    with pytest.raises(UnsupportedProblemError):
+        ArgmaxLayer("max_flow")(unary, pairwise, edges=edges)
+    with pytest.raises(UnknownSolverError):
+        ArgmaxLayer("max_flaw")(unary, pairwise, edges=edges)
+
+
+# --- learning -----------------------------------------------------------------------------------
+
+
+def grid_edges(size):
+    at = torch.arange(size * size).reshape(size, size)
+    right = torch.stack([at[:, :-1].flatten(), at[:, 1:].flatten()], dim=1)
+    down = torch.stack([at[:-1].flatten(), at[1:].flatten()], dim=1)
+    return torch.cat([right, down])
+
+
+def rectangles(count, size, generator):
+    """Masks `[count, size^2]` of one rectangle each, and noisy pictures of them."""
+    at = torch.arange(size)
+    corners = torch.randint(0, size // 2, (count, 2), generator=generator)
+    inside = [(at >= c[:, None]) & (at < c[:, None] + size // 2) for c in corners.T]
+    masks = (inside[0][:, :, None] & inside[1][:, None, :]).flatten(1).float()
+    return masks, masks + 0.7 * torch.randn(masks.shape, generator=generator)
+
+
+@pytest.mark.parametrize("way", ["hamming", "implicit_mle"])
+def test_a_small_network_learns_to_segment(way):
+    size, generator = 6, seeded(0)
+    edges = grid_edges(size)
+    masks, pictures = rectangles(100, size, generator)
+    weight = torch.tensor([1.0, -0.5], requires_grad=True)
+    coupling = torch.tensor(-3.0, requires_grad=True)
+    layer = ArgmaxLayer("max_flow", epsilon=1.0)
+    optimizer = torch.optim.Adam([weight, coupling], lr=0.1)
+
+    def scores(given):
+        unary = weight[0] * given + weight[1]
+        return unary, torch.nn.functional.softplus(coupling).expand(len(given), len(edges))
+
+    def share_wrong(given, right):
+        return (layer(*scores(given), edges=edges) != right).float().mean().item()
+
+    before = share_wrong(pictures, masks)
+    for _ in range(40):
+        optimizer.zero_grad()
+        if way == "hamming":
+            layer(*scores(pictures), edges=edges, cost=Hamming(masks)).surrogate.mean().backward()
+        else:
+            (layer(*scores(pictures), edges=edges) - masks).square().sum(dim=1).mean().backward()
+        optimizer.step()
+    new_masks, new_pictures = rectangles(100, size, generator)
+    alone = (new_pictures > 0.5).float()
+    assert share_wrong(new_pictures, new_masks) < 0.7 * before
+    assert share_wrong(new_pictures, new_masks) < 0.7 * (alone != new_masks).float().mean().item()
