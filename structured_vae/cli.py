@@ -145,7 +145,8 @@ def _command(name: str, description: str) -> ArgumentParser:
 def _train_parser() -> ArgumentParser:
     parser = _command(
         "train",
-        "Train a VAE with binary latent variables by direct optimization through an argmax. Every part is "
+        "Train a VAE with discrete latent variables, by direct optimization through an argmax or another gradient "
+        "estimator. Every part is "
         "chosen by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
         "config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
     )

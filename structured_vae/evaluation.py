@@ -36,7 +36,8 @@ class Quantity:
     Attributes:
         value: average over the images, in nats; or a count.
         standard_error: over the images; 0 for a count.
-        kind: "exact"; "sampled"; "bound" (in expectation not below the true value); "not a bound".
+        kind: "exact"; "sampled" (without bias); "bound" (in expectation not below the true value);
+            "estimate" (of either bias); "not a bound".
         meaning: in a few words.
     """
 
@@ -88,7 +89,8 @@ def evaluate(
     means = columns.pop("mean_state")
     names = [name for name in view.meanings if name in columns]
     quantities = {name: _average(columns[name], *view.meanings[name]) for name in names}
-    return Evaluation({**quantities, "active": _active(means, vae.categorical)}, len(means))
+    active = _active(means, vae.categorical, view.meanings["active"][0])
+    return Evaluation({**quantities, "active": active}, len(means))
 
 
 def _average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
@@ -96,14 +98,14 @@ def _average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
     return Quantity(column.mean().item(), error, kind, meaning)
 
 
-def _active(means: torch.Tensor, categorical: bool) -> Quantity:
+def _active(means: torch.Tensor, categorical: bool, kind: str) -> Quantity:
     """How many bits or categories are in use, from the posterior means `[images, n]`."""
     n = means.shape[1]
     if categorical:
         active = means.mean(dim=0) >= ACTIVE_SHARE / n
-        return Quantity(int(active.sum()), 0.0, "exact", f"categories in use, of {n}")
+        return Quantity(int(active.sum()), 0.0, kind, f"categories in use, of {n}")
     active = means.var(dim=0, correction=0) > ACTIVE_VARIANCE
-    return Quantity(int(active.sum()), 0.0, "exact", f"bits in use, of {n}")
+    return Quantity(int(active.sum()), 0.0, kind, f"bits in use, of {n}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,8 @@ class _View:
                 "reconstruction + kl_surrogate",
             ),
             "minus_log_p": likelihood,
-            "gap": (likelihood[0] if exact else "sampled", "bound less minus_log_p"),
+            "gap": ("exact" if exact else "estimate", "bound less minus_log_p"),
+            "active": ("exact" if self._sums else "sampled", "in use"),
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),

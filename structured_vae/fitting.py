@@ -121,7 +121,7 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
 
 def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:
     """The distribution that an estimator draws from, given potentials."""
-    return partial(PerturbAndMAP, solver=solver) if estimator.kl == "folded" else Gibbs
+    return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
 def _worst(vae: DiscreteVAE) -> AnyPotentials:

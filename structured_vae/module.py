@@ -63,7 +63,7 @@ class ArgmaxTraining(pl.LightningModule):
 
         Else the paper's own number, which is finite and comparable for every encoder.
         """
-        return f"validation/{'bound_surrogate' if self.estimator.kl == 'folded' else 'bound'}"
+        return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam over all parameters."""

@@ -66,17 +66,24 @@ def evaluation_table(evaluation: dict[str, Any], title: str) -> Table:
 def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
     """What was measured of each estimator (`GradientReport.to_dict`)."""
     table = Table(title=title)
-    columns = ("bias", "deviation", "cosine", "z_score", "norm", "microseconds")
-    table.add_column("estimator")
-    for column in (*columns, "changed", "saturated"):
-        table.add_column(column, justify="right")
+    table.add_column("estimator", overflow="fold")
+    shown = {
+        "bias": "bias",
+        "deviation": "deviation",
+        "cosine": "cosine",
+        "z_score": "z",
+        "microseconds": "us",
+    }
+    for heading in (*shown.values(), "changed", "saturated"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, report in reports.items():
-        stats = (
-            f"{report['stats'][key]:.3f}" if key in report["stats"] else ""
-            for key in ("changed", "saturated")
-        )
-        table.add_row(name, *(f"{report[column]:.3g}" for column in columns), *stats)
+        numbers = (f"{report[key]:.2g}" for key in shown)
+        stats = (f"{report['stats'][key]:.2f}" if key in report["stats"] else "" for key in STATS)
+        table.add_row(name, *numbers, *stats)
     return table
+
+
+STATS = ("changed", "saturated")
 
 
 def file_table(files: list[Path], title: str) -> Table:

@@ -38,7 +38,7 @@ class Direct(Estimator):
 
     Args:
         solver: name or object of `solvers`; not used for categories.
-        epsilon: a schedule, or an `Epsilon`.
+        epsilon: a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
         noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is meant.
@@ -65,7 +65,7 @@ class Direct(Estimator):
         needs_samples(1, samples)
         if sides not in (1, 2):
             raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        epsilon = ExponentialDecay() if epsilon is None else epsilon
+        epsilon = ExponentialDecay(start=0.1) if epsilon is None else epsilon
         self.solver = solver
         self.epsilon = epsilon if isinstance(epsilon, Epsilon) else Scheduled(epsilon)
         self.samples = samples

@@ -52,6 +52,11 @@ class Estimator(nn.Module, ABC):
     kl: ClassVar[KLTerm]
 
     @property
+    def samples_gibbs(self) -> bool:
+        """Whether z follows the Gibbs distribution for structured potentials too, not perturb-and-MAP."""
+        return self.kl != "folded"
+
+    @property
     def argmaxes(self) -> int:
         """How often an estimate asks for the argmax of an image's scores."""
         return 0

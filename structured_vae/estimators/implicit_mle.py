@@ -23,7 +23,7 @@ class ImplicitMLE(Estimator):
 
     Args:
         solver: name or object of `solvers`; not used for categories.
-        epsilon: a schedule; lambda in the paper.
+        epsilon: a schedule; lambda in the paper; default: 0.1.
         samples: noise draws an image.
 
     Raises:
@@ -45,7 +45,7 @@ class ImplicitMLE(Estimator):
         super().__init__()
         needs_samples(1, samples)
         self.solver = solver
-        self.epsilon = epsilon or ExponentialDecay()
+        self.epsilon = epsilon or ExponentialDecay(start=0.1)
         self.samples = samples
 
     @property

@@ -24,6 +24,9 @@ class PerturbedArgmax(Estimator):
     states. Every score gets noise, a pairwise one too, else its derivative would not be seen: solvers of
     supermodular problems alone will therefore refuse. `cost` is that of the mean.
 
+    A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the Gaussian
+    noise of training; and a KL folded into the cost is taken at the relaxed mean, where it is no KL.
+
     Args:
         solver: name or object of `solvers`; not used for categories.
         sigma: of the noise, in units of scores.

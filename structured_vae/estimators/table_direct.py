@@ -29,7 +29,7 @@ class TableDirect(Estimator):
     For up to 20 bits, and for categories. `stats` as for `Direct`.
 
     Args:
-        epsilon: a schedule, or an `Epsilon`.
+        epsilon: a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
         noise: "states", one Gumbel variable a state; or "unary".
@@ -55,11 +55,16 @@ class TableDirect(Estimator):
         needs_samples(1, samples)
         if sides not in (1, 2) or noise not in ("states", "unary"):
             raise EstimatorError(f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}")
-        epsilon = ExponentialDecay() if epsilon is None else epsilon
+        epsilon = ExponentialDecay(start=0.1) if epsilon is None else epsilon
         self.epsilon = epsilon if isinstance(epsilon, Epsilon) else Scheduled(epsilon)
         self.samples = samples
         self.sides = sides
         self.noise = noise
+
+    @property
+    def samples_gibbs(self) -> bool:
+        """With noise on every state."""
+        return self.noise == "states"
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """More than 20 bits."""
