@@ -87,11 +87,11 @@ def evaluate(
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")
     names = [name for name in view.meanings if name in columns]
-    quantities = {name: _average(columns[name], *view.meanings[name]) for name in names}
+    quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
     return Evaluation({**quantities, "active": _active(means, vae.categorical)}, len(means))
 
 
-def _average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
+def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
     error = column.std(correction=0).item() / len(column) ** 0.5
     return Quantity(column.mean().item(), error, kind, meaning)
 
