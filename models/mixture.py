@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import softplus
 
 from .decoder import Neighbourhood
 from .potentials import CategoricalPotentials
@@ -60,9 +60,7 @@ class MixtureEncoder(nn.Module):
         self.n = k
         self.base = nn.Sequential(nn.Linear(pixels, 400), nn.ReLU(), nn.Linear(400, 200))
         self.classes = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, k))
-        self.style = nn.Sequential(
-            nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, 66), nn.Linear(66, 2 * c)
-        )
+        self.style = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, 66), nn.Linear(66, 2 * c))
 
     def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
         """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`."""
@@ -104,7 +102,7 @@ class MixtureDecoder(nn.Module):
     def every_class(self, style: Style) -> Logits:
         """`[batch, k, pixels]`: the logits of styles `[batch, c]` under each class."""
         rows = self.first.weight.view(-1, self.n, self.c).permute(2, 1, 0).flatten(start_dim=1)
-        start = (style @ rows).unflatten(-1, (self.n, -1)) + self.first.bias
+        start = (style @ rows).view(len(style), self.n, -1) + self.first.bias
         logits: torch.Tensor = self.last(start.relu())
         return logits
 
@@ -142,8 +140,8 @@ class GivenStyle:
 
 
 def _cost(logits: torch.Tensor, x: Images) -> Costs:
-    """`[...]`: the cross-entropy of images, summed over their pixels."""
-    return binary_cross_entropy_with_logits(logits, x.expand_as(logits), reduction="none").sum(dim=-1)
+    """`[...]`: the cross-entropy of images: with logits l, sum softplus(l) - x.l."""
+    return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
 
 
 class MixtureVAE(nn.Module):

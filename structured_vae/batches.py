@@ -97,7 +97,9 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
 
     def _images(self, wanted: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
         values = self.values[wanted]
-        return values.bernoulli(generator=self._random(Stream.BINARISATION, indices)) if self.redrawn else values
+        return (
+            values.bernoulli(generator=self._random(Stream.BINARISATION, indices)) if self.redrawn else values
+        )
 
     def _random(self, stream: Stream, indices: torch.Tensor) -> torch.Generator:
         return generator(self.seed, stream, self.sampler.epoch, part=int(indices[0]))

@@ -92,6 +92,7 @@ def evaluate(
 
 
 def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
+    """The mean of `column [images]` with its standard error."""
     error = column.std(correction=0).item() / len(column) ** 0.5
     return Quantity(column.mean().item(), error, kind, meaning)
 

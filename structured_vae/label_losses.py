@@ -59,7 +59,11 @@ class RelaxedLoss:
     temperature: Schedule
 
     def __call__(
-        self, potentials: CategoricalPotentials, classes: torch.Tensor, generator: torch.Generator, step: int = 0
+        self,
+        potentials: CategoricalPotentials,
+        classes: torch.Tensor,
+        generator: torch.Generator,
+        step: int = 0,
     ) -> torch.Tensor:
         """`[batch]`: the loss at one draw of the noise."""
         scores = potentials.unary + unary_noise(potentials, generator)[0]

@@ -50,7 +50,10 @@ def test_both_files_give_the_same_images_upright(root, save):
     np.testing.assert_array_equal(found.test.images, content["test"])
     np.testing.assert_array_equal(found.test.labels, content["test_alphabet"])
     assert (len(found.train.images), len(found.validation.images)) == (COUNT - 10, 10)
-    rows = {image.tobytes(): label for image, label in zip(content["train"], content["train_alphabet"], strict=True)}
+    rows = {
+        image.tobytes(): label
+        for image, label in zip(content["train"], content["train_alphabet"], strict=True)
+    }
     for split in (found.train, found.validation):
         assert [rows[image.tobytes()] for image in split.images] == split.labels.tolist()
 
@@ -84,7 +87,9 @@ def test_alphabets_may_be_missing(root):
 
 
 def test_a_missing_file_is_named_with_the_ways_to_get_it(root):
-    with pytest.raises(DataNotFoundError, match=r"chardata\.mat, or one \.npz .* there: none\. It is not downl"):
+    with pytest.raises(
+        DataNotFoundError, match=r"chardata\.mat, or one \.npz .* there: none\. It is not downl"
+    ):
         load_dataset("omniglot", root)
 
 
