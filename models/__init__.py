@@ -9,6 +9,7 @@ from .encoder import (
     independent_encoder,
     supermodular_encoder,
 )
+from .mixture import Gaussian, GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .states import MOST_BITS, all_states, state_index
 from .vae import DiscreteVAE, paper_vae
@@ -26,6 +27,11 @@ __all__ = [
     "DiscreteVAE",
     "Encoder",
     "Flips",
+    "Gaussian",
+    "GivenStyle",
+    "MixtureDecoder",
+    "MixtureEncoder",
+    "MixtureVAE",
     "Neighbourhood",
     "Potentials",
     "all_states",

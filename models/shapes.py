@@ -38,3 +38,6 @@ Table: TypeAlias = Float[torch.Tensor, "... states"]
 
 FlipCosts: TypeAlias = Float[torch.Tensor, "... n"]
 """One value for each variable that may flip."""
+
+Style: TypeAlias = Float[torch.Tensor, "... c"]
+"""Continuous latent variables."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import lightning.pytorch as pl
 import torch
-from torch.utils.data import DataLoader, Sampler, TensorDataset
+from torch.utils.data import DataLoader, Dataset, Sampler, TensorDataset
 
 from .data import ImageDataset, Split
 from .seeds import Stream, generator
@@ -62,11 +62,59 @@ class InOrderBatches(Sampler[torch.Tensor]):
         return -(-self.count // self.batch_size)
 
 
+class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
+    """What a training step gets for a tensor of indices: `(images,)`, or with labelled images and classes.
+
+    Whatever is random here depends on seed, epoch and the batch's first index alone, so that a resumed run
+    draws the same.
+
+    Args:
+        split: images to train on; those with `grey` are drawn anew in every step.
+        sampler: of the batches; knows the epoch.
+        seed: of the run.
+        labelled: `[labels]`, places of the images whose classes are used; None for a model without.
+    """
+
+    MOST_LABELLED = 100
+    """Labelled images a step."""
+
+    def __init__(self, split: Split, sampler: ShuffledBatches, seed: int, labelled: torch.Tensor | None):
+        self.values = torch.from_numpy(split.images if split.grey is None else split.grey)
+        self.classes = torch.from_numpy(split.labels)
+        self.redrawn = split.grey is not None
+        self.sampler = sampler
+        self.seed = seed
+        self.labelled = labelled
+
+    def __getitem__(self, indices: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """`images [batch, pixels]`, and perhaps `labelled images [m, pixels]` and `classes [m]`."""
+        if self.labelled is None:
+            return (self._images(indices, indices),)
+        order = torch.randperm(len(self.labelled), generator=self._random(Stream.LABELLED_BATCH, indices))
+        chosen = self.labelled[order[: self.MOST_LABELLED]]
+        images = self._images(torch.cat([indices, chosen]), indices)
+        return images[: len(indices)], images[len(indices) :], self.classes[chosen]
+
+    def _images(self, wanted: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+        values = self.values[wanted]
+        return (
+            values.bernoulli(generator=self._random(Stream.BINARISATION, indices)) if self.redrawn else values
+        )
+
+    def _random(self, stream: Stream, indices: torch.Tensor) -> torch.Generator:
+        return generator(self.seed, stream, self.sampler.epoch, part=int(indices[0]))
+
+
 def batches(split: Split, sampler: Sampler[torch.Tensor]) -> DataLoader[tuple[torch.Tensor, ...]]:
-    """Batches `(images [batch, pixels],)`, each gathered by one indexing of the tensor in memory."""
-    images = TensorDataset(torch.from_numpy(split.images))
+    """Batches `(images [batch, pixels], classes [batch])`, each gathered by one indexing in memory."""
+    return _loader(TensorDataset(torch.from_numpy(split.images), torch.from_numpy(split.labels)), sampler)
+
+
+def _loader(
+    dataset: Dataset[tuple[torch.Tensor, ...]], sampler: Sampler[torch.Tensor]
+) -> DataLoader[tuple[torch.Tensor, ...]]:
     # With a generator of its own the loader leaves torch's global one alone.
-    return DataLoader(images, sampler=sampler, batch_size=None, generator=torch.Generator())
+    return DataLoader(dataset, sampler=sampler, batch_size=None, generator=torch.Generator())
 
 
 class ImageData(pl.LightningDataModule):
@@ -77,19 +125,24 @@ class ImageData(pl.LightningDataModule):
     Args:
         dataset: loaded images.
         batch_size: of training.
-        seed: of the shuffling.
+        seed: of the shuffling, and of what is drawn for a step.
+        labelled: `[labels]`, places of the training images whose classes are used.
     """
 
-    def __init__(self, dataset: ImageDataset, batch_size: int, seed: int):
+    def __init__(
+        self, dataset: ImageDataset, batch_size: int, seed: int, labelled: torch.Tensor | None = None
+    ):
         super().__init__()
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
+        self.labelled = labelled
 
     def train_dataloader(self) -> DataLoader[tuple[torch.Tensor, ...]]:
         """Shuffled batches of the training split."""
         train = self.dataset.train
-        return batches(train, ShuffledBatches(len(train), self.batch_size, self.seed))
+        sampler = ShuffledBatches(len(train), self.batch_size, self.seed)
+        return _loader(TrainingImages(train, sampler, self.seed, self.labelled), sampler)
 
     def val_dataloader(self) -> list[DataLoader[tuple[torch.Tensor, ...]]]:
         """Validation, then test."""

@@ -176,7 +176,9 @@ def _evaluate_parser() -> ArgumentParser:
     )
     parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
     parser.add_argument(
-        "--samples", type=int, default=1000, help="posterior samples an image, where sums are out of reach"
+        "--samples",
+        type=int | None,
+        help="posterior samples an image, where sums are out of reach; default: 1000, a mixture 10",
     )
     return parser
 

@@ -11,6 +11,7 @@ from jsonargparse import ArgumentParser
 from .errors import ConfigError
 from .schedules import ExponentialDecay
 
+Model = Literal["discrete", "mixture"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Estimator = Literal[
     "direct",
@@ -32,6 +33,7 @@ Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
 Device = Literal["auto", "cpu", "cuda"]
 CHOICES: Final[dict[str, Any]] = {
+    "model": Model,
     "encoder": Encoder,
     "estimator": Estimator,
     "recipe": Recipe,
@@ -40,16 +42,23 @@ CHOICES: Final[dict[str, Any]] = {
     "device": Device,
 }
 
+FOREIGN: Final = {
+    "discrete": ("labels", "label_weight"),
+    "mixture": ("encoder", "solver", "recipe", "n", "hidden"),
+}
+"""What each model has no use for, and so must not be set."""
+
 
 @dataclass(frozen=True)
 class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist or mnist.
-        root: folder that holds fashion-mnist/ and mnist/; default: the environment variable
+        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist or omniglot.
+        root: folder that holds fashion-mnist/, mnist/ and omniglot/; default: the environment variable
             STRUCTURED_VAE_DATA, then a per-user cache filled by download.
-        binarisation: threshold (grey > 0.5) or none.
+        binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
+            step) or none.
         batch_size: images a step.
     """
 
@@ -64,6 +73,8 @@ class TrainConfig:
     """A training run; everything that decides its result is here.
 
     Attributes:
+        model: discrete, with bits or categories alone; or mixture, a class with a continuous style, whose
+            networks are the paper's: encoder, solver, recipe, n and hidden are of the discrete model.
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
             categorical, over k categories.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
@@ -72,7 +83,7 @@ class TrainConfig:
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
         recipe: paper (direct does not train the KL, as in the released code) or elbo (KL trained too).
         n: binary latent variables.
-        k: categories of the categorical encoder.
+        k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
@@ -87,8 +98,11 @@ class TrainConfig:
         seed: of initialisation, shuffling and noise.
         picture_every: epochs between pictures; 0 for none. The last epoch always has them.
         device: auto, cpu or cuda.
+        labels: training images whose classes the mixture sees, as many of each class; 0 for none.
+        label_weight: of their loss beside the bound, in nats an image.
     """
 
+    model: Model = "discrete"
     encoder: Encoder = "general"
     estimator: Estimator = "direct"
     solver: str = "auto"
@@ -107,13 +121,15 @@ class TrainConfig:
     seed: int = 0
     picture_every: int = 10
     device: Device = "auto"
+    labels: int = 0
+    label_weight: float = 1.0
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
-        smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0}
+        smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
@@ -121,17 +137,26 @@ class TrainConfig:
             raise ConfigError(f"data.batch_size must be at least 1; got {self.data.batch_size}")
         if not self.learning_rate > 0:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
+        if not self.label_weight > 0:
+            raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
+        foreign = FOREIGN[self.model]
+        defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                raise ConfigError(f"{name} has no meaning with model {self.model}; got {getattr(self, name)}")
 
     @property
     def title(self) -> str:
         """A name for the run's folder."""
+        if self.model == "mixture":
+            return f"{self.data.name}-mixture{self.k}-{self.labels}labels-{self.estimator}-seed{self.seed}"
         latent = f"{self.encoder}{self.latent}"
         return f"{self.data.name}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
     def latent(self) -> int:
         """Binary latent variables, or categories."""
-        return self.k if self.encoder == "categorical" else self.n
+        return self.k if self.model == "mixture" or self.encoder == "categorical" else self.n
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, nested as the attributes are."""

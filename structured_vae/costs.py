@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import torch
 
-from models import AnyPotentials, Decoder, Neighbourhood
+from models import AnyPotentials, Neighbourhood
 
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
@@ -27,6 +27,19 @@ class Cost(Protocol):
         """`[batch, states]`: the cost of each of `states [states, n]`, differentiable in the decoder."""
 
 
+class CostsOfImages(Protocol):
+    """What a decoder tells of images: a `models.Decoder`, or a mixture's with the styles given."""
+
+    def cost(self, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: -log p(x | z)."""
+
+    def around(self, x: torch.Tensor, z: torch.Tensor) -> Neighbourhood:
+        """The cost at z and its change in every coordinate."""
+
+    def table(self, x: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: the cost of each state."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
     """-log p(x | z) in nats.
@@ -36,7 +49,7 @@ class Reconstruction:
         x: `[batch, pixels]`.
     """
 
-    decoder: Decoder
+    decoder: CostsOfImages
     x: torch.Tensor
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from models import MixtureVAE
+
 from .batches import InOrderBatches, batches
 from .errors import ConfigError
 from .evaluation import Evaluation, evaluate
 from .fitting import fitting_estimator, fitting_solver, posterior_of
+from .mixture_evaluation import evaluate_mixture
 from .runs import Run, Which, dataset_of, load_vae
 from .seeds import Stream, generator
 
 IMAGES_AT_ONCE = 100
 
 
+SAMPLES = 1000
+SAMPLES_OF_STYLES = 10
+"""Each costs a mixture the decoding of every class for every image."""
+
+
 def evaluate_run(
-    folder: str | Path, split: str = "test", which: Which = "best", samples: int = 1000
+    folder: str | Path, split: str = "test", which: Which = "best", samples: int | None = None
 ) -> Evaluation:
     """All that is known of a run on a split, with the posterior that it was trained with.
 
@@ -23,20 +31,23 @@ def evaluate_run(
         folder: of the run.
         split: train, validation or test.
         which: the best epoch on the validation split, or the last.
-        samples: posterior samples an image, for what is not summed exactly.
+        samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture 10.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
         ConfigError: no samples.
         DataError: images are missing or damaged.
     """
-    if samples < 1:
+    if samples is not None and samples < 1:
         raise ConfigError(f"samples must be at least 1; got {samples}")
     config = Run(Path(folder)).config()
     vae = load_vae(folder, which)
     images = dataset_of(config).split(split)
-    solver = fitting_solver(config.solver, vae)
-    posterior = posterior_of(fitting_estimator(config, vae, solver), solver)
     noise = generator(config.seed, Stream.EVALUATION)
     image_batches = batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
-    return evaluate(vae, image_batches, posterior, noise, samples)
+    if isinstance(vae, MixtureVAE):
+        count = SAMPLES_OF_STYLES if samples is None else samples
+        return evaluate_mixture(vae, image_batches, noise, count, supervised=config.labels > 0)
+    solver = fitting_solver(config.solver, vae)
+    posterior = posterior_of(fitting_estimator(config, vae, solver), solver)
+    return evaluate(vae, image_batches, posterior, noise, SAMPLES if samples is None else samples)

@@ -88,12 +88,13 @@ def evaluate(
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")
     names = [name for name in view.meanings if name in columns]
-    quantities = {name: _average(columns[name], *view.meanings[name]) for name in names}
+    quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
     active = _active(means, vae.categorical, view.meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
 
 
-def _average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
+def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
+    """The mean of `column [images]` with its standard error."""
     error = column.std(correction=0).item() / len(column) ** 0.5
     return Quantity(column.mean().item(), error, kind, meaning)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import torch
 
-from models import AnyPotentials, CategoricalEncoder, CategoricalPotentials, DiscreteVAE
+from models import AnyPotentials, CategoricalEncoder, CategoricalPotentials, MixtureEncoder, MixtureVAE
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from .config import TrainConfig
@@ -33,7 +33,9 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
+from .label_losses import LabelLoss, RelaxedLoss, argmax_loss, exact_loss
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
+from .runs import AnyVAE
 
 Build = Callable[[TrainConfig, ArgmaxSolver, int], Estimator]
 """(configuration, solver, samples) -> an estimator."""
@@ -66,7 +68,7 @@ def epsilon_of(config: TrainConfig) -> Epsilon:
     return rules[config.epsilon_rule]()
 
 
-def fitting_solver(name: str, vae: DiscreteVAE) -> ArgmaxSolver:
+def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
     """The solver of that name, if it takes what the encoder gives.
 
     It is tried on the least convenient potentials that the encoder can give; this also compiles the
@@ -88,7 +90,7 @@ def fitting_solver(name: str, vae: DiscreteVAE) -> ArgmaxSolver:
     return solver
 
 
-def fitting_estimator(config: TrainConfig, vae: DiscreteVAE, solver: ArgmaxSolver) -> Estimator:
+def fitting_estimator(config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver) -> Estimator:
     """The estimator that a configuration names, if it takes what the encoder gives.
 
     Raises:
@@ -103,6 +105,10 @@ def fitting_estimator(config: TrainConfig, vae: DiscreteVAE, solver: ArgmaxSolve
         raise ConfigError(
             f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
+        )
+    if estimator.kl == "none" and isinstance(vae, MixtureVAE):
+        raise ConfigError(
+            f"the estimator {config.estimator} does not train the bound, which is what a mixture needs"
         )
     return estimator
 
@@ -124,8 +130,23 @@ def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPot
     return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
-def _worst(vae: DiscreteVAE) -> AnyPotentials:
+def label_loss_of(config: TrainConfig) -> LabelLoss | None:
+    """What an estimator makes of labelled images; None where there are none."""
+    if not config.labels:
+        return None
+    losses: dict[str, LabelLoss] = {
+        "direct": argmax_loss,
+        "table_direct": argmax_loss,
+        "gumbel_softmax": RelaxedLoss(config.temperature),
+        "straight_through": RelaxedLoss(config.temperature),
+    }
+    return losses.get(config.estimator, exact_loss)
+
+
+def _worst(vae: AnyVAE) -> AnyPotentials:
     """Potentials of one image, all outputs of the encoder's network being negative."""
     encoder = vae.encoder
+    if isinstance(encoder, MixtureEncoder):
+        return CategoricalPotentials(-torch.ones((1, encoder.n)))
     outputs = encoder.n if isinstance(encoder, CategoricalEncoder) else encoder.n + len(encoder.edges)
     return encoder.potentials(-torch.ones((1, outputs)))

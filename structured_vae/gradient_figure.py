@@ -12,6 +12,8 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from models import MixtureVAE
+
 from .atomic import whole_file
 from .errors import ConfigError
 from .estimators import (
@@ -93,6 +95,8 @@ def gradient_figure(
     run = Run(Path(folder))
     config = run.config()
     vae = load_vae(folder, which)
+    if isinstance(vae, MixtureVAE):
+        raise ConfigError("the gradients of a mixture are not compared; name a run of the discrete model")
     x = torch.from_numpy(dataset_of(config).test.images[:images])
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):

@@ -1,8 +1,9 @@
-"""The training of a VAE with discrete latent variables, for Lightning."""
+"""The training of VAEs, for Lightning: what all share, and that of discrete latent variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 
 import lightning.pytorch as pl
 import torch
@@ -22,48 +23,51 @@ SHOWN_EVERY = 20
 """Steps between updates of the progress bar's cost; each costs as much as a small solve."""
 
 
-class ArgmaxTraining(pl.LightningModule):
-    """One gradient estimate a batch, one Adam over encoder, decoder and what the estimator learns.
+class Training(pl.LightningModule, ABC):
+    """What the training of every model shares: one Adam, noise by seed and epoch, metrics of each epoch.
 
     The released code has two Adams with the same rate; Adam works on each parameter alone, so one is the
     same. Noise depends on seed and epoch alone, so a run resumed at an epoch's end draws what the
     uninterrupted run draws.
 
     Args:
-        vae: what is trained.
         estimator: of the encoder's gradient.
-        posterior: makes the distribution that the model is evaluated with.
-        recipe: makes the objective that is minimised.
         learning_rate: of Adam.
         seed: of the noise.
     """
 
-    def __init__(
-        self,
-        vae: DiscreteVAE,
-        estimator: Estimator,
-        posterior: Callable[[AnyPotentials], Posterior],
-        recipe: Recipe,
-        learning_rate: float,
-        seed: int,
-    ):
+    def __init__(self, estimator: Estimator, learning_rate: float, seed: int):
         super().__init__()
-        self.vae = vae
         self.estimator = estimator
-        self.posterior = posterior
-        self.recipe = recipe
         self.learning_rate = learning_rate
         self.seed = seed
-        self._costs: dict[str, list[dict[str, torch.Tensor]]] = {}
+        self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}
 
     @property
+    @abstractmethod
     def monitored(self) -> str:
-        """The metric that the best epoch is chosen by: the bound, where a tight one is known.
+        """The metric that the best epoch is chosen by; the lowest value is the best."""
 
-        Else the paper's own number, which is finite and comparable for every encoder.
-        """
-        return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
+    @abstractmethod
+    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """The loss whose gradient is the estimate, and what is logged of it: `cost` at least."""
+
+    @abstractmethod
+    def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
+        """`[batch]` each: what is measured of images."""
+
+    @abstractmethod
+    def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
+        """The metrics of a split, from the columns of its batches."""
+
+    @abstractmethod
+    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+        """`[count, pixels]`: the mean images of states drawn for images `x [count, pixels]`."""
+
+    @abstractmethod
+    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
+        """Mean images of states of the prior, and how many make a row of the picture."""
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam over all parameters."""
@@ -76,39 +80,95 @@ class ArgmaxTraining(pl.LightningModule):
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """The loss of a batch, shown now and then."""
-        loss = self.loss(batch[0])
+        loss = self.loss(*batch)
         if batch_idx % SHOWN_EVERY == 0:
             self.log("train", self._trained["cost"][-1], prog_bar=True, logger=False)
         return loss
 
-    def loss(self, x: torch.Tensor) -> torch.Tensor:
-        """What has the estimate of the objective's gradient as its own, for images `[batch, pixels]`."""
-        potentials = self.vae.encoder(x)
-        objective = self.recipe(self.vae, x, potentials, self.estimator.kl)
-        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
-        for name, value in {"cost": estimate.cost.mean(), **estimate.stats}.items():
+    def loss(self, *batch: torch.Tensor) -> torch.Tensor:
+        """What has the estimate of the objective's gradient as its own, for the tensors of a batch."""
+        loss, stats = self._loss(*batch)
+        for name, value in stats.items():
             self._trained.setdefault(name, []).append(value)
-        loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
         return loss
 
     def on_validation_epoch_start(self) -> None:
         """Starts the same noise for every evaluation, so that epochs compare."""
         self._noise_of_evaluation = generator(self.seed, Stream.EVALUATION, 0, self.device)
-        self._costs = {split: [] for split in SPLITS}
+        self._evaluated = {split: [] for split in SPLITS}
 
     def validation_step(
         self, batch: tuple[torch.Tensor, ...], batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Costs of a batch of validation or test images."""
-        costs = image_costs(self.vae, batch[0], self.posterior, self._noise_of_evaluation)
-        self._costs[SPLITS[dataloader_idx]].append(costs)
+        """Measures a batch of validation or test images."""
+        self._evaluated[SPLITS[dataloader_idx]].append(self._columns(*batch))
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the bound of each split with its parts, and the averages of the training epoch."""
+        """Logs the metrics of each split, and the averages of the training epoch."""
         self.log_dict({f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()})
-        for split, costs in self._costs.items():
-            bound = summarise(costs).to_dict()
-            self.log_dict({f"{split}/{part}": value for part, value in bound.items() if part != "images"})
-            shown = self.monitored.partition("/")[2]
-            self.log(split, bound[shown], prog_bar=True, logger=False)
-        self._costs = {}
+        for split, batches in self._evaluated.items():
+            summary = self._summary(batches)
+            self.log_dict({f"{split}/{name}": value for name, value in summary.items()})
+            self.log(split, summary[self.monitored.partition("/")[2]], prog_bar=True, logger=False)
+        self._evaluated = {}
+
+
+class ArgmaxTraining(Training):
+    """One gradient estimate a batch, over encoder, decoder and what the estimator learns.
+
+    Args:
+        vae: what is trained.
+        estimator: of the encoder's gradient.
+        posterior: makes the distribution that the model is evaluated with.
+        recipe: makes the objective that is minimised.
+        learning_rate: of Adam.
+        seed: of the noise.
+    """
+
+    SAMPLES = 100
+    SAMPLES_A_ROW = 10
+
+    def __init__(
+        self,
+        vae: DiscreteVAE,
+        estimator: Estimator,
+        posterior: Callable[[AnyPotentials], Posterior],
+        recipe: Recipe,
+        learning_rate: float,
+        seed: int,
+    ):
+        super().__init__(estimator, learning_rate, seed)
+        self.vae = vae
+        self.posterior = posterior
+        self.recipe = recipe
+
+    @property
+    def monitored(self) -> str:
+        """The bound, where a tight one is known.
+
+        Else the paper's own number, which is finite and comparable for every encoder.
+        """
+        return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
+
+    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        potentials = self.vae.encoder(x)
+        objective = self.recipe(self.vae, x, potentials, self.estimator.kl)
+        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
+        loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
+        return loss, {"cost": estimate.cost.mean(), **estimate.stats}
+
+    def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
+        return image_costs(self.vae, x, self.posterior, self._noise_of_evaluation)
+
+    def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
+        return {name: value for name, value in summarise(batches).to_dict().items() if name != "images"}
+
+    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+        """`[count, pixels]`: images decoded from one posterior sample each."""
+        z = self.posterior(self.vae.encoder(x)).sample(noise)[0]
+        logits: torch.Tensor = self.vae.decoder(z)
+        return logits.sigmoid()
+
+    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
+        """A hundred, ten a row."""
+        return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -12,11 +11,8 @@ import torch
 from lightning.pytorch.callbacks import Callback
 from matplotlib import image
 
-from models import AnyPotentials, DiscreteVAE
-
 from .atomic import whole_file
-from .module import ArgmaxTraining
-from .posteriors import Posterior
+from .module import Training
 from .seeds import Stream, generator
 
 ENLARGED = 2
@@ -36,16 +32,8 @@ def save_grid(path: Path, images: torch.Tensor, columns: int, height: int, width
         image.imsave(part, pixels, cmap="gray_r", vmin=0, vmax=1, format="png")
 
 
-@torch.no_grad()
-def reconstructions(
-    vae: DiscreteVAE,
-    x: torch.Tensor,
-    posterior: Callable[[AnyPotentials], Posterior],
-    noise: torch.Generator,
-    columns: int,
-) -> torch.Tensor:
+def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> torch.Tensor:
     """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
-    means = vae.decoder(posterior(vae.encoder(x)).sample(noise)[0]).sigmoid()
     rows = torch.stack([x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1)
     return rows.reshape(-1, x.shape[1])
 
@@ -62,7 +50,6 @@ class Pictures(Callback):
     """
 
     COLUMNS = 10
-    SAMPLES = 100
 
     def __init__(
         self,
@@ -83,12 +70,13 @@ class Pictures(Callback):
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
         if trainer.is_global_zero and (asked or epoch == trainer.max_epochs):
-            self._save(cast("ArgmaxTraining", pl_module), epoch)
+            self._save(cast("Training", pl_module), epoch)
 
-    def _save(self, training: ArgmaxTraining, epoch: int) -> None:
-        vae, device = training.vae, training.device
-        noise = generator(self.seed, Stream.PICTURES, 0, device)
-        pairs = reconstructions(vae, self.x.to(device), training.posterior, noise, self.COLUMNS)
-        pictures = {"samples": vae.sample(self.SAMPLES, noise), "reconstructions": pairs}
-        for name, images in pictures.items():
-            save_grid(self.folder / f"{name}-{epoch:04d}.png", images, self.COLUMNS, *self.size)
+    @torch.no_grad()
+    def _save(self, training: Training, epoch: int) -> None:
+        x = self.x.to(training.device)
+        noise = generator(self.seed, Stream.PICTURES, 0, training.device)
+        pairs = with_reconstructions(x, training.reconstructed(x, noise), self.COLUMNS)
+        pictures = {"samples": training.samples(noise), "reconstructions": (pairs, self.COLUMNS)}
+        for name, (images, columns) in pictures.items():
+            save_grid(self.folder / f"{name}-{epoch:04d}.png", images, columns, *self.size)

@@ -44,10 +44,14 @@ def paper_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, k
 
 def elbo_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
     """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
-    reconstruction = Reconstruction(vae.decoder, x)
+    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term)
+
+
+def whole_bound(cost: Cost, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+    """A cost and the KL of the potentials, the latter as the estimator needs it."""
     if kl_term == "folded":
-        return Objective(WithKL(reconstruction, potentials.detach()))
-    return _with_exact_kl(reconstruction, potentials) if kl_term == "exact" else Objective(reconstruction)
+        return Objective(WithKL(cost, potentials.detach()))
+    return _with_exact_kl(cost, potentials) if kl_term == "exact" else Objective(cost)
 
 
 def _with_exact_kl(cost: Cost, potentials: AnyPotentials) -> Objective:

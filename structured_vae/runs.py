@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import yaml
 
-from models import DiscreteVAE, paper_vae
+from models import DiscreteVAE, MixtureVAE, paper_vae
 
 from .atomic import whole_file
 from .checkpoints import read_checkpoint
 from .config import TrainConfig
 from .data import ImageDataset, load_dataset
 from .errors import RunError
+
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE
+"""What a configuration can name."""
 
 Which = Literal["best", "last"]
 
@@ -98,12 +101,14 @@ def dataset_of(config: TrainConfig) -> ImageDataset:
     return load_dataset(config.data.name, config.data.root, config.data.binarisation)
 
 
-def vae_of(config: TrainConfig, pixels: int) -> DiscreteVAE:
+def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
     """The networks that a configuration names."""
+    if config.model == "mixture":
+        return MixtureVAE(pixels, config.k)
     return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
 
 
-def load_vae(folder: str | Path, which: Which = "best") -> DiscreteVAE:
+def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
     """The trained networks of a run, on the host, ready to use.
 
     Args:

@@ -17,10 +17,13 @@ class Stream(IntEnum):
     EVALUATION = 3
     PICTURES = 4
     ESTIMATOR = 5
+    BINARISATION = 6
+    LABELS = 7
+    LABELLED_BATCH = 8
 
 
 def generator(
-    seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu"
+    seed: int, stream: Stream, epoch: int = 0, device: torch.device | str = "cpu", part: int = 0
 ) -> torch.Generator:
     """A generator that depends on nothing but its arguments, so that a resumed run draws the same.
 
@@ -29,6 +32,7 @@ def generator(
         stream: what for.
         epoch: of the training.
         device: of the generator.
+        part: of the epoch, for what must not depend on the order of the parts.
     """
-    words = np.random.SeedSequence([seed, int(stream), epoch]).generate_state(2, np.uint32)
+    words = np.random.SeedSequence([seed, int(stream), epoch, part]).generate_state(2, np.uint32)
     return torch.Generator(device).manual_seed(int(words[0]) << 31 ^ int(words[1]))

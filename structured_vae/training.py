@@ -12,19 +12,21 @@ import torch
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 
-from models import DiscreteVAE
+from models import MixtureVAE
 
 from .batches import ImageData
 from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from .config import TrainConfig
 from .data import ImageDataset
 from .errors import ConfigError, RunError
-from .fitting import fitting_estimator, fitting_solver, posterior_of
-from .module import ArgmaxTraining
+from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
+from .labelled import balanced_labels
+from .mixture_training import MixtureTraining
+from .module import ArgmaxTraining, Training
 from .pictures import Pictures
 from .recipes import RECIPES
 from .record import RunRecord
-from .runs import Run, dataset_of, load_vae, vae_of
+from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
 from .seeds import Stream, generator
 
 PICTURED = 50
@@ -50,9 +52,10 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
     training = training_of(config, vae)
+    data = _data(config, dataset)
     trainer = _trainer(config, run, dataset, training)
     run.create(config)
-    _fit(trainer, run, config, dataset, training, checkpoint=None)
+    _fit(trainer, run, data, training, checkpoint=None)
     return run
 
 
@@ -82,20 +85,21 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
     training = training_of(config, vae)
+    data = _data(config, dataset)
     trainer = _trainer(config, run, dataset, training)
     run.save_config(config)
-    _fit(trainer, run, config, dataset, training, checkpoint=last if done else None)
+    _fit(trainer, run, data, training, checkpoint=last if done else None)
     return run
 
 
-def _initialised(config: TrainConfig, pixels: int) -> DiscreteVAE:
+def _initialised(config: TrainConfig, pixels: int) -> AnyVAE:
     seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return vae_of(config, pixels)
 
 
-def training_of(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
+def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     """What Lightning trains for a configuration.
 
     Raises:
@@ -106,6 +110,9 @@ def training_of(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
+    if isinstance(vae, MixtureVAE):
+        loss = label_loss_of(config)
+        return MixtureTraining(vae, estimator, loss, config.label_weight, config.learning_rate, config.seed)
     return ArgmaxTraining(
         vae,
         estimator,
@@ -116,7 +123,13 @@ def training_of(config: TrainConfig, vae: DiscreteVAE) -> ArgmaxTraining:
     )
 
 
-def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: ArgmaxTraining) -> pl.Trainer:
+def _data(config: TrainConfig, dataset: ImageDataset) -> ImageData:
+    classes = dataset.train.labels
+    labelled = balanced_labels(classes, config.k, config.labels, config.seed) if config.labels else None
+    return ImageData(dataset, config.data.batch_size, config.seed, labelled)
+
+
+def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Training) -> pl.Trainer:
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device is cuda, but torch sees none; use --device cpu")
     cuda = config.device != "cpu" and torch.cuda.is_available()
@@ -147,12 +160,10 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Arg
 def _fit(
     trainer: pl.Trainer,
     run: Run,
-    config: TrainConfig,
-    dataset: ImageDataset,
-    training: ArgmaxTraining,
+    data: ImageData,
+    training: Training,
     checkpoint: Path | None,
 ) -> None:
-    data = ImageData(dataset, config.data.batch_size, config.seed)
     with warnings.catch_warnings():
         # Batches are slices of tensors in memory: worker processes would only add copies.
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")

@@ -593,8 +593,8 @@ def test_none_gives_the_grey_values(mini):
 
 
 def test_names_are_listed():
-    assert dataset_names() == ("fashion-mnist-mini", "fashion-mnist", "mnist")
-    assert binarisation_names() == ("threshold", "none")
+    assert dataset_names() == ("fashion-mnist-mini", "fashion-mnist", "mnist", "omniglot")
+    assert binarisation_names() == ("threshold", "static", "dynamic", "none")
 
 
 @pytest.mark.parametrize(

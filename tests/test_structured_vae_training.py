@@ -810,7 +810,7 @@ def test_shuffling_puts_every_image_everywhere():
 
 def test_batches_in_order_are_the_images_in_order(tiny_images):
     split = tiny_images.test
-    loaded = [x for (x,) in batches(split, InOrderBatches(len(split), 30))]
+    loaded = [x for x, _ in batches(split, InOrderBatches(len(split), 30))]
     assert [len(x) for x in loaded] == [30, 30, 30, 10]
     np.testing.assert_array_equal(torch.cat(loaded), split.images)
 
@@ -818,7 +818,7 @@ def test_batches_in_order_are_the_images_in_order(tiny_images):
 def test_image_data_gives_validation_then_test(tiny_images):
     data = ImageData(tiny_images, batch_size=30, seed=0)
     for loader, split in zip(data.val_dataloader(), (tiny_images.validation, tiny_images.test), strict=True):
-        np.testing.assert_array_equal(torch.cat([x for (x,) in loader]), split.images)
+        np.testing.assert_array_equal(torch.cat([x for x, _ in loader]), split.images)
     train_images = torch.cat([x for (x,) in data.train_dataloader()]).numpy()
     assert not np.array_equal(train_images, tiny_images.train.images)
     drawn, stored = (np.sort(x.sum(axis=1)) for x in (train_images, tiny_images.train.images))

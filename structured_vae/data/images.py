@@ -8,11 +8,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from .binarisation import BINARISATIONS, Binarisation
+from .binarisation import BINARISATIONS, Binarisation, none
 from .grey import GreyDataset, GreySplit
 from .lookup import look_up
 from .mini import read_mini
 from .official import read_official
+from .omniglot import read_omniglot
 from .sources import FASHION_MNIST, MNIST
 
 
@@ -23,6 +24,8 @@ class Split:
     Attributes:
         images: values in [0, 1], float32 [count, pixels], each image row by row.
         labels: classes, int64 [count].
+        grey: what `images` is drawn from, of the same shape, where training draws anew at every step;
+            None where it takes `images`.
 
     Example:
         >>> len(load_dataset("fashion-mnist-mini").test)
@@ -31,6 +34,7 @@ class Split:
 
     images: NDArray[np.float32]
     labels: NDArray[np.int64]
+    grey: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         """Return how many images there are."""
@@ -87,7 +91,8 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str = 
 
     The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
     compressed (`.gz`) or not. They keep the official order: train is the first 50,000 images of
-    the 60,000 for training, validation the last 10,000, and test the 10,000 for testing.
+    the 60,000 for training, validation the last 10,000, and test the 10,000 for testing. For
+    Omniglot, see `read_omniglot`.
 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
@@ -96,7 +101,9 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str = 
             `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
             downloading. A root that is named, either way, is never downloaded to.
         binarisation: one of `binarisation_names()`: `"threshold"` gives 1 where the grey value
-            exceeds 0.5 and 0 elsewhere, `"none"` the grey values in [0, 1].
+            exceeds 0.5 and 0 elsewhere; `"static"` 1 with the grey value as probability, drawn
+            once and for all; `"dynamic"` the same for evaluation, while training draws anew at
+            every step; `"none"` the grey values in [0, 1].
 
     Raises:
         UnknownDataNameError: there is no such dataset or binarisation.
@@ -110,7 +117,7 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str = 
         (5000, 784)
     """
     read = look_up("dataset", name, _READERS)
-    binarise = look_up("binarisation", binarisation, BINARISATIONS)
+    chosen = look_up("binarisation", binarisation, BINARISATIONS)
     grey = read(root)
     _, height, width = grey.train.images.shape
     return ImageDataset(
@@ -118,9 +125,9 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str = 
         binarisation=binarisation,
         height=height,
         width=width,
-        train=_binarised(grey.train, binarise),
-        validation=_binarised(grey.validation, binarise),
-        test=_binarised(grey.test, binarise),
+        train=_binarised(grey.train, chosen, 0, redrawn=chosen.redrawn),
+        validation=_binarised(grey.validation, chosen, 1),
+        test=_binarised(grey.test, chosen, 2),
     )
 
 
@@ -129,14 +136,18 @@ def dataset_names() -> tuple[str, ...]:
 
     Example:
         >>> dataset_names()
-        ('fashion-mnist-mini', 'fashion-mnist', 'mnist')
+        ('fashion-mnist-mini', 'fashion-mnist', 'mnist', 'omniglot')
     """
     return tuple(_READERS)
 
 
-def _binarised(grey: GreySplit, binarise: Binarisation) -> Split:
+def _binarised(grey: GreySplit, binarisation: Binarisation, number: int, redrawn: bool = False) -> Split:
     flat = grey.images.reshape(len(grey.images), -1)
-    return Split(images=binarise(flat), labels=grey.labels.astype(np.int64))
+    return Split(
+        images=binarisation.binarise(flat, number),
+        labels=grey.labels.astype(np.int64),
+        grey=none(flat) if redrawn else None,
+    )
 
 
 _READERS: Mapping[str, Callable[[str | Path | None], GreyDataset]] = MappingProxyType(
@@ -144,5 +155,6 @@ _READERS: Mapping[str, Callable[[str | Path | None], GreyDataset]] = MappingProx
         "fashion-mnist-mini": lambda root: read_mini(),
         "fashion-mnist": lambda root: read_official(FASHION_MNIST, root),
         "mnist": lambda root: read_official(MNIST, root),
+        "omniglot": lambda root: read_omniglot(root),
     }
 )

@@ -15,6 +15,11 @@ ROOT_VARIABLE = "STRUCTURED_VAE_DATA"
 class DataRoot(Protocol):
     """A place that has the files of datasets."""
 
+    @property
+    def folder(self) -> Path:
+        """The folder with a folder for each dataset."""
+        ...
+
     def paths(self, source: Source) -> tuple[Path, ...]:
         """Return where the files of `source` are, in the order of `source.files`."""
         ...

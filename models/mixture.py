@@ -1,0 +1,182 @@
+"""A discrete class with a continuous style: the paper's network for semi-supervised learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn.functional import softplus
+
+from .decoder import Neighbourhood
+from .potentials import CategoricalPotentials
+from .shapes import Costs, Images, Logits, OneHot, Style, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """A normal distribution with independent coordinates for each image.
+
+    Attributes:
+        mean: `[batch, c]`.
+        log_variance: `[batch, c]`.
+    """
+
+    mean: Style
+    log_variance: Style
+
+    def sample(self, generator: torch.Generator) -> Style:
+        """`[batch, c]`: one draw, differentiable in both parameters."""
+        noise = torch.randn(
+            self.mean.shape, generator=generator, device=self.mean.device, dtype=self.mean.dtype
+        )
+        return self.mean + (self.log_variance / 2).exp() * noise
+
+    def kl(self) -> Costs:
+        """`[batch]`: the KL to the standard normal distribution in nats, exact."""
+        terms = self.mean.square() + self.log_variance.exp() - 1 - self.log_variance
+        return terms.sum(dim=-1) / 2
+
+    def log_ratio(self, style: Style) -> Costs:
+        """`[batch]`: log of the standard normal density over this one at `style`."""
+        standardised = (style - self.mean).square() * (-self.log_variance).exp()
+        return (standardised + self.log_variance - style.square()).sum(dim=-1) / 2
+
+
+class MixtureEncoder(nn.Module):
+    """pixels -> 400 -> ReLU -> 200, and from there scores of k classes and a distribution of the style.
+
+    The class head is 200 -> 100 -> ReLU -> k, the style head 200 -> 100 -> ReLU -> 66 -> 2c, with no ReLU
+    after the 66, as in the paper. One style serves all k rows of z_c.
+
+    Args:
+        pixels: of an image.
+        k: classes.
+        c: dimensions of the style.
+    """
+
+    def __init__(self, pixels: int, k: int = 10, c: int = 20):
+        super().__init__()
+        self.n = k
+        self.base = nn.Sequential(nn.Linear(pixels, 400), nn.ReLU(), nn.Linear(400, 200))
+        self.classes = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, k))
+        self.style = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, 66), nn.Linear(66, 2 * c))
+
+    def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
+        """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`."""
+        shared = self.base(x)
+        mean, log_variance = self.style(shared).chunk(2, dim=-1)
+        return CategoricalPotentials(self.classes(shared)), Gaussian(mean, log_variance)
+
+    def scores(self, x: Images) -> CategoricalPotentials:
+        """The scores of the classes alone."""
+        return CategoricalPotentials(self.classes(self.base(x)))
+
+
+class MixtureDecoder(nn.Module):
+    """diag(z_d) z_c, flattened -> 400 -> ReLU -> one Bernoulli logit a pixel: the encoder's base mirrored.
+
+    z_d is one-hot and z_c has k rows of c; the product is zero but for the row of the class. So the first
+    layer has weights of its own for each class, and decoding a style under every class costs one product of
+    the style with all of them.
+
+    Args:
+        pixels: of an image.
+        k: classes.
+        c: dimensions of the style.
+    """
+
+    def __init__(self, pixels: int, k: int = 10, c: int = 20):
+        super().__init__()
+        self.n = k
+        self.c = c
+        self.first = nn.Linear(k * c, 400)
+        self.last = nn.Linear(400, pixels)
+
+    def forward(self, z: OneHot, style: Style) -> Logits:
+        """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`."""
+        rows = z[..., :, None] * style[..., None, :]
+        logits: torch.Tensor = self.last(self.first(rows.flatten(start_dim=-2)).relu())
+        return logits
+
+    def every_class(self, style: Style) -> Logits:
+        """`[batch, k, pixels]`: the logits of styles `[batch, c]` under each class."""
+        rows = self.first.weight.view(-1, self.n, self.c).permute(2, 1, 0).flatten(start_dim=1)
+        start = (style @ rows).view(len(style), self.n, -1) + self.first.bias
+        logits: torch.Tensor = self.last(start.relu())
+        return logits
+
+    def given(self, style: Style) -> GivenStyle:
+        """A decoder of classes, with the styles `[batch, c]` of the images."""
+        return GivenStyle(self, style)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenStyle:
+    """A decoder of the class alone: what `Decoder` is to its costs, with the style of each image fixed.
+
+    Attributes:
+        decoder: of class and style.
+        style: `[batch, c]`.
+    """
+
+    decoder: MixtureDecoder
+    style: Style
+
+    def cost(self, x: Images, z: OneHot) -> Costs:
+        """`[..., batch]`: -log p(x | z, style) of `z [..., batch, k]` in nats, relaxed states will do."""
+        return _cost(self.decoder(z, self.style.expand(*z.shape[:-1], -1)), x)
+
+    def table(self, x: Images, states: torch.Tensor) -> Table:
+        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order."""
+        logits = self.decoder.every_class(self.style)
+        return _cost(logits, x[:, None, :]) @ states.T
+
+    def around(self, x: Images, z: OneHot) -> Neighbourhood:
+        """The cost at `z [..., batch, k]` with its gradient, and without one that of every class."""
+        with torch.no_grad():
+            table = self.table(x, torch.eye(self.decoder.n, dtype=z.dtype, device=z.device))
+        return Neighbourhood(self.cost(x, z), table.expand_as(z))
+
+
+def _cost(logits: torch.Tensor, x: Images) -> Costs:
+    """`[...]`: the cross-entropy of images: with logits l, sum softplus(l) - x.l."""
+    return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
+
+
+class MixtureVAE(nn.Module):
+    """p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
+
+    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact ones.
+
+    Args:
+        pixels: of an image.
+        k: classes.
+        c: dimensions of the style.
+
+    Example:
+        >>> vae = MixtureVAE(pixels=784)
+        >>> vae.grid(3, torch.Generator().manual_seed(0)).shape
+        torch.Size([30, 784])
+
+    References:
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
+        auto-encoder, sections 3.2 and 5. The decoder's layers are not stated there.
+    """
+
+    def __init__(self, pixels: int = 784, k: int = 10, c: int = 20):
+        super().__init__()
+        self.encoder = MixtureEncoder(pixels, k, c)
+        self.decoder = MixtureDecoder(pixels, k, c)
+
+    @property
+    def n(self) -> int:
+        """Number of classes."""
+        return self.encoder.n
+
+    @torch.no_grad()
+    def grid(self, styles: int, generator: torch.Generator) -> Images:
+        """`[styles * k, pixels]`: mean images of styles drawn from the prior, each under every class."""
+        weight = self.decoder.last.weight
+        style = torch.randn((styles, self.decoder.c), generator=generator, device=weight.device)
+        return self.decoder.every_class(style.to(weight.dtype)).sigmoid().flatten(end_dim=1)

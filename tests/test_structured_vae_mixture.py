@@ -1,0 +1,395 @@
+import csv
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import image
+
+from models import CategoricalPotentials, MixtureVAE
+from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae.batches import ImageData
+from structured_vae.checkpoints import read_checkpoint
+from structured_vae.cli import main
+from structured_vae.costs import Reconstruction
+from structured_vae.data import Split
+from structured_vae.estimators import Exact
+from structured_vae.evaluate_run import evaluate_run
+from structured_vae.fitting import ESTIMATORS
+from structured_vae.label_losses import RelaxedLoss, argmax_loss, exact_loss
+from structured_vae.labelled import balanced_labels
+from structured_vae.mixture_evaluation import mixture_columns
+from structured_vae.mixture_training import MixtureTraining
+from structured_vae.noise import gumbel
+from structured_vae.recipes import whole_bound
+from structured_vae.schedules import Constant
+
+SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
+TIMES = {"ms_per_step", "seconds"}
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+tiny = pytest.mark.usefixtures("on_tiny_images")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)
+
+
+def rows(folder):
+    with (folder / "metrics.csv").open(newline="") as file:
+        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+
+
+def assert_same_run(first, second):
+    assert rows(first) == rows(second)
+    for which in ("best", "last"):
+        one, other = (
+            read_checkpoint(f / "checkpoints" / f"{which}.ckpt")["state_dict"] for f in (first, second)
+        )
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+# --- losses of labelled images ------------------------------------------------------------------
+
+
+def scores(batch):
+    unary = torch.tensor([[1.0, -0.5, 0.2, 0.0]], dtype=torch.float64).requires_grad_()
+    return unary, CategoricalPotentials(unary.expand(batch, 4)), torch.full((batch,), 2)
+
+
+@pytest.mark.statistical
+def test_the_argmax_loss_has_the_gradient_of_the_cross_entropy():
+    draws = 40_000
+    unary, potentials, classes = scores(draws)
+    losses = argmax_loss(potentials, classes, torch.Generator().manual_seed(0))
+    chosen = torch.autograd.grad(losses.sum(), unary)[0][0] / draws
+    q = torch.tensor([1.0, -0.5, 0.2, 0.0], dtype=torch.float64).softmax(-1)
+    expected = q - torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
+    error = (q * (1 - q) / draws).sqrt()
+    assert ((chosen - expected) / error).abs().max() < 4.5
+    assert ((1.1 * chosen - expected) / error).abs().max() > 4.5
+
+
+def test_the_exact_loss_is_minus_log_q_of_the_class():
+    _, potentials, classes = scores(3)
+    exponentials = [math.exp(score) for score in (1.0, -0.5, 0.2, 0.0)]
+    expected = -math.log(exponentials[2] / sum(exponentials))
+    assert exact_loss(potentials, classes, torch.Generator()).tolist() == pytest.approx([expected] * 3)
+
+
+def test_the_relaxed_loss_is_the_cross_entropy_of_a_relaxed_sample():
+    _, potentials, classes = scores(3)
+    found = RelaxedLoss(Constant(0.7))(potentials, classes, torch.Generator().manual_seed(1), 5)
+    noise = gumbel(potentials.unary.detach()[None], torch.Generator().manual_seed(1))[0]
+    relaxed = ((potentials.unary + noise) / 0.7).softmax(dim=-1)
+    torch.testing.assert_close(found, -relaxed[:, 2].log())
+
+
+# --- the labelled set ---------------------------------------------------------------------------
+
+
+def test_labels_are_balanced_distinct_and_of_the_seed_alone(tiny_images):
+    classes = tiny_images.train.labels
+    drawn = [balanced_labels(classes, 10, 100, seed) for seed in (0, 0, 1)]
+    assert np.bincount(classes[drawn[0]]).tolist() == [10] * 10
+    assert len(drawn[0].unique()) == 100
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0].sort().values, drawn[2].sort().values)
+
+
+def test_more_labels_contain_the_fewer(tiny_images):
+    few, many = (balanced_labels(tiny_images.train.labels, 10, count, 0) for count in (20, 100))
+    assert set(few.tolist()) < set(many.tolist())
+
+
+@pytest.mark.parametrize(
+    ("k", "count", "message"),
+    [
+        (10, 15, "a multiple of the number of classes, 10; got 15"),
+        (5, 20, "10 classes, and the model has k = 5"),
+        (10, 10_000, r"labels can be at most \d+, \d+ a class; got 10000"),
+    ],
+)
+def test_impossible_labels_are_refused(tiny_images, k, count, message):
+    with pytest.raises(ConfigError, match=message):
+        balanced_labels(tiny_images.train.labels, k, count, 0)
+
+
+def test_a_step_gets_images_and_labelled_ones_with_their_classes(tiny_images):
+    labelled = balanced_labels(tiny_images.train.labels, 10, 20, 0)
+    data = ImageData(tiny_images, batch_size=80, seed=0, labelled=labelled)
+    steps = list(data.train_dataloader())
+    assert [len(x) for x, _, _ in steps] == [80, 80, 80, 60]
+    stored = {
+        tuple(x): c
+        for x, c in zip(*map(_rows, (tiny_images.train.images, tiny_images.train.labels)), strict=True)
+    }
+    wanted = {tuple(x) for x in tiny_images.train.images[labelled].tolist()}
+    for _, x, classes in steps:
+        assert {tuple(each) for each in x.tolist()} == wanted
+        assert [stored[tuple(each)] for each in x.tolist()] == classes.tolist()
+
+
+def _rows(array):
+    return array.tolist()
+
+
+def test_many_labels_come_a_hundred_at_a_time_and_all_in_time(tiny_images):
+    images = np.arange(300, dtype=np.float32)[:, None].repeat(2, axis=1)
+    train_ = Split(images, tiny_images.train.labels)
+    data = ImageData(replace(tiny_images, train=train_), 20, seed=0, labelled=torch.arange(250))
+    steps = [x[:, 0].tolist() for _, x, _ in data.train_dataloader()]
+    assert all(len(set(step)) == 100 for step in steps)
+    assert {value for step in steps for value in step} == set(range(250))
+
+
+def test_dynamic_images_are_new_in_every_epoch_and_depend_on_seed_and_epoch_alone(tiny_images):
+    grey = np.full((300, 784), 0.5, np.float32)
+    grey[:, 0], grey[:, 1] = 0, 1
+    train_ = Split(np.zeros_like(grey), tiny_images.train.labels, grey)
+    drawn = {}
+    for seed, epoch in ((0, 0), (0, 1), (1, 1), (0, 1)):
+        data = ImageData(replace(tiny_images, train=train_), 100, seed)
+        loader = data.train_dataloader()
+        loader.sampler.set_epoch(epoch)
+        x = torch.cat([x for (x,) in loader])
+        assert torch.equal(x.unique(), torch.tensor([0.0, 1.0]))
+        assert (x[:, 0] == 0).all()
+        assert (x[:, 1] == 1).all()
+        assert abs(x[:, 2:].mean() - 0.5) < 4.5 * 0.5 / (300 * 782) ** 0.5
+        again = drawn.setdefault((seed, epoch), x)
+        assert torch.equal(again, x)
+    assert len({x.numpy().tobytes() for x in drawn.values()}) == 3
+    assert len(torch.cat(list(drawn.values())).unique(dim=0)) == 900
+
+
+# --- the bound ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vae():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return MixtureVAE(pixels=6, k=3, c=2).double()
+
+
+def some_images():
+    return torch.rand((4, 6), generator=torch.Generator().manual_seed(1)).round().double(), torch.tensor(
+        [0, 1, 2, 0]
+    )
+
+
+def test_the_bound_is_the_sum_of_its_parts_over_all_classes(vae):
+    x, classes = some_images()
+    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2))
+    potentials, style = vae.encoder(x)
+    drawn = style.sample(torch.Generator().manual_seed(2))
+    q = potentials.unary.softmax(-1).detach().numpy()
+    expected = np.zeros(4)
+    for i in range(4):
+        for category in range(3):
+            z = torch.eye(3).double()[category]
+            p = torch.distributions.Bernoulli(logits=vae.decoder(z, drawn[i]))
+            expected[i] -= q[i, category] * p.log_prob(x[i]).sum().item()
+    np.testing.assert_allclose(found["reconstruction"], expected)
+    kl_discrete = (q * np.log(3 * q)).sum(axis=1)
+    np.testing.assert_allclose(found["kl_discrete"], kl_discrete)
+    np.testing.assert_allclose(found["bound"], expected + kl_discrete + style.kl().detach().numpy())
+    np.testing.assert_array_equal(found["accuracy"], q.argmax(1) == classes.numpy())
+    np.testing.assert_allclose(found["accuracy_sampled"], q[range(4), classes])
+
+
+def test_minus_log_p_is_exact_where_the_style_does_not_matter(vae):
+    x, classes = some_images()
+    torch.nn.init.zeros_(vae.decoder.first.weight)
+    with torch.no_grad():
+        vae.encoder.style[-1].weight.zero_()
+        vae.encoder.style[-1].bias.zero_()
+    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=3)
+    logits = vae.decoder(torch.eye(3).double()[0], torch.zeros(2).double())
+    expected = -torch.distributions.Bernoulli(logits=logits).log_prob(x).sum(-1)
+    torch.testing.assert_close(found["minus_log_p"], expected.detach())
+
+
+@pytest.mark.statistical
+def test_minus_log_p_is_that_of_samples_of_the_prior(vae):
+    x, classes = some_images()
+    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=500)["minus_log_p"]
+    style = torch.randn((10_000, 2), generator=torch.Generator().manual_seed(3)).double()
+    with torch.no_grad():
+        log_p = torch.distributions.Bernoulli(logits=vae.decoder.every_class(style)[:, :, None, :]).log_prob(
+            x
+        )
+        p = log_p.sum(-1).exp().mean(dim=1)
+    error = p.std(0) / p.mean(0) / 100
+    # the importance weights of an untrained encoder vary about as little as the prior's
+    assert ((found + p.mean(0).log()) / (error + 0.02)).abs().max() < 4.5
+
+
+def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
+    x, _ = some_images()
+
+    def drawn():
+        potentials, style = vae.encoder(x)
+        return potentials, style, vae.decoder.given(style.sample(torch.Generator().manual_seed(4)))
+
+    potentials, style, given = drawn()
+    objective = whole_bound(Reconstruction(given, x), potentials, "exact")
+    estimate = Exact()(potentials, objective.cost, torch.Generator())
+    loss = (estimate.surrogate + objective.kl + style.kl()).sum()
+    found = torch.autograd.grad(loss, list(vae.parameters()))
+    potentials, style, given = drawn()
+    q = potentials.unary.softmax(-1)
+    bound = (q * (given.table(x, torch.eye(3).double()) + (3 * q).log())).sum(-1) + style.kl()
+    for one, other in zip(found, torch.autograd.grad(bound.sum(), list(vae.parameters())), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+# --- configurations -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"encoder": "independent"}, "encoder has no meaning with model mixture; got independent"),
+        ({"recipe": "elbo"}, "recipe has no meaning with model mixture"),
+        ({"n": 3}, "n has no meaning with model mixture; got 3"),
+        ({"model": "discrete"}, "labels has no meaning with model discrete; got 20"),
+        (
+            {"model": "discrete", "labels": 0, "label_weight": 2.0},
+            "label_weight has no meaning with model discrete",
+        ),
+        ({"labels": -1}, "labels must be at least 0"),
+        ({"label_weight": 0.0}, "label_weight must be positive"),
+        ({"model": "mixed"}, "model must be one of discrete, mixture; got 'mixed'"),
+    ],
+    ids=str,
+)
+def test_settings_without_a_meaning_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        replace(SMALL, **settings)
+
+
+@tiny
+def test_estimators_of_bits_or_of_another_objective_are_refused(tmp_path):
+    for estimator in ("arm", "maximum_likelihood"):
+        with pytest.raises(ConfigError, match=estimator):
+            train(replace(SMALL, estimator=estimator), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@tiny
+def test_impossible_labels_are_refused_before_there_is_a_folder(tmp_path):
+    with pytest.raises(ConfigError, match="labels must be a multiple"):
+        train(replace(SMALL, labels=7), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+@tiny
+@pytest.mark.parametrize(
+    "estimator", [name for name in ESTIMATORS if name not in ("arm", "disarm", "maximum_likelihood")]
+)
+def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
+    train(replace(SMALL, estimator=estimator, epochs=1), tmp_path / "run")
+    (row,) = rows(tmp_path / "run")
+    assert all(math.isfinite(value) for value in row.values())
+    kl = row["validation/kl_discrete"] + row["validation/kl_continuous"]
+    assert row["validation/bound"] == pytest.approx(row["validation/reconstruction"] + kl, rel=1e-5)
+    assert row["validation/error"] == pytest.approx(1 - row["validation/accuracy"], abs=1e-6)
+
+
+@tiny
+@pytest.mark.parametrize("binarisation", ["threshold", "dynamic"])
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, tiny_images, binarisation):
+    if binarisation == "dynamic":
+        train_ = replace(tiny_images.train, grey=0.2 + 0.6 * tiny_images.train.images)
+        monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: replace(tiny_images, train=train_))
+    config = replace(SMALL, epochs=2, data=DataConfig(binarisation=binarisation))
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=2)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
+    train(SMALL, tmp_path / "whole")
+    plain, calls = MixtureTraining._loss, []
+
+    def cut(self, batch):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyError("power")
+        return plain(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MixtureTraining, "_loss", cut)
+        with pytest.raises(KeyError, match="power"):
+            train(SMALL, tmp_path / "parts")
+    resume(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+def test_labels_are_learned_and_the_best_epoch_is_the_most_accurate(tmp_path):
+    train(replace(SMALL, labels=100, label_weight=100.0, epochs=8), tmp_path / "run")
+    table = rows(tmp_path / "run")
+    assert table[-1]["train/label_accuracy"] > 0.9
+    assert max(row["validation/accuracy"] for row in table) > 0.4
+    errors = [row["validation/error"] for row in table]
+    assert read_checkpoint(tmp_path / "run" / "checkpoints" / "best.ckpt")["epoch"] == errors.index(
+        min(errors)
+    )
+
+
+@tiny
+def test_without_labels_there_is_no_accuracy_and_the_bound_decides(tmp_path):
+    train(replace(SMALL, labels=0), tmp_path / "run")
+    table = rows(tmp_path / "run")
+    assert not any(name.endswith(("accuracy", "accuracy_sampled", "/error")) for name in table[0])
+    bounds = [row["validation/bound"] for row in table]
+    assert read_checkpoint(tmp_path / "run" / "checkpoints" / "best.ckpt")["epoch"] == bounds.index(
+        min(bounds)
+    )
+    quantities = evaluate_run(tmp_path / "run").quantities
+    assert "accuracy" not in quantities
+    assert quantities["active"].value >= 1
+
+
+@tiny
+def test_the_command_trains_evaluates_and_draws_classes_by_styles(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    main(["train", "--model", "mixture", "--labels", "100", "--epochs", "1", "--run", "mine"])
+    main(["evaluate", "mine", "--samples", "2"])
+    printed = capsys.readouterr().out
+    assert all(
+        word in printed for word in ("kl_discrete", "kl_continuous", "accuracy_sampled", "minus_log_p")
+    )
+    picture = image.imread(tmp_path / "mine" / "pictures" / "samples-0001.png")[::2, ::2, 0]
+    vae = load_vae("mine", "last")
+    assert isinstance(vae, MixtureVAE)
+    assert picture.shape == (280, 280)
+    with pytest.raises(SystemExit):
+        main(["gradients", "mine"])
+    assert "mixture" in capsys.readouterr().err
+
+
+@tiny
+def test_an_evaluation_is_that_of_the_checkpoint(tmp_path, tiny_images):
+    train(SMALL, tmp_path / "run")
+    found = evaluate_run(tmp_path / "run", "validation", "last", samples=4).quantities
+    row = rows(tmp_path / "run")[-1]
+    for name in ("accuracy", "accuracy_sampled", "kl_discrete", "kl_continuous"):
+        assert found[name].value == pytest.approx(row[f"validation/{name}"], abs=1e-4)
+    error = 4.5 * found["reconstruction"].standard_error
+    assert found["reconstruction"].value == pytest.approx(row["validation/reconstruction"], abs=error)
+    assert found["minus_log_p"].value < found["bound"].value
