@@ -15,16 +15,23 @@ from .seeds import Stream, generator
 class ShuffledBatches(Sampler[torch.Tensor]):
     """Index tensors of a whole batch each, in an order that depends on seed and epoch alone.
 
+    Of several processes each gets every so-manieth image of a batch that is as many times as large: together
+    they see what one process with that batch sees.
+
     Args:
         count: images.
-        batch_size: of every batch but perhaps the last.
+        batch_size: of every batch but perhaps the last; of one process.
         seed: of the run.
+        rank: of this process.
+        processes: how many train together.
     """
 
-    def __init__(self, count: int, batch_size: int, seed: int):
+    def __init__(self, count: int, batch_size: int, seed: int, rank: int = 0, processes: int = 1):
         self.count = count
         self.batch_size = batch_size
         self.seed = seed
+        self.rank = rank
+        self.processes = processes
         self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -34,11 +41,13 @@ class ShuffledBatches(Sampler[torch.Tensor]):
     def __iter__(self) -> Iterator[torch.Tensor]:
         """One epoch; its order is drawn with the first batch, as the trainer may set the epoch late."""
         order = torch.randperm(self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch))
-        yield from torch.split(order, self.batch_size)
+        whole = torch.split(order, self.batch_size * self.processes)
+        yield from (batch[self.rank :: self.processes] for batch in whole[: len(self)])
 
     def __len__(self) -> int:
-        """Batches an epoch."""
-        return -(-self.count // self.batch_size)
+        """Batches an epoch; a last one with too few images for all processes is left out."""
+        full, rest = divmod(self.count, self.batch_size * self.processes)
+        return full + (rest >= self.processes)
 
 
 class InOrderBatches(Sampler[torch.Tensor]):
@@ -141,7 +150,8 @@ class ImageData(pl.LightningDataModule):
     def train_dataloader(self) -> DataLoader[tuple[torch.Tensor, ...]]:
         """Shuffled batches of the training split."""
         train = self.dataset.train
-        sampler = ShuffledBatches(len(train), self.batch_size, self.seed)
+        rank, processes = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        sampler = ShuffledBatches(len(train), self.batch_size, self.seed, rank, processes)
         return _loader(TrainingImages(train, sampler, self.seed, self.labelled), sampler)
 
     def val_dataloader(self) -> list[DataLoader[tuple[torch.Tensor, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -91,6 +92,8 @@ def _solvers(options: Namespace, console: Console) -> None:
 
 
 def _print_run(folder: Path, console: Console) -> None:
+    if os.environ.get("LOCAL_RANK", "0") != "0":  # of several processes that train together one speaks
+        return
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     console.print(file_table(files, "files of this run"))
     console.print(f"evaluate it: structured-vae evaluate {folder}")

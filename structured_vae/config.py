@@ -98,6 +98,9 @@ class TrainConfig:
         seed: of initialisation, shuffling and noise.
         picture_every: epochs between pictures; 0 for none. The last epoch always has them.
         device: auto, cpu or cuda.
+        processes: that train together on a machine, each with batches of its own (Lightning's DDP); on a
+            GPU one each.
+        nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
         labels: training images whose classes the mixture sees, as many of each class; 0 for none.
         label_weight: of their loss beside the bound, in nats an image.
     """
@@ -121,6 +124,8 @@ class TrainConfig:
     seed: int = 0
     picture_every: int = 10
     device: Device = "auto"
+    processes: int = 1
+    nodes: int = 1
     labels: int = 0
     label_weight: float = 1.0
 
@@ -130,6 +135,7 @@ class TrainConfig:
                 known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
         smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
+        smallest |= {"processes": 1, "nodes": 1}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")

@@ -27,8 +27,8 @@ class Training(pl.LightningModule, ABC):
     """What the training of every model shares: one Adam, noise by seed and epoch, metrics of each epoch.
 
     The released code has two Adams with the same rate; Adam works on each parameter alone, so one is the
-    same. Noise depends on seed and epoch alone, so a run resumed at an epoch's end draws what the
-    uninterrupted run draws.
+    same. Noise depends on seed, epoch and process alone, so a run resumed at an epoch's end draws what
+    the uninterrupted run draws.
 
     Args:
         estimator: of the encoder's gradient.
@@ -76,7 +76,7 @@ class Training(pl.LightningModule, ABC):
     def on_train_epoch_start(self) -> None:
         """Starts the epoch's noise and averages."""
         self._trained = {}
-        self._noise = generator(self.seed, Stream.NOISE, self.current_epoch, self.device)
+        self._noise = generator(self.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank)
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """The loss of a batch, shown now and then."""
@@ -105,11 +105,13 @@ class Training(pl.LightningModule, ABC):
 
     def on_validation_epoch_end(self) -> None:
         """Logs the metrics of each split, and the averages of the training epoch."""
-        self.log_dict({f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()})
+        trained = {f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()}
+        self.log_dict(trained, sync_dist=True)
         for split, batches in self._evaluated.items():
             summary = self._summary(batches)
-            self.log_dict({f"{split}/{name}": value for name, value in summary.items()})
-            self.log(split, summary[self.monitored.partition("/")[2]], prog_bar=True, logger=False)
+            self.log_dict({f"{split}/{name}": value for name, value in summary.items()}, sync_dist=True)
+            shown = summary[self.monitored.partition("/")[2]]
+            self.log(split, shown, prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}
 
 

@@ -11,6 +11,7 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.strategies import DDPStrategy
 
 from models import MixtureVAE
 
@@ -54,7 +55,8 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     training = training_of(config, vae)
     data = _data(config, dataset)
     trainer = _trainer(config, run, dataset, training)
-    run.create(config)
+    if trainer.is_global_zero:
+        run.create(config)
     _fit(trainer, run, data, training, checkpoint=None)
     return run
 
@@ -87,7 +89,8 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     training = training_of(config, vae)
     data = _data(config, dataset)
     trainer = _trainer(config, run, dataset, training)
-    run.save_config(config)
+    if trainer.is_global_zero:
+        run.save_config(config)
     _fit(trainer, run, data, training, checkpoint=last if done else None)
     return run
 
@@ -144,7 +147,9 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     return pl.Trainer(
         accelerator="cuda" if cuda else "cpu",
-        devices=1,
+        devices=config.processes,
+        num_nodes=config.nodes,
+        strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
         max_epochs=config.epochs,
         callbacks=callbacks,
         logger=TensorBoardLogger(run.folder, name="tensorboard", version=""),
