@@ -1,0 +1,200 @@
+"""Every estimator with every encoder: those that fit train and resume, the others are refused at once."""
+
+import math
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import torch
+
+from structured_vae import ConfigError, EstimatorError, ExponentialDecay, TrainConfig, load_vae, resume, train
+from structured_vae.config import Estimator as Name
+from structured_vae.evaluate_run import evaluate_run
+from structured_vae.fitting import ESTIMATORS
+from structured_vae.runs import vae_of
+from structured_vae.training import training_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+tiny = pytest.mark.usefixtures("on_tiny_images")
+SMALL = TrainConfig(n=3, k=4, hidden=4, epochs=1, picture_every=0)
+ENCODERS = ["independent", "general", "supermodular", "categorical"]
+FACTORISED = {"gumbel_softmax", "straight_through", "rebar", "relax"}
+LEARNING = {"rebar", "relax"}
+
+
+def fits(estimator, encoder):
+    if estimator in ("arm", "disarm"):
+        return encoder == "independent"
+    return estimator not in FACTORISED or encoder in ("independent", "categorical")
+
+
+PAIRS = [(estimator, encoder) for estimator in ESTIMATORS for encoder in ENCODERS]
+FITTING = [pair for pair in PAIRS if fits(*pair)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """The networks are tiny, and threads that wait for each other slow down on a busy machine."""
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)
+
+
+def test_every_name_of_the_configuration_is_an_estimator():
+    assert set(get_args(Name)) == set(ESTIMATORS)
+
+
+def take_step(training, optimizer, images):
+    loss = training.training_step((images,), batch_idx=1)
+    optimizer.zero_grad()
+    loss.backward()
+    assert loss.isfinite()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("recipe", ["paper", "elbo"])
+@pytest.mark.parametrize(("estimator", "encoder"), FITTING)
+def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator, encoder, recipe):
+    epsilon = ExponentialDecay(start=1.0)
+    config = replace(SMALL, estimator=estimator, encoder=encoder, recipe=recipe, epsilon=epsilon)
+    random = torch.Generator().manual_seed(0)
+    vae = vae_of(config, pixels=6)
+    for parameter in vae.parameters():  # large enough for a step of epsilon to change some argmax
+        parameter.data = 2 * torch.randn(parameter.shape, generator=random)
+    images = torch.rand(200, 6, generator=random).round()
+    training = training_of(config, vae)
+    optimizer = training.configure_optimizers()
+    training.on_train_epoch_start()
+    before = deepcopy(training.state_dict())
+    take_step(training, optimizer, images)
+
+    resumed = training_of(config, vae_of(config, pixels=6))
+    resumed.load_state_dict(training.state_dict())
+    other = resumed.configure_optimizers()
+    other.load_state_dict(deepcopy(optimizer.state_dict()))
+    resumed.on_train_epoch_start()
+    resumed._noise.set_state(training._noise.get_state())
+    take_step(training, optimizer, images)
+    take_step(resumed, other, images)
+
+    after = training.state_dict()
+    assert all(torch.equal(value, resumed.state_dict()[name]) for name, value in after.items())
+    assert all(value.isfinite().all() for value in after.values())
+    still = [name for name, value in after.items() if torch.equal(value, before[name])]
+    assert not still, "some weights never learn"
+    assert any(name.startswith("estimator.") for name in after) == (estimator in LEARNING)
+
+
+STATES = [
+    ("rebar", {"encoder": "independent"}),
+    ("relax", {"encoder": "categorical"}),
+    ("table_direct", {"encoder": "general", "epsilon_rule": "adaptive", "sides": 2}),
+    ("direct", {"encoder": "categorical", "epsilon_rule": "adaptive"}),
+    ("direct", {"encoder": "general", "epsilon_rule": "scale_free", "recipe": "elbo", "samples": 2}),
+    ("score_function", {"encoder": "general"}),
+    ("gumbel_softmax", {"encoder": "independent"}),
+    ("maximum_likelihood", {"encoder": "categorical"}),
+    ("perturbed_argmax", {"encoder": "general"}),
+]
+
+
+@tiny
+@pytest.mark.parametrize(("estimator", "change"), STATES, ids=str)
+def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimator, change):
+    config = replace(SMALL, estimator=estimator, epochs=2, **change)
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=2)
+    first, second = (
+        torch.load(tmp_path / name / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
+        for name in ("whole", "parts")
+    )
+    assert first.keys() == second.keys()
+    assert all(torch.equal(value, second[name]) for name, value in first.items())
+    adaptive = change.get("epsilon_rule") == "adaptive"
+    assert any(name.startswith("estimator.") for name in first) == (estimator in LEARNING or adaptive)
+    if adaptive:
+        assert first["estimator.epsilon.log_epsilon"].item() != pytest.approx(math.log(0.1), abs=1e-6)
+    found = evaluate_run(tmp_path / "parts", which="last", samples=3).to_dict()
+    assert found["images"] == 100
+    assert load_vae(tmp_path / "parts").n in (3, 4)
+
+
+@pytest.mark.parametrize(("estimator", "encoder"), [pair for pair in PAIRS if not fits(*pair)])
+@tiny
+def test_misfits_are_refused_before_anything_is_written(tmp_path, estimator, encoder):
+    config = replace(SMALL, estimator=estimator, encoder=encoder)
+    with pytest.raises(ConfigError) as refusal:
+        train(config, tmp_path / "run")
+    message = str(refusal.value)
+    assert f"the estimator {estimator} does not fit the encoder {encoder}" in message
+    named = set(message.partition("These do: ")[2].split(", "))
+    assert named == {name for name in ESTIMATORS if fits(name, encoder)}
+    assert not list(tmp_path.iterdir())
+
+
+LARGE = {
+    "exact": {"independent": 21},
+    "table_direct": {"independent": 21},
+    "maximum_likelihood": {"independent": 21},
+    "score_function": {"supermodular": 40},
+}
+
+
+@pytest.mark.parametrize("estimator", LARGE)
+@tiny
+def test_too_many_bits_are_refused_and_what_fits_is_named(tmp_path, estimator):
+    ((encoder, n),) = LARGE[estimator].items()
+    config = replace(SMALL, estimator=estimator, encoder=encoder, n=n)
+    with pytest.raises(ConfigError, match=f"does not fit the encoder {encoder}") as refusal:
+        train(config, tmp_path / "run")
+    named = set(str(refusal.value).partition("These do: ")[2].split(", "))
+    assert "direct" in named
+    assert not named & set(LARGE) - ({"score_function"} if encoder == "independent" else set())
+    assert not list(tmp_path.iterdir())
+
+
+@tiny
+@pytest.mark.parametrize(("solver", "n"), [("max_flow", 4), ("auto", 21)])
+def test_noise_on_pairs_is_refused_where_the_solver_is_a_minimum_cut(tmp_path, solver, n):
+    config = replace(SMALL, estimator="perturbed_argmax", encoder="supermodular", solver=solver, n=n)
+    with pytest.raises(ConfigError, match="solver 'max_flow' cannot take that") as refusal:
+        train(config, tmp_path / "run")
+    assert "perturbed_argmax" not in str(refusal.value).partition("These do: ")[2]
+    assert not list(tmp_path.iterdir())
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"estimator": "arm", "encoder": "independent", "samples": 0}, "at least 1; got 0"),
+        ({"estimator": "score_function", "samples": 1}, "at least 2; got 1"),
+        ({"estimator": "perturbed_argmax", "samples": 1}, "at least 2; got 1"),
+    ],
+    ids=str,
+)
+def test_impossible_options_are_refused_before_anything_is_written(tmp_path, change, words):
+    with pytest.raises(EstimatorError, match=words):
+        train(replace(SMALL, **change), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+@tiny
+def test_the_last_epoch_of_another_estimator_is_not_resumed(tmp_path):
+    run = Path(tmp_path / "run")
+    train(replace(SMALL, encoder="independent", estimator="rebar"), run)
+    config = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(config.replace("estimator: rebar", "estimator: arm"))
+    with pytest.raises(Exception, match=r"estimator\.eta"):
+        resume(run, 2)
+
+
+def test_epsilon_options_reach_the_estimator():
+    config = replace(SMALL, epsilon=ExponentialDecay(start=0.3), sides=2, samples=3)
+    training = training_of(config, vae_of(config, pixels=6))
+    assert (training.estimator.sides, training.estimator.samples) == (2, 3)
+    assert training.estimator.epsilon(0, torch.ones(1)) == 0.3

@@ -1,0 +1,226 @@
+"""The report and the figure of gradient estimators."""
+
+import json
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from enumeration import LEVEL, latent, seeded
+from matplotlib import image
+
+from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
+from structured_vae import (
+    ARM,
+    REBAR,
+    Constant,
+    Direct,
+    DisARM,
+    EstimatorError,
+    Exact,
+    GumbelSoftmax,
+    ScoreFunction,
+    TableDirect,
+    TrainConfig,
+    gradient_report,
+    train,
+)
+from structured_vae.cli import main
+from structured_vae.gradient_figure import FAMILIES, SETTINGS, UNBIASED, gradient_figure
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+tiny = pytest.mark.usefixtures("on_tiny_images")
+SMALL = TrainConfig(n=3, k=4, hidden=4, epochs=1, picture_every=0)
+PIXELS = 5
+
+
+def tiny_vae(family, n=4, scale=0.6):
+    decoder = CategoricalDecoder if family == "categorical" else BinaryDecoder
+    vae = DiscreteVAE(ENCODERS[family](PIXELS, n, 6), decoder(PIXELS, n, 6)).double()
+    generator = seeded(1)
+    for parameter in vae.parameters():
+        parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    return vae
+
+
+def pictures(count=3):
+    return torch.rand(count, PIXELS, generator=seeded(), dtype=torch.float64).round()
+
+
+def exact_gradients(vae, x, family):
+    """`[images, n + e]` and the values that they are gradients of, by numpy from the potentials."""
+    h = vae.encoder(x)
+    rows = []
+    for i in range(len(x)):
+        this = replace(latent(family, vae.n), unary=h.unary[i].detach().numpy())
+        if h.pairwise is not None:
+            this = replace(this, pairwise=h.pairwise[i].detach().numpy())
+        z = torch.from_numpy(this.states)
+        rows.append(this.gradient(vae.decoder.cost(x[i], z).detach().numpy()))
+    return np.stack(rows)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", ["independent", "general", "categorical"])
+def test_unbiased_estimators_have_no_bias_within_error(family):
+    vae, x = tiny_vae(family), pictures()
+    draws = 6000
+    estimators = {"score": ScoreFunction(4)}
+    if family != "general":
+        estimators["rebar"] = REBAR()
+    if family == "independent":
+        estimators |= {"arm": ARM(), "disarm": DisARM()}
+    reports = gradient_report(vae, x, estimators, draws, seeded())
+    norms = np.linalg.norm(exact_gradients(vae, x, family), axis=1)
+    for report in reports.values():
+        assert report.z_score < LEVEL
+        assert report.norm == pytest.approx(norms.mean(), abs=1e-9)
+        assert report.bias < 3 * (report.variance / draws) ** 0.5
+        assert report.cosine > 0.99
+        assert report.draws == draws
+        assert report.microseconds > 0
+
+
+def test_the_exact_gradient_has_no_variance():
+    for family in ("independent", "general", "categorical"):
+        report = gradient_report(tiny_vae(family), pictures(), {"exact": Exact()}, 10, seeded())["exact"]
+        assert max(report.bias, report.variance, report.deviation) < 1e-12
+        assert report.z_score == 0
+        assert report.cosine == pytest.approx(1)
+
+
+@pytest.mark.statistical
+def test_a_biased_estimator_shows_its_bias():
+    family = "categorical"
+    vae, x = tiny_vae(family, scale=1.0), pictures()
+    estimators = {"table": TableDirect(Constant(1.0)), "direct": Direct(epsilon=Constant(1.0))}
+    reports = gradient_report(vae, x, estimators, 20_000, seeded())
+    exact, h = exact_gradients(vae, x, family), vae.encoder(x).unary.detach().numpy()
+    gaps = []
+    for i, row in enumerate(exact):
+        this = replace(latent(family, vae.n), unary=h[i])
+        cost = vae.decoder.cost(x[i], torch.eye(vae.n, dtype=torch.float64)).detach().numpy()
+        gaps.append(np.linalg.norm(this.direct_gradient(cost, 1.0) - row))
+    for report in reports.values():
+        assert report.bias == pytest.approx(np.mean(gaps), rel=0.05)
+        assert report.z_score > 2 * LEVEL
+        assert 0 < report.stats["changed"] < 1
+        assert 0 < report.stats["saturated"] <= 1
+
+
+@pytest.mark.statistical
+def test_variance_and_deviation_are_those_of_the_draws():
+    vae, x = tiny_vae("independent", n=1), pictures(1)
+    report = gradient_report(vae, x, {"arm": ARM()}, 40_000, seeded())["arm"]
+    p = torch.sigmoid(vae.encoder(x).unary).item()
+    costs = [vae.decoder.cost(x, torch.full((1, 1), float(z), dtype=torch.float64)).item() for z in (0, 1)]
+    u = (np.arange(100_000) + 0.5) / 100_000
+    first, second = (np.array(costs)[(each < p).astype(int)] for each in (u, 1 - u))
+    gradient = (second - first) * (u - 0.5)
+    assert report.norm == pytest.approx(abs(gradient.mean()), rel=2e-3)
+    assert report.variance == pytest.approx(gradient.var(), rel=0.03)
+    assert report.deviation == pytest.approx(math.sqrt(report.variance), rel=1e-9)
+
+
+def test_a_report_does_not_depend_on_its_chunks(monkeypatch):
+    vae, x = tiny_vae("independent"), pictures()
+    whole = gradient_report(vae, x, {"exact": Exact(), "arm": ARM()}, 50, seeded())
+    monkeypatch.setattr(sys.modules["structured_vae.gradient_report"], "ROWS", 7)
+    parts = gradient_report(vae, x, {"exact": Exact()}, 50, seeded())
+    assert parts["exact"].norm == pytest.approx(whole["exact"].norm)
+    assert parts["exact"].variance == pytest.approx(0, abs=1e-20)
+    assert parts["exact"].draws == 50
+
+
+def test_report_refuses_misfits_and_trains_nothing():
+    vae, x = tiny_vae("general"), pictures()
+    with pytest.raises(EstimatorError, match="GumbelSoftmax cannot take"):
+        gradient_report(vae, x, {"gumbel": GumbelSoftmax()}, 5, seeded())
+    gradient_report(vae, x, {"direct": Direct()}, 5, seeded())
+    assert all(parameter.grad is None for parameter in vae.parameters())
+
+
+# --- the figure ---------------------------------------------------------------------------------
+
+
+def call(*arguments):
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code
+    return 0
+
+
+@tiny
+@pytest.mark.parametrize("encoder", ["categorical", "independent", "general"])
+def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    run = tmp_path / "run"
+    train(replace(SMALL, encoder=encoder), run)
+    capsys.readouterr()
+    assert call("gradients", run, "--images", 2, "--draws", 20, "--checkpoint", "last") == 0
+    out = capsys.readouterr().out
+    record = json.loads((run / "gradients.json").read_text())
+    assert (record["images"], record["draws"], record["checkpoint"]) == (2, 20, "last")
+    assert record["config"]["encoder"] == encoder
+    expected = {f"{name} {value:g}" for name in FAMILIES for value in SETTINGS} | set(UNBIASED)
+    softmaxes = {name for name in expected if name.startswith(("Gumbel", "straight"))}
+    of_pairs = softmaxes | {"REBAR", "ARM", "DisARM"}
+    left_out = {"general": of_pairs, "categorical": {"ARM", "DisARM"}, "independent": set()}[encoder]
+    assert set(record["reports"]) == expected - left_out
+    for name, report in record["reports"].items():
+        assert name in out
+        assert report["draws"] == 20
+        assert all(math.isfinite(value) for value in report.values() if isinstance(value, float))
+    assert "gradients.png" in out
+    picture = image.imread(run / "gradients.png")
+    assert picture.shape[:2] == (600, 1500)
+    assert picture[..., :3].std() > 0.05
+    assert not list(run.glob("*.part*"))
+
+
+@tiny
+def test_the_figure_is_reproducible_and_gives_what_it_wrote(tmp_path):
+    train(replace(SMALL, encoder="categorical"), tmp_path / "run")
+    first, second = (gradient_figure(tmp_path / "run", "last", 2, 5) for _ in range(2))
+    for name, report in first.reports.items():
+        assert replace(report, microseconds=0) == replace(second.reports[name], microseconds=0)
+    assert json.loads(second.record.read_text())["reports"].keys() == first.reports.keys()
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--images", 0], "images >= 1"),
+        (["--draws", 1], "draws >= 2"),
+        (["--draws", "many"], "draws"),
+        (["--checkpoint", "first"], "checkpoint"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused(tmp_path, capsys, options, words):
+    run = tmp_path / "run"
+    train(SMALL, run)
+    before = sorted(run.rglob("*"))
+    capsys.readouterr()
+    assert call("gradients", run, *options) == 2
+    out, err = capsys.readouterr()
+    assert words in err
+    assert "Traceback" not in out + err
+    assert sorted(run.rglob("*")) == before
+
+
+@tiny
+def test_no_figure_where_there_is_nothing_exact_to_compare_with(tmp_path, capsys):
+    assert call("gradients", tmp_path / "nowhere") == 2
+    assert "is not a run folder" in capsys.readouterr().err
+    run = tmp_path / "run"
+    train(replace(SMALL, encoder="independent", n=21), run)
+    capsys.readouterr()
+    assert call("gradients", run, "--draws", 2) == 2
+    assert "n = 21 bits" in capsys.readouterr().err
+    assert not Path(run / "gradients.png").exists()
