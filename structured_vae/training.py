@@ -87,6 +87,8 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
     training = training_of(config, vae)
+    if done:
+        _refuse_other_weights(training, last)
     data = _data(config, dataset)
     trainer = _trainer(config, run, dataset, training)
     if trainer.is_global_zero:
@@ -130,6 +132,18 @@ def _data(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     classes = dataset.train.labels
     labelled = balanced_labels(classes, config.k, config.labels, config.seed) if config.labels else None
     return ImageData(dataset, config.data.batch_size, config.seed, labelled)
+
+
+def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
+    """Weights of the estimator belong to a run too.
+
+    Raises:
+        RunError: the checkpoint's are not those of the configuration.
+    """
+    try:
+        training.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
+    except RuntimeError as error:
+        raise RunError(f"{checkpoint} does not fit the run's configuration: {error}") from error
 
 
 def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Training) -> pl.Trainer:

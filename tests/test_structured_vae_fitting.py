@@ -9,7 +9,16 @@ from typing import get_args
 import pytest
 import torch
 
-from structured_vae import ConfigError, EstimatorError, ExponentialDecay, TrainConfig, load_vae, resume, train
+from structured_vae import (
+    ConfigError,
+    EstimatorError,
+    ExponentialDecay,
+    RunError,
+    TrainConfig,
+    load_vae,
+    resume,
+    train,
+)
 from structured_vae.config import Estimator as Name
 from structured_vae.evaluate_run import evaluate_run
 from structured_vae.fitting import ESTIMATORS
@@ -189,8 +198,10 @@ def test_the_last_epoch_of_another_estimator_is_not_resumed(tmp_path):
     train(replace(SMALL, encoder="independent", estimator="rebar"), run)
     config = (run / "config.yaml").read_text()
     (run / "config.yaml").write_text(config.replace("estimator: rebar", "estimator: arm"))
-    with pytest.raises(Exception, match=r"estimator\.eta"):
+    kept = (run / "config.yaml").read_text()
+    with pytest.raises(RunError, match=r"does not fit the run's configuration: [\s\S]*estimator\.eta"):
         resume(run, 2)
+    assert (run / "config.yaml").read_text() == kept
 
 
 def test_epsilon_options_reach_the_estimator():
