@@ -53,7 +53,7 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     dataset = dataset_of(config)
     vae = _initialised(config, dataset.pixels)
     training = training_of(config, vae)
-    data = _data(config, dataset)
+    data = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training)
     if trainer.is_global_zero:
         run.create(config)
@@ -89,7 +89,7 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     training = training_of(config, vae)
     if done:
         _refuse_other_weights(training, last)
-    data = _data(config, dataset)
+    data = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training)
     if trainer.is_global_zero:
         run.save_config(config)
@@ -128,7 +128,12 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     )
 
 
-def _data(config: TrainConfig, dataset: ImageDataset) -> ImageData:
+def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
+    """The batches of a configuration, with labelled images where it has some.
+
+    Raises:
+        ConfigError: so many labelled images cannot be drawn.
+    """
     classes = dataset.train.labels
     labelled = balanced_labels(classes, config.k, config.labels, config.seed) if config.labels else None
     return ImageData(dataset, config.data.batch_size, config.seed, labelled)

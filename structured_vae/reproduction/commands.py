@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-import torch
 from jsonargparse import Namespace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -15,7 +14,7 @@ from rich.table import Table
 from ..errors import ConfigError, RunError
 from ..gradient_figure import gradient_figure
 from ..runs import dataset_of, vae_of
-from ..training import training_of
+from ..training import data_of, training_of
 from .experiments import Cell, Experiment, experiment_names
 from .records import Places
 from .report import write_report
@@ -93,13 +92,13 @@ def seconds_a_step(cell: Cell) -> float:
     training = training_of(config, vae_of(config, dataset.pixels))
     training.on_train_epoch_start()
     adam = training.configure_optimizers()
-    batch = (torch.from_numpy(dataset.train.images[: config.data.batch_size]),)
+    batch = next(iter(data_of(config, dataset).train_dataloader()))
     start = 0.0
     for step in range(TIMED_STEPS + 2):
         if step == 2:
             start = perf_counter()
         adam.zero_grad()
-        training.loss(batch[0]).backward()  # type: ignore[no-untyped-call]  # torch's
+        training.loss(*batch).backward()  # type: ignore[no-untyped-call]  # torch's
         adam.step()
     return (perf_counter() - start) / TIMED_STEPS
 
