@@ -43,7 +43,7 @@ CHOICES: Final[dict[str, Any]] = {
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight"),
+    "discrete": ("labels", "label_weight", "dropout"),
     "mixture": ("encoder", "solver", "recipe", "n", "hidden"),
 }
 """What each model has no use for, and so must not be set."""
@@ -103,6 +103,7 @@ class TrainConfig:
         nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
         labels: training images whose classes the mixture sees, as many of each class; 0 for none.
         label_weight: of their loss beside the bound, in nats an image.
+        dropout: share of the pixels that the mixture's encoder does not see in a training step.
     """
 
     model: Model = "discrete"
@@ -127,7 +128,8 @@ class TrainConfig:
     processes: int = 1
     nodes: int = 1
     labels: int = 0
-    label_weight: float = 1.0
+    label_weight: float = 100.0
+    dropout: float = 0.2
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -145,6 +147,8 @@ class TrainConfig:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
         if not self.label_weight > 0:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
         foreign = FOREIGN[self.model]
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
         for name, default in defaults.items():

@@ -30,6 +30,8 @@ class MixtureTraining(Training):
         estimator: of the gradient in the scores of the classes.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
+            decoder has to explain them all, so the objective stays a bound.
         learning_rate: of Adam.
         seed: of the noise.
     """
@@ -43,6 +45,7 @@ class MixtureTraining(Training):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
+        dropout: float,
         learning_rate: float,
         seed: int,
     ):
@@ -50,6 +53,7 @@ class MixtureTraining(Training):
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight
+        self.dropout = dropout
 
     @property
     def monitored(self) -> str:
@@ -57,7 +61,7 @@ class MixtureTraining(Training):
         return f"validation/{'bound' if self.label_loss is None else 'error'}"
 
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        potentials, style = self.vae.encoder(x)
+        potentials, style = self.vae.encoder(self._seen(x))
         cost = Reconstruction(self.vae.decoder.given(style.sample(self._noise)), x)
         objective = whole_bound(cost, potentials, self.estimator.kl)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
@@ -66,10 +70,18 @@ class MixtureTraining(Training):
         if self.label_loss is None:
             return loss, stats
         images, classes = labelled
-        scores = self.vae.encoder.scores(images)
+        scores = self.vae.encoder.scores(self._seen(images))
         label_loss = self.label_loss(scores, classes, self._noise, self.global_step).mean()
         stats["label_accuracy"] = (scores.unary.detach().argmax(dim=-1) == classes).float().mean()
         return loss + self.label_weight * label_loss, stats
+
+    def _seen(self, x: torch.Tensor) -> torch.Tensor:
+        """What the encoder sees of images in a step."""
+        kept = 1 - self.dropout
+        if kept == 1:
+            return x
+        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
+        return x * (uniform < kept) / kept
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
         columns = mixture_columns(self.vae, x, classes, self._noise_of_evaluation)

@@ -117,7 +117,8 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         estimator = fitting_estimator(config, vae, solver)
     if isinstance(vae, MixtureVAE):
         loss = label_loss_of(config)
-        return MixtureTraining(vae, estimator, loss, config.label_weight, config.learning_rate, config.seed)
+        weight, dropout = config.label_weight, config.dropout
+        return MixtureTraining(vae, estimator, loss, weight, dropout, config.learning_rate, config.seed)
     return ArgmaxTraining(
         vae,
         estimator,

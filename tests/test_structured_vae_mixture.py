@@ -7,7 +7,7 @@ import pytest
 import torch
 from matplotlib import image
 
-from models import CategoricalPotentials, MixtureVAE
+from models import CategoricalPotentials, MixtureEncoder, MixtureVAE
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.batches import ImageData
 from structured_vae.checkpoints import read_checkpoint
@@ -267,6 +267,7 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
         ),
         ({"labels": -1}, "labels must be at least 0"),
         ({"label_weight": 0.0}, "label_weight must be positive"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),
         ({"model": "mixed"}, "model must be one of discrete, mixture; got 'mixed'"),
     ],
     ids=str,
@@ -337,6 +338,33 @@ def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
             train(SMALL, tmp_path / "parts")
     resume(tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, dropout):
+    seen, explained = [], []
+    encode, build = MixtureEncoder.forward, Reconstruction.__init__
+
+    def encoding(self, x):
+        seen.append(x)
+        return encode(self, x)
+
+    def building(self, decoder, x):
+        explained.append(x)
+        build(self, decoder, x)
+
+    monkeypatch.setattr(MixtureEncoder, "forward", encoding)
+    monkeypatch.setattr(Reconstruction, "__init__", building)
+    train(replace(SMALL, dropout=dropout, epochs=1), tmp_path / "run")
+    steps = len(explained)
+    assert steps == 3
+    for hidden, x in zip(seen[:steps], explained, strict=True):
+        assert torch.equal(x.unique(), torch.tensor([0.0, 1.0]))
+        assert set(hidden.unique().tolist()) == {0.0, 1 / (1 - dropout)}
+        share = (hidden[x == 1] == 0).float().mean().item()
+        assert share == pytest.approx(dropout, abs=0.02)
+    assert all(torch.equal(x.unique(), torch.tensor([0.0, 1.0])) for x in seen[steps:])  # evaluation sees all
 
 
 @tiny
