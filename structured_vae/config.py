@@ -128,7 +128,7 @@ class TrainConfig:
     processes: int = 1
     nodes: int = 1
     labels: int = 0
-    label_weight: float = 100.0
+    label_weight: float = 30.0
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
