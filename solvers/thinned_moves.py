@@ -20,6 +20,7 @@ from .arrays import Edges
 from .elimination_plan import Plan, elimination_plan
 from .max_sum import max_sum
 from .problem import Problem
+from .tabu_runs import TabuRuns
 from .thinned_order import thinned_order
 
 WIDTH = 12
@@ -30,6 +31,9 @@ PARTS = 6
 
 PATIENCE = 3
 """Parts in a row without gain that end a descent."""
+
+TABU_UP_TO = 2048
+"""Greatest n at which a descent starts from the end of a tabu run, which takes a time of n^2."""
 
 LARGEST = 8192
 """Variables of a part; larger problems are covered by several."""
@@ -103,7 +107,9 @@ class ThinnedMoves:
         return z
 
     def optimum(self, end: float) -> np.ndarray:
-        """`[n]`: what the moves make of a random state."""
+        """`[n]`: what the moves make of the state after a tabu run, or of a random one."""
+        if self.problem.n <= TABU_UP_TO:
+            return self.improved(TabuRuns(self.problem, self.generator).optimum(end), end)
         return self.improved(self.generator.integers(0, 2, self.problem.n, dtype=np.int8), end)
 
     @property
