@@ -25,8 +25,8 @@ SPARSE_DEGREE = 6
 RECOMBINED_FROM = 100
 """Least n at which recombination finds what single flips miss."""
 
-SPARSE_SHARE, DENSE_SHARE = 0.9, 0.5
-"""Of the time limit, at most, for recombination; the rest is for tabu search."""
+TABU_SHARE, RECOMBINED_SHARE = 0.1, 0.5
+"""Of the time limit: for tabu search before the recombination of sparse problems; for that of others, at most."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,13 @@ class LocalSearch(ArgmaxSolver):
         from .tabu_runs import TabuRuns  # numba takes a while to import
         from .thinned_moves import ThinnedMoves
 
-        begin = time.monotonic()
-        sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
-        moves, share = (ThinnedMoves, SPARSE_SHARE) if sparse else (TabuRuns, DENSE_SHARE)
-        z = self._recombined(problem, moves, begin + share * time_limit)
-        others = self._tabu(problem, begin + time_limit - time.monotonic())
+        end = time.monotonic() + time_limit
+        if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+            z = self._tabu(problem, TABU_SHARE * time_limit)
+            return self._recombined(problem, z, ThinnedMoves, end)
+        z = np.zeros((problem.batch, problem.n), np.int8)
+        z = self._recombined(problem, z, TabuRuns, end - (1 - RECOMBINED_SHARE) * time_limit)
+        others = self._tabu(problem, end - time.monotonic())
         better = problem.score_flat(others) > problem.score_flat(z)
         return np.where(better[:, None], others, z)
 
@@ -90,11 +92,13 @@ class LocalSearch(ArgmaxSolver):
             *arrays, starts=self.starts, seed=self.seed, time_limit=time_limit, threads=self.threads
         )
 
-    def _recombined(self, problem: Problem, moves: type[ThinnedMoves | TabuRuns], end: float) -> States:
-        """`[batch, n]`: what recombination finds, instance by instance, which share the time."""
+    def _recombined(
+        self, problem: Problem, z: States, moves: type[ThinnedMoves | TabuRuns], end: float
+    ) -> States:
+        """`z [batch, n]` or better, instance by instance, which share the time that is left."""
         from .recombination import recombination
 
-        found = np.zeros((problem.batch, problem.n), np.int8)
+        found = z.copy()
         for instance in range(problem.batch):
             now = time.monotonic()
             if now >= end:
