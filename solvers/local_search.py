@@ -25,6 +25,9 @@ SPARSE_DEGREE = 6
 RECOMBINED_FROM = 100
 """Least n at which recombination finds what single flips miss."""
 
+MOST_EDGES = 1_000_000
+"""With more, a tabu run or a contraction takes seconds."""
+
 TABU_SHARE, RECOMBINED_SHARE = 0.1, 0.5
 """Of the time limit: for tabu search before the recombination of sparse problems; for that of others, at most."""
 
@@ -69,7 +72,7 @@ class LocalSearch(ArgmaxSolver):
 
     def _states(self, problem: Problem, time_limit: float | None) -> States:
         """`[batch, n]`: the best found on the host."""
-        if time_limit is None or problem.n < RECOMBINED_FROM:
+        if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
             return self._tabu(problem, time_limit)
         from .tabu_runs import TabuRuns  # numba takes a while to import
         from .thinned_moves import ThinnedMoves

@@ -11,7 +11,7 @@ References:
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int
@@ -79,7 +79,6 @@ class Part:
         return moved
 
 
-@dataclass(frozen=True, eq=False)
 class ThinnedMoves:
     """Descents by random parts of one sparse problem, planned when they are first wanted.
 
@@ -88,9 +87,10 @@ class ThinnedMoves:
         generator: of parts and random states.
     """
 
-    problem: Problem
-    generator: np.random.Generator
-    _parts: list[Part] = field(default_factory=list)
+    def __init__(self, problem: Problem, generator: np.random.Generator):
+        """Plans nothing yet."""
+        self.problem, self.generator = problem, generator
+        self._parts: list[Part] = []
 
     def improved(self, z: np.ndarray, end: float) -> np.ndarray:
         """`[n]`: `z` after moves, until some in a row gain nothing or `time.monotonic()` is `end`."""
@@ -145,4 +145,4 @@ def _ball(n: int, edges: Edges, size: int, generator: np.random.Generator) -> np
         if inside.sum() == count:
             inside[generator.integers(0, n, 1 + (size - count) // 16)] = True
         count = inside.sum()
-    return np.flatnonzero(inside)[:size]
+    return generator.choice(np.flatnonzero(inside), size, replace=False)
