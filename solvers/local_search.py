@@ -1,4 +1,4 @@
-"""Tabu search: good answers fast, with no proof."""
+"""Tabu search and recombination: good answers fast, with no proof."""
 
 from __future__ import annotations
 
