@@ -3,7 +3,8 @@
     STRUCTURED_VAE_DATA=... python benchmarks/library.py --output results/library.json
 
 Reads the folder `problems` of the data root: QUBO of the Biq Mac and OR libraries, max-cut of rudy, the G-set and
-the Ising library, Markov networks of the UAI competitions, and maximum flows. One thread.
+the Ising library, Markov networks of the UAI competitions, and maximum flows. One thread. With `--only` the rows
+of an existing output are updated.
 """
 
 from __future__ import annotations
@@ -56,12 +57,27 @@ def report(name: str, answer: Row) -> str:
     )
 
 
+def updated(old: Row, new: Row) -> Row:
+    """The old record with the rows of the new one in place of those of the same names, or behind the others.
+
+    The commit of the new record holds for its rows alone and is written into them.
+    """
+    collections = {name: {row["name"]: row for row in rows} for name, rows in old["collections"].items()}
+    for name, rows in new["collections"].items():
+        collections.setdefault(name, {}).update(
+            (row["name"], row | {"commit": new["commit"]}) for row in rows
+        )
+    return old | {"collections": {name: list(rows.values()) for name, rows in collections.items()}}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Prints a summary and what was missed, and writes a row an instance."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=os.environ.get("STRUCTURED_VAE_DATA"))
     parser.add_argument(
-        "--only", default="", help="a regular expression on names of collections and instances"
+        "--only",
+        default="",
+        help="a regular expression on names of collections and instances; other rows of the output are kept",
     )
     parser.add_argument("--output", type=Path, default=Path("results/library.json"))
     options = parser.parse_args(arguments)
@@ -83,8 +99,10 @@ def main(arguments: list[str] | None = None) -> None:
         for answer in found:
             if not answer["reached"]:
                 console.print(report(name, answer), highlight=False)
+    record = environment() | {"collections": answers}
+    if options.only and options.output.exists():
+        record = updated(json.loads(options.output.read_text(encoding="utf-8")), record)
     with whole_file(options.output) as part:
-        record = {**environment(), "collections": answers}
         part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -84,15 +84,18 @@ class Plan:
     schedule: Schedule
 
 
-def elimination_plan(n: int, edges: Edges) -> Plan:
-    """A plan by the best order that `elimination_order` finds.
+def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> Plan:
+    """A plan by the best order that `elimination_order` finds, or by another.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
+        order: `[n]`, in which to eliminate.
     """
     edges = np.asarray(edges, np.int64).reshape(-1, 2)
-    variables, separators, parents = _forest(n, edges, elimination_order(n, edges))
+    variables, separators, parents = _forest(
+        n, edges, elimination_order(n, edges) if order is None else order
+    )
     children: list[list[int]] = [[] for _ in range(n)]
     for t, parent in enumerate(parents):
         if parent >= 0:

@@ -1,9 +1,10 @@
-"""Tabu search: good answers fast, with no proof."""
+"""Tabu search and recombination: good answers fast, with no proof."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,17 +15,29 @@ from .roof_duality import roof_duality
 from .solver import ArgmaxSolver, Capabilities, Maximiser
 from .threads import check_threads
 
-BLOCKS_FROM, BLOCKS_DEGREE = 200, 6
-"""Least n and greatest mean degree where blocks find in seconds what single flips do not find, as on tori."""
+if TYPE_CHECKING:
+    from .tabu_runs import TabuRuns
+    from .thinned_moves import ThinnedMoves
 
-TABU_SHARE = 0.1
+SPARSE_DEGREE = 6
+"""Greatest mean degree of graphs of which few variables need be taken out to leave one of small width."""
+
+RECOMBINED_FROM = 100
+"""Least n at which recombination finds what single flips miss."""
+
+MOST_EDGES = 1_000_000
+"""With more, a tabu run or a contraction takes seconds."""
+
+TABU_SHARE, RECOMBINED_SHARE = 0.1, 0.5
+"""Of the time limit: for tabu search before the recombination of sparse problems; for that of others, at most."""
 
 
 @dataclass(frozen=True)
 class LocalSearch(ArgmaxSolver):
     """Multi-start one-flip tabu search with path relinking, on the host or on the device of the arrays.
 
-    Large sparse problems go on with moves of whole blocks (`block_moves`) after a tenth of the time limit.
+    With a time limit, problems of 100 variables and more recombine local optima cluster by cluster
+    (`recombination`), those of sparse ones found by moves of most variables at once (`thinned_moves`).
     Never says `optimal`. With a time limit it searches until the time is used up; without one it makes
     `starts` runs an instance, and the answer depends on the seed alone.
 
@@ -54,29 +67,47 @@ class LocalSearch(ArgmaxSolver):
 
             z = device_tabu(problem, self.starts, self.seed, time_limit=time_limit)
             return Maximiser(z, problem.positive_part)
-        from .tabu_search import tabu_search  # numba takes a while to import
-
-        arrays = (problem.unary, problem.pairwise, problem.edges)
-        begin = time.monotonic()
-        blocks = (
-            time_limit is not None and problem.n >= BLOCKS_FROM and 2 * problem.e <= BLOCKS_DEGREE * problem.n
-        )
-        first = TABU_SHARE * time_limit if time_limit is not None and blocks else time_limit
-        z = tabu_search(*arrays, starts=self.starts, seed=self.seed, time_limit=first, threads=self.threads)
-        if time_limit is not None and blocks:
-            z = self._in_blocks(problem, z, begin + time_limit)
+        z = self._states(problem, time_limit)
         return Maximiser(z, roof_duality(problem).bound)
 
-    def _in_blocks(self, problem: Problem, z: States, end: float) -> States:
-        """`z [batch, n]` after block moves, which share the time that is left."""
-        from .block_moves import block_moves
+    def _states(self, problem: Problem, time_limit: float | None) -> States:
+        """`[batch, n]`: the best found on the host."""
+        if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
+            return self._tabu(problem, time_limit)
+        from .tabu_runs import TabuRuns  # numba takes a while to import
+        from .thinned_moves import ThinnedMoves
+
+        end = time.monotonic() + time_limit
+        if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+            z = self._tabu(problem, TABU_SHARE * time_limit)
+            return self._recombined(problem, z, ThinnedMoves, end)
+        z = np.zeros((problem.batch, problem.n), np.int8)
+        z = self._recombined(problem, z, TabuRuns, end - (1 - RECOMBINED_SHARE) * time_limit)
+        others = self._tabu(problem, end - time.monotonic())
+        better = problem.score_flat(others) > problem.score_flat(z)
+        return np.where(better[:, None], others, z)
+
+    def _tabu(self, problem: Problem, time_limit: float | None) -> States:
+        from .tabu_search import tabu_search
+
+        arrays = (problem.unary, problem.pairwise, problem.edges)
+        return tabu_search(
+            *arrays, starts=self.starts, seed=self.seed, time_limit=time_limit, threads=self.threads
+        )
+
+    def _recombined(
+        self, problem: Problem, z: States, moves: type[ThinnedMoves | TabuRuns], end: float
+    ) -> States:
+        """`z [batch, n]` or better, instance by instance, which share the time that is left."""
+        from .recombination import recombination
 
         found = z.copy()
         for instance in range(problem.batch):
             now = time.monotonic()
-            one = slice(instance, instance + 1)
-            single = Problem.from_arrays(problem.unary[one], problem.pairwise[one], edges=problem.edges)
+            if now >= end:
+                break
+            single = problem.instances(slice(instance, instance + 1))
             share = (end - now) / (problem.batch - instance)
             generator = np.random.default_rng([self.seed, instance])
-            found[instance] = block_moves(single, z[instance], generator, now + share)
+            found[instance] = recombination(single, found[instance], moves, generator, now + share)
         return found

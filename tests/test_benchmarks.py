@@ -62,7 +62,7 @@ def test_medians_count_full_rounds_and_stop_at_the_limit(benchmark):
     assert times["slow"] >= 20 > times["quick"]
 
 
-def test_the_library_minds_senses_and_reports_what_is_missed(benchmark, tmp_path):
+def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchmark, tmp_path):
     folders = {name: tmp_path / "problems" / name for name in ("maxcut", "qubo", "maxflow", "mrf")}
     for folder in folders.values():
         folder.mkdir(parents=True)
@@ -85,3 +85,10 @@ def test_the_library_minds_senses_and_reports_what_is_missed(benchmark, tmp_path
     reached = {name: answer["reached"] for name, (answer,) in found.items()}
     assert reached == {"qubo, n <= 125": False, "max-cut: rudy": True, "maximum flows": True}
     assert found["qubo, n <= 125"][0]["gap"] == pytest.approx(0.2)
+    (folders["maxcut"] / "triangle").write_text("3 3\n1 2 1\n2 3 1\n1 3 4\n")
+    benchmark("library").main(["--root", str(tmp_path), "--output", str(output), "--only", "w05_3"])
+    later = json.loads(output.read_text())["collections"]
+    assert [later[name] for name in ("qubo, n <= 125", "maximum flows")] == [
+        found[name] for name in ("qubo, n <= 125", "maximum flows")
+    ]
+    assert [answer["value"] for answer in later["max-cut: rudy"]] == [5]

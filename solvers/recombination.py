@@ -1,0 +1,73 @@
+"""Search by recombination: independent local optima are put together cluster by cluster, on several levels.
+
+References:
+    Houdayer, Martin (1999), Renormalization for discrete optimization.
+    Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling salesman problem.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .contraction import contract
+from .problem import Problem
+from .tabu_runs import TabuRuns
+from .thinned_moves import ThinnedMoves
+
+OPTIMA = 8
+"""Local optima recombined at once."""
+
+SHRUNK = 0.5
+"""Local optima that have more clusters than this share of the variables are too different to be recombined."""
+
+
+def recombination(
+    problem: Problem,
+    z: np.ndarray,
+    moves: type[ThinnedMoves | TabuRuns],
+    generator: np.random.Generator,
+    end: float,
+) -> np.ndarray:
+    """The best assignment `[n]` found until `time.monotonic()` is `end`, at least as good as `z`.
+
+    With `TabuRuns` it ends early where their local optima have too little in common to be recombined.
+
+    Args:
+        problem: a single instance on the host.
+        z: `[n]` of zeros and ones.
+        moves: what finds local optima.
+        generator: of the random numbers.
+        end: a run that has begun is completed.
+    """
+    start, search = z.astype(np.int8), moves(problem, generator)
+    found = search.improved(start, end)
+    while time.monotonic() < end:
+        found, shrunk = _recombined(found, search, end)
+        if moves is TabuRuns and not shrunk:
+            break
+    return _best(problem, [start, found])[0]
+
+
+def _recombined(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+    """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
+    problem, states = search.problem, [z]
+    while len(states) <= OPTIMA and time.monotonic() < end:
+        states.append(search.optimum(end))
+    states = _best(problem, states)
+    contracted = contract(problem, np.stack(states))
+    smaller = contracted.problem
+    if smaller.n > SHRUNK * problem.n:
+        return states[0], False
+    below = type(search)(smaller, search.generator)
+    y = below.improved(np.zeros(smaller.n, np.int8), end)
+    if smaller.n > 1:
+        y, _ = _recombined(y, below, end)
+    return _best(problem, [states[0], search.improved(contracted.lift(y), end)])[0], True
+
+
+def _best(problem: Problem, states: list[np.ndarray]) -> list[np.ndarray]:
+    """The states, best first."""
+    scores = [float(problem.score_flat(state[None])[0]) for state in states]
+    return [states[k] for k in np.argsort(np.negative(scores), kind="stable")]
