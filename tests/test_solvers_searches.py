@@ -191,7 +191,11 @@ def test_highs_errors_become_ours(monkeypatch):
 def test_the_keyboard_stops_a_search(solver):
     hard = dense(90, 1, np.random.default_rng(6))
     signal_soon = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     signal_soon.start()
-    with pytest.raises(KeyboardInterrupt):
-        solve(hard.unary, hard.pairwise, edges=hard.edges, solver=solver, time_limit=20)
-    signal_soon.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            solve(hard.unary, hard.pairwise, edges=hard.edges, solver=solver, time_limit=20)
+    finally:
+        signal_soon.join()
+        signal.signal(signal.SIGINT, before)

@@ -720,6 +720,7 @@ def test_the_keyboard_keeps_what_was_found():
     np.savez("hard.npz", unary=hard.unary, pairwise=hard.pairwise, edges=hard.edges)
     root = Path(__file__).parent.parent
     files_and_options = ["easy.npz", "hard.npz", "easy.npz", "--solver", "cp_sat", "--output", "mine.json"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored is inherited
     process = subprocess.Popen(
         [sys.executable, "-m", "structured_vae.cli", "solve", *files_and_options],
         stdout=subprocess.PIPE,
@@ -727,6 +728,7 @@ def test_the_keyboard_keeps_what_was_found():
         text=True,
         env={**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"},
     )
+    signal.signal(signal.SIGINT, before)
     assert "easy.npz" in process.stdout.readline()
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)
