@@ -729,10 +729,13 @@ def test_the_keyboard_keeps_what_was_found():
         env={**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"},
     )
     signal.signal(signal.SIGINT, before)
-    assert "easy.npz" in process.stdout.readline()
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    try:
+        assert "easy.npz" in process.stdout.readline()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "written: mine.json" in out
     assert "Traceback" not in err
