@@ -37,7 +37,7 @@ def _bit_count(word):
 
 
 @_jit
-def _members(row, members):
+def members(row, members):
     """Writes the positions of the set bits of `row` and returns how many there are."""
     count = 0
     for w in range(len(row)):
@@ -51,7 +51,7 @@ def _members(row, members):
 
 
 @_jit
-def _bit_matrix(n, edges):
+def bit_matrix(n, edges):
     matrix = np.zeros((n, (n + 63) // 64), np.uint64)
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
@@ -63,7 +63,7 @@ def _bit_matrix(n, edges):
 @_jit
 def _fill(adjacency, v, neighbours):
     """How many edges the elimination of v adds."""
-    count = _members(adjacency[v], neighbours)
+    count = members(adjacency[v], neighbours)
     missing = 0
     for u in neighbours[:count]:
         for w in range(adjacency.shape[1]):
@@ -72,7 +72,7 @@ def _fill(adjacency, v, neighbours):
 
 
 @_jit
-def _remove(adjacency, v, neighbours):
+def remove(adjacency, v, neighbours):
     """Joins the neighbours of v and takes v out."""
     for u in neighbours:
         for w in range(adjacency.shape[1]):
@@ -90,7 +90,7 @@ def _changed(adjacency, neighbours, added, members):
         if added:
             for w in range(len(reach)):
                 reach[w] |= adjacency[u, w]
-    return _members(reach, members)
+    return members(reach, members)
 
 
 @_jit
@@ -111,7 +111,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     width, entries = 0, 0.0
     for step in range(n):
         for v in members[:count]:
-            degree[v] = _members(adjacency[v], neighbours)
+            degree[v] = members(adjacency[v], neighbours)
             cost[v] = degree_weight * degree[v]
             if fill_weight:
                 cost[v] += fill_weight * _fill(adjacency, v, neighbours)
@@ -127,9 +127,9 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
             return width, FAILED
         order[step] = v
         cost[v] = np.inf
-        deg = _members(adjacency[v], neighbours)
+        deg = members(adjacency[v], neighbours)
         added = fill_weight != 0 and _fill(adjacency, v, members) > 0
-        _remove(adjacency, v, neighbours[:deg])
+        remove(adjacency, v, neighbours[:deg])
         count = _changed(adjacency, neighbours[:deg], added, members)
     return width, entries
 
@@ -141,12 +141,12 @@ def _follow(adjacency, given, limit, order):
     width, entries = 0, 0.0
     for step, v in enumerate(given):
         order[step] = v
-        degree = _members(adjacency[v], neighbours)
+        degree = members(adjacency[v], neighbours)
         width = max(width, degree)
         entries += 2.0**degree
         if width > limit:
             return width, FAILED
-        _remove(adjacency, v, neighbours[:degree])
+        remove(adjacency, v, neighbours[:degree])
     return width, entries
 
 
@@ -164,7 +164,7 @@ def _breadth_first(adjacency, start):
                     start = (start + 1) % n
                 queue[tail], seen[start] = start, True
                 tail += 1
-            for u in members[: _members(adjacency[queue[head]], members)]:
+            for u in members[: members(adjacency[queue[head]], members)]:
                 if not seen[u]:
                     queue[tail], seen[u] = u, True
                     tail += 1
@@ -238,7 +238,7 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
         raise ValueError(f"elimination orders at most {MAX_CORE} variables outside trees; got {size}")
     if size == 0:
         return order
-    adjacency = _bit_matrix(size, inner)
+    adjacency = bit_matrix(size, inner)
     candidates = _candidates(adjacency, size)
     least = min(width for width, _, _ in candidates)
     limit = max(least, SPACIOUS_WIDTH)
@@ -268,7 +268,7 @@ def min_fill_order(n: int, edges: Edges) -> np.ndarray:
     order, peeled, inner = _core(n, _as_edges(edges))
     if peeled < n:
         place = np.empty(n - peeled, np.int64)
-        _greedy(_bit_matrix(n - peeled, inner), 1.0, 0.0, 0.0, 0, n, FAILED, place)
+        _greedy(bit_matrix(n - peeled, inner), 1.0, 0.0, 0.0, 0, n, FAILED, place)
         order[peeled:] = order[peeled:][place]
     return order
 
@@ -303,5 +303,5 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         return least if least <= give_up_above else None
     if size > MAX_CORE or len(inner) > size * give_up_above:
         return None
-    candidates = _candidates(_bit_matrix(size, inner), give_up_above)
+    candidates = _candidates(bit_matrix(size, inner), give_up_above)
     return min((max(width, least) for width, _, _ in candidates), default=None)

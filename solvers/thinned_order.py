@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges
-from .elimination_order import _bit_matrix, _members, _remove
+from .elimination_order import bit_matrix, members, remove
 
 _jit = njit(cache=True, nogil=True)
 
@@ -25,7 +25,7 @@ def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generat
     """
     order = np.empty(n, np.int64)
     rank = generator.permutation(n)
-    kept = _eliminate_or_take_out(_bit_matrix(n, np.ascontiguousarray(edges, np.int64)), width, rank, order)
+    kept = _eliminate_or_take_out(bit_matrix(n, np.ascontiguousarray(edges, np.int64)), width, rank, order)
     return order[:kept]
 
 
@@ -35,7 +35,7 @@ def _eliminate_or_take_out(adjacency, width, rank, order):
     n = len(adjacency)
     neighbours, degree = np.empty(n, np.int64), np.empty(n, np.int64)
     for v in range(n):
-        degree[v] = _members(adjacency[v], neighbours)
+        degree[v] = members(adjacency[v], neighbours)
     there = np.ones(n, np.bool_)
     kept = 0
     for _ in range(n):
@@ -48,11 +48,11 @@ def _eliminate_or_take_out(adjacency, width, rank, order):
                     most = v
         chosen = least if degree[least] <= width else most
         there[chosen] = False
-        count = _members(adjacency[chosen], neighbours)
+        count = members(adjacency[chosen], neighbours)
         if chosen == least:
             order[kept] = chosen
             kept += 1
-            _remove(adjacency, chosen, neighbours[:count])
+            remove(adjacency, chosen, neighbours[:count])
         else:
             for u in neighbours[:count]:
                 adjacency[u, chosen >> 6] &= ~(np.uint64(1) << np.uint64(chosen & 63))
