@@ -37,7 +37,7 @@ def _bit_count(word):
 
 
 @_jit
-def members(row, members):
+def members_of(row, members):
     """Writes the positions of the set bits of `row` and returns how many there are."""
     count = 0
     for w in range(len(row)):
@@ -52,6 +52,7 @@ def members(row, members):
 
 @_jit
 def bit_matrix(n, edges):
+    """The adjacency of a graph, a row of 64-bit words a vertex."""
     matrix = np.zeros((n, (n + 63) // 64), np.uint64)
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
@@ -63,7 +64,7 @@ def bit_matrix(n, edges):
 @_jit
 def _fill(adjacency, v, neighbours):
     """How many edges the elimination of v adds."""
-    count = members(adjacency[v], neighbours)
+    count = members_of(adjacency[v], neighbours)
     missing = 0
     for u in neighbours[:count]:
         for w in range(adjacency.shape[1]):
@@ -90,7 +91,7 @@ def _changed(adjacency, neighbours, added, members):
         if added:
             for w in range(len(reach)):
                 reach[w] |= adjacency[u, w]
-    return members(reach, members)
+    return members_of(reach, members)
 
 
 @_jit
@@ -111,7 +112,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     width, entries = 0, 0.0
     for step in range(n):
         for v in members[:count]:
-            degree[v] = members(adjacency[v], neighbours)
+            degree[v] = members_of(adjacency[v], neighbours)
             cost[v] = degree_weight * degree[v]
             if fill_weight:
                 cost[v] += fill_weight * _fill(adjacency, v, neighbours)
@@ -127,7 +128,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
             return width, FAILED
         order[step] = v
         cost[v] = np.inf
-        deg = members(adjacency[v], neighbours)
+        deg = members_of(adjacency[v], neighbours)
         added = fill_weight != 0 and _fill(adjacency, v, members) > 0
         remove(adjacency, v, neighbours[:deg])
         count = _changed(adjacency, neighbours[:deg], added, members)
@@ -141,7 +142,7 @@ def _follow(adjacency, given, limit, order):
     width, entries = 0, 0.0
     for step, v in enumerate(given):
         order[step] = v
-        degree = members(adjacency[v], neighbours)
+        degree = members_of(adjacency[v], neighbours)
         width = max(width, degree)
         entries += 2.0**degree
         if width > limit:
@@ -164,7 +165,7 @@ def _breadth_first(adjacency, start):
                     start = (start + 1) % n
                 queue[tail], seen[start] = start, True
                 tail += 1
-            for u in members[: members(adjacency[queue[head]], members)]:
+            for u in members[: members_of(adjacency[queue[head]], members)]:
                 if not seen[u]:
                     queue[tail], seen[u] = u, True
                     tail += 1

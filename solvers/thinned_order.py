@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges
-from .elimination_order import bit_matrix, members, remove
+from .elimination_order import bit_matrix, members_of, remove
 
 _jit = njit(cache=True, nogil=True)
 
@@ -35,7 +35,7 @@ def _eliminate_or_take_out(adjacency, width, rank, order):
     n = len(adjacency)
     neighbours, degree = np.empty(n, np.int64), np.empty(n, np.int64)
     for v in range(n):
-        degree[v] = members(adjacency[v], neighbours)
+        degree[v] = members_of(adjacency[v], neighbours)
     there = np.ones(n, np.bool_)
     kept = 0
     for _ in range(n):
@@ -48,7 +48,7 @@ def _eliminate_or_take_out(adjacency, width, rank, order):
                     most = v
         chosen = least if degree[least] <= width else most
         there[chosen] = False
-        count = members(adjacency[chosen], neighbours)
+        count = members_of(adjacency[chosen], neighbours)
         if chosen == least:
             order[kept] = chosen
             kept += 1
