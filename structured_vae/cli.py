@@ -226,7 +226,7 @@ def _gradients_parser() -> ArgumentParser:
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
-    parser.add_argument("--images", type=int, default=10, help="test images")
+    parser.add_argument("--images", type=int, default=100, help="test images")
     parser.add_argument("--draws", type=int, default=10_000, help="for each image and setting")
     return parser
 

@@ -72,7 +72,7 @@ class GradientFigure:
 
 
 def gradient_figure(
-    folder: str | Path, which: Which = "best", images: int = 10, draws: int = 10_000
+    folder: str | Path, which: Which = "best", images: int = 100, draws: int = 10_000
 ) -> GradientFigure:
     """Bias and deviation of the estimators that fit a run's encoder, drawn over epsilon and temperature.
 
@@ -121,10 +121,11 @@ def _figure(reports: dict[str, GradientReport]) -> Figure:
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     norm = next(iter(reports.values())).norm
-    _lines(left, reports, lambda report: report.bias)
+    _lines(left, reports, lambda report: max(report.bias, report.resolution))
+    _unseen(left, reports)
     left.axhline(norm, color="0.6", linewidth=0.8)
     left.annotate("norm of the exact gradient", (SETTINGS[0], norm), color="0.4", fontsize=8)
-    left.set_ylabel("bias, norm (nats)")
+    left.set_ylabel("bias, norm (nats); hollow: not seen above chance")
     _lines(right, reports, lambda report: report.deviation)
     for name in UNBIASED:
         if name in reports:
@@ -132,11 +133,20 @@ def _figure(reports: dict[str, GradientReport]) -> Figure:
             right.annotate(name, (SETTINGS[0], reports[name].deviation), color="0.4", fontsize=8)
     right.set_ylabel("standard deviation of a coordinate (nats)")
     for axes in (left, right):
-        axes.set_xlabel("epsilon of direct optimization; temperature of Gumbel-softmax")
+        axes.set_xlabel("epsilon, or temperature")
         axes.set_xscale("log")
         axes.set_yscale("log")
     right.legend(fontsize=8)
     return figure
+
+
+def _unseen(axes: Axes, reports: dict[str, GradientReport]) -> None:
+    """Hollows the points at which chance is larger than the bias."""
+    for name in FAMILIES:
+        for value in SETTINGS:
+            report = reports.get(f"{name} {value:g}")
+            if report is not None and report.bias < report.resolution:
+                axes.plot(value, report.resolution, "o", markersize=5, color="white", zorder=3)
 
 
 def _lines(

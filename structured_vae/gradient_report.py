@@ -26,21 +26,23 @@ class GradientReport:
     another one, whose gradient differs: part of the bias is then that difference.
 
     Attributes:
-        bias: norm of (expected - exact gradient), the mean over images; what chance adds to a mean of so
-            many draws is subtracted before the root.
+        bias: norm of (expected - exact gradient), root mean square over images, less what chance adds to a
+            mean of so many draws.
+        resolution: what chance alone gives for it; a smaller bias is not seen.
         deviation: standard deviation of a coordinate, the mean over coordinates and images.
         variance: summed over the coordinates, the mean over images.
         cosine: between the means of the draws and the exact gradients, of all images together.
         z_score: the largest abs(mean - exact) / standard error of all coordinates and images that vary; for
             an unbiased estimator it exceeds 4.5 about once in 150,000 coordinates. That takes draws enough to
             meet the rare states: where q is nearly certain, the few that were met say little of the mean.
-        norm: of the exact gradient, the mean over images.
+        norm: of the exact gradient, root mean square over images.
         microseconds: of a draw for an image.
         stats: averages of the estimator's own, such as the share "saturated".
         draws: for each image.
     """
 
     bias: float
+    resolution: float
     deviation: float
     variance: float
     cosine: float
@@ -112,12 +114,13 @@ def _report(
     error = (variance / draws).sqrt()
     mean = exact + away
     return GradientReport(
-        bias=(away.square().sum(dim=-1) - by_chance).clamp(min=0).sqrt().mean().item(),
+        bias=(away.square().sum(dim=-1) - by_chance).mean().clamp(min=0).sqrt().item(),
+        resolution=by_chance.mean().sqrt().item(),
         deviation=variance.sqrt().mean().item(),
         variance=variance.sum(dim=-1).mean().item(),
         cosine=torch.nn.functional.cosine_similarity(mean.flatten(), exact.flatten(), dim=0).item(),
         z_score=(away.abs() / error)[error > 0].max().item() if (error > 0).any() else 0.0,
-        norm=exact.norm(dim=-1).mean().item(),
+        norm=exact.square().sum(dim=-1).mean().sqrt().item(),
         microseconds=1e6 * seconds / (draws * len(x)),
         stats={name: total / draws for name, total in totals.items()},
         draws=draws,
