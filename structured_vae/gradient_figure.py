@@ -142,11 +142,12 @@ def _figure(reports: dict[str, GradientReport]) -> Figure:
 
 def _unseen(axes: Axes, reports: dict[str, GradientReport]) -> None:
     """Hollows the points at which chance is larger than the bias."""
-    for name in FAMILIES:
+    for line in axes.get_lines():
         for value in SETTINGS:
-            report = reports.get(f"{name} {value:g}")
+            report = reports.get(f"{line.get_label()} {value:g}")
             if report is not None and report.bias < report.resolution:
-                axes.plot(value, report.resolution, "o", markersize=5, color="white", zorder=3)
+                color = line.get_color()
+                axes.plot(value, report.resolution, "o", color=color, markersize=3, mfc="white", zorder=3)
 
 
 def _lines(

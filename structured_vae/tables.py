@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.table import Table
 
 from solvers import Solution, available_solvers
@@ -65,16 +66,10 @@ def evaluation_table(evaluation: dict[str, Any], title: str) -> Table:
 
 def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
     """What was measured of each estimator (`GradientReport.to_dict`)."""
-    table = Table(title=title)
-    table.add_column("estimator", overflow="fold")
-    shown = {
-        "bias": "bias",
-        "deviation": "deviation",
-        "cosine": "cosine",
-        "z_score": "z",
-        "microseconds": "us",
-    }
-    for heading in (*shown.values(), "changed", "saturated"):
+    table = Table(title=title, box=box.SIMPLE, pad_edge=False)
+    table.add_column("estimator", no_wrap=True)
+    shown = {"bias": "bias", "deviation": "deviation", "z_score": "z", "microseconds": "us"}
+    for heading in (*shown.values(), *STATS):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, report in reports.items():
         numbers = (f"{report[key]:.2g}" for key in shown)
