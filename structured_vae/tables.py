@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.table import Table
 
 from solvers import Solution, available_solvers
@@ -66,7 +65,7 @@ def evaluation_table(evaluation: dict[str, Any], title: str) -> Table:
 
 def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
     """What was measured of each estimator (`GradientReport.to_dict`)."""
-    table = Table(title=title, box=box.SIMPLE, pad_edge=False)
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
     table.add_column("estimator", no_wrap=True)
     shown = {"bias": "bias", "deviation": "deviation", "z_score": "z", "microseconds": "us"}
     for heading in (*shown.values(), *STATS):
