@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 
 from models import AnyPotentials
@@ -11,30 +13,55 @@ from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_bits, not_factorised
 
 
-def _pair(
-    unary: torch.Tensor, samples: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Uniform numbers u `[samples, batch, n]`, and the samples [u < p] and [1 - u < p], p = sigmoid(unary)."""
-    shape, like = (samples, *unary.shape), unary.detach()
-    u = torch.rand(shape, generator=generator, device=like.device, dtype=like.dtype)
-    p = like.sigmoid()
-    return u, (u < p).to(like.dtype), (1 - u < p).to(like.dtype)
+class AntitheticPair(Estimator, ABC):
+    """Two samples of independent bits from the same uniform u: z = [u < p] and z' = [1 - u < p], p = sigmoid(unary).
+
+    The cost may be any function. The decoder learns from both samples.
+
+    Args:
+        samples: pairs an image.
+
+    Raises:
+        EstimatorError: no samples.
+    """
+
+    kl = "exact"
+
+    def __init__(self, samples: int = 1):
+        super().__init__()
+        needs_samples(1, samples)
+        self.samples = samples
+
+    @abstractmethod
+    def weights(
+        self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
+    ) -> torch.Tensor:
+        """`[samples, batch, n]`: what cost(z) - cost(z') is multiplied with."""
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Pairwise scores, or categories."""
+        name = type(self).__name__
+        return not_bits(potentials, name) + not_factorised(potentials, name)
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        unary = potentials.unary.detach()
+        shape = (self.samples, *unary.shape)
+        u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)
+        p = unary.sigmoid()
+        z, other = (u < p).to(unary.dtype), (1 - u < p).to(unary.dtype)
+        at_z, at_other = cost(z), cost(other)
+        gradient = (at_z - at_other).detach()[..., None] * self.weights(unary, u, z, other)
+        costs = ((at_z + at_other) / 2).mean(dim=0)
+        surrogate = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1) + costs
+        return Estimate(surrogate, costs.detach(), z)
 
 
-def _estimate_of(
-    potentials: AnyPotentials, gradient: torch.Tensor, costs: torch.Tensor, z: torch.Tensor
-) -> Estimate:
-    """From gradients `[samples, batch, n]` in the unary scores and the costs of both samples."""
-    cost = costs.mean(dim=0)
-    surrogate = (potentials.unary * gradient.mean(dim=0)).sum(dim=-1) + cost
-    return Estimate(surrogate, cost.detach(), z)
-
-
-class ARM(Estimator):
+class ARM(AntitheticPair):
     """Unbiased: the augment-REINFORCE-merge estimator of independent bits.
 
-    g = (cost([1 - u < p]) - cost([u < p])) (u - 1/2), with the same uniform u for both. The cost may be
-    any function. The decoder learns from both samples.
+    g = (cost(z') - cost(z)) (u - 1/2) for z = [u < p] and z' = [1 - u < p].
 
     Args:
         samples: pairs an image.
@@ -46,27 +73,14 @@ class ARM(Estimator):
         Yin, Zhou (2019), ARM: augment-REINFORCE-merge gradient for stochastic binary networks.
     """
 
-    kl = "exact"
-
-    def __init__(self, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.samples = samples
-
-    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores, or categories."""
-        return not_bits(potentials, "ARM") + not_factorised(potentials, "ARM")
-
-    def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
-    ) -> Estimate:
-        u, z, other = _pair(potentials.unary, self.samples, generator)
-        at_z, at_other = cost(z), cost(other)
-        gradient = (at_other - at_z).detach()[..., None] * (u - 0.5)
-        return _estimate_of(potentials, gradient, (at_z + at_other) / 2, z)
+    def weights(
+        self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
+    ) -> torch.Tensor:
+        """1/2 - u."""
+        return 0.5 - u
 
 
-class DisARM(Estimator):
+class DisARM(AntitheticPair):
     """Unbiased, with less variance than ARM: the noise that both samples share is integrated out.
 
     g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and z' = [1 - u < p].
@@ -81,22 +95,8 @@ class DisARM(Estimator):
         Dong, Mnih, Tucker (2020), DisARM: an antithetic gradient estimator for binary latent variables.
     """
 
-    kl = "exact"
-
-    def __init__(self, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.samples = samples
-
-    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores, or categories."""
-        return not_bits(potentials, "DisARM") + not_factorised(potentials, "DisARM")
-
-    def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
-    ) -> Estimate:
-        _, z, other = _pair(potentials.unary, self.samples, generator)
-        at_z, at_other = cost(z), cost(other)
-        certainty = potentials.unary.detach().abs().sigmoid()
-        gradient = (at_z - at_other).detach()[..., None] / 2 * (z - other) * certainty
-        return _estimate_of(potentials, gradient, (at_z + at_other) / 2, z)
+    def weights(
+        self, unary: torch.Tensor, u: torch.Tensor, z: torch.Tensor, other: torch.Tensor
+    ) -> torch.Tensor:
+        """(z - z') sigmoid(abs(unary)) / 2."""
+        return (z - other) * unary.abs().sigmoid() / 2

@@ -13,8 +13,8 @@ from ..costs import Cost
 from ..errors import EstimatorError
 from ..noise import Noise, unary_noise
 from ..sampling import argmax
-from ..schedules import ExponentialDecay, Schedule
-from .epsilon import Epsilon, Scheduled
+from ..schedules import Schedule
+from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 
 Sides = Literal[1, 2]
@@ -65,9 +65,8 @@ class Direct(Estimator):
         needs_samples(1, samples)
         if sides not in (1, 2):
             raise EstimatorError(f"sides must be 1 or 2; got {sides}")
-        epsilon = ExponentialDecay(start=0.1) if epsilon is None else epsilon
         self.solver = solver
-        self.epsilon = epsilon if isinstance(epsilon, Epsilon) else Scheduled(epsilon)
+        self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides
         self.noise = noise

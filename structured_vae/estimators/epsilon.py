@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..errors import EstimatorError
-from ..schedules import Schedule
+from ..schedules import ExponentialDecay, Schedule
 
 
 class Epsilon(nn.Module, ABC):
@@ -26,6 +26,13 @@ class Epsilon(nn.Module, ABC):
     def observe(self, changed: torch.Tensor) -> None:
         """Is told the share of the batch whose argmax moved."""
         del changed
+
+
+def as_epsilon(epsilon: Schedule | Epsilon | None) -> Epsilon:
+    """A schedule as an `Epsilon`; 0.1 for None."""
+    if isinstance(epsilon, Epsilon):
+        return epsilon
+    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else epsilon)
 
 
 class Scheduled(Epsilon):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch.nn.functional import one_hot
 
@@ -30,7 +32,43 @@ def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
     return (scores > 0).to(scores.dtype)
 
 
-class GumbelSoftmax(Estimator):
+class Relaxation(Estimator, ABC):
+    """The cost of relaxed samples softmax((h + gamma) / temperature), for bits the sigmoid, as gradients see it.
+
+    Args:
+        temperature: a schedule.
+        samples: noise draws an image.
+
+    Raises:
+        EstimatorError: no samples.
+    """
+
+    kl = "exact"
+
+    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
+        super().__init__()
+        needs_samples(1, samples)
+        self.temperature = temperature or ExponentialDecay()
+        self.samples = samples
+
+    @abstractmethod
+    def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
+        """`[samples, batch, n]`: the states whose cost is taken, of relaxed and of hard samples."""
+
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Pairwise scores: there is no relaxation of a coupled argmax here."""
+        return not_factorised(potentials, "the Gumbel-softmax relaxation")
+
+    def _estimate(
+        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+    ) -> Estimate:
+        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
+        hard = hardened(potentials, scores.detach())
+        costs = cost(self.decoded(relaxed(potentials, scores, self.temperature(step)), hard)).mean(dim=0)
+        return Estimate(costs, costs.detach(), hard)
+
+
+class GumbelSoftmax(Relaxation):
     """Biased for the discrete cost: the exact gradient of the cost of a relaxed sample.
 
     z = softmax((h + gamma) / temperature), for bits the sigmoid; the bias vanishes with the temperature
@@ -49,27 +87,12 @@ class GumbelSoftmax(Estimator):
         Maddison, Mnih, Teh (2017), The concrete distribution.
     """
 
-    kl = "exact"
-
-    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.temperature = temperature or ExponentialDecay()
-        self.samples = samples
-
-    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores: there is no relaxation of a coupled argmax here."""
-        return not_factorised(potentials, "the Gumbel-softmax relaxation")
-
-    def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
-    ) -> Estimate:
-        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
-        costs = cost(relaxed(potentials, scores, self.temperature(step))).mean(dim=0)
-        return Estimate(costs, costs.detach(), hardened(potentials, scores.detach()))
+    def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
+        """The relaxed ones."""
+        return soft
 
 
-class StraightThrough(Estimator):
+class StraightThrough(Relaxation):
     """Biased: the cost of the hard sample, with the gradient of the relaxed one.
 
     As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if z were
@@ -86,23 +109,6 @@ class StraightThrough(Estimator):
         Jang, Gu, Poole (2017), Categorical reparameterization with Gumbel-softmax, section 2.2.
     """
 
-    kl = "exact"
-
-    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
-        super().__init__()
-        needs_samples(1, samples)
-        self.temperature = temperature or ExponentialDecay()
-        self.samples = samples
-
-    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairwise scores: there is no relaxation of a coupled argmax here."""
-        return not_factorised(potentials, "the Gumbel-softmax relaxation")
-
-    def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
-    ) -> Estimate:
-        scores = potentials.unary + unary_noise(potentials, generator, self.samples)
-        soft = relaxed(potentials, scores, self.temperature(step))
-        hard = hardened(potentials, scores.detach())
-        costs = cost(hard + (soft - soft.detach())).mean(dim=0)
-        return Estimate(costs, costs.detach(), hard)
+    def decoded(self, soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
+        """The hard ones, with the gradient of the relaxed ones."""
+        return hard + (soft - soft.detach())

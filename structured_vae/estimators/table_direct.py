@@ -11,8 +11,8 @@ from models import AnyPotentials
 from ..costs import Cost
 from ..errors import EstimatorError
 from ..noise import gumbel, unary_noise
-from ..schedules import ExponentialDecay, Schedule
-from .epsilon import Epsilon, Scheduled
+from ..schedules import Schedule
+from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import too_many_states
 
@@ -55,8 +55,7 @@ class TableDirect(Estimator):
         needs_samples(1, samples)
         if sides not in (1, 2) or noise not in ("states", "unary"):
             raise EstimatorError(f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}")
-        epsilon = ExponentialDecay(start=0.1) if epsilon is None else epsilon
-        self.epsilon = epsilon if isinstance(epsilon, Epsilon) else Scheduled(epsilon)
+        self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides
         self.noise = noise
