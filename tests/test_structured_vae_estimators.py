@@ -340,6 +340,28 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
         assert order_of(biases, epsilons) == pytest.approx(sides, abs=0.2)
 
 
+@pytest.mark.statistical
+def test_perturb_and_map_theorem_against_finite_differences_with_common_noise():
+    """Three coupled bits: the scores move by a step each way, under the same noise."""
+    this, cost, step, draws = latent("general", 3, seed=2), smooth_cost(3, 2), 0.1, 400_000
+    values = cost.values(this.states)
+    noise = np.random.default_rng(0).logistic(size=(draws, 3)) @ this.states.T
+    moves = step * this.statistics().T[:, None, :]  # of every state's score, by each parameter
+
+    def costs(scores):
+        return values[(noise + scores).argmax(axis=1)]
+
+    scores = this.statistics() @ this.parameters
+    differences = np.stack([(costs(scores + m) - costs(scores - m)) / (2 * step) for m in moves], axis=1)
+    gradients, _, _ = draws_of(TableDirect(Constant(0.1), sides=2, noise="unary"), this, cost, draws)
+    expected = differences.mean(axis=0)
+    error = np.hypot(*(each.std(axis=0) / draws**0.5 for each in (differences, gradients)))
+    slack = 0.01 * np.abs(expected).max()  # both are of second order in their steps
+    for scale, agrees in ((1.0, True), (1.1, False)):
+        distance = np.abs(scale * np.asarray(gradients).mean(axis=0) - expected)
+        assert ((distance < LEVEL * error + slack).all()) == agrees
+
+
 def argmaxes(this, perturbed):
     """Places of the best states of perturbed unary scores `[draws, n]`."""
     pairs_of = this.statistics()[:, this.n :] @ this.pairwise
