@@ -1,0 +1,34 @@
+"""A batch of minimum cuts over integers, for any kernel that cuts instance by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Int
+
+from .arrays import States
+from .threads import over_slices
+
+
+def cut_batch(
+    kernel: Callable[..., object],
+    unary: Int[np.ndarray, "batch n"],
+    pairwise: Int[np.ndarray, "batch e"],
+    nanoseconds: float,
+    threads: int | None,
+) -> tuple[States, Int[np.ndarray, "batch"]]:
+    """The maximisers `[batch, n]` and twice the maxima `[batch]`, as the flow proves them.
+
+    Args:
+        kernel: takes slices of unary and pairwise scores and fills those of both results.
+        unary: `[batch, n]`, int64.
+        pairwise: `[batch, e]`, int64, >= 0; four times the absolute scores of an instance fit int64.
+        nanoseconds: estimated work of an instance.
+        threads: most threads to use; None for all cores.
+    """
+    batch, n = unary.shape
+    z, doubled = np.empty((batch, n), np.int8), np.empty(batch, np.int64)
+    inputs = (np.require(array, requirements=["C", "W"]) for array in (unary, pairwise))
+    over_slices(kernel, *inputs, z, doubled, nanoseconds=nanoseconds, threads=threads)
+    return z, doubled
