@@ -33,7 +33,7 @@ from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
 from .sampling import argmax, perturb_and_map
-from .schedules import Constant, ExponentialDecay, Schedule
+from .schedules import Constant, CosineDecay, ExponentialDecay, Schedule
 from .training import resume, train
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Bound",
     "ConfigError",
     "Constant",
+    "CosineDecay",
     "Cost",
     "CostOfBits",
     "CostOfCategories",

@@ -28,6 +28,7 @@ Estimator = Literal[
     "implicit_mle",
     "perturbed_argmax",
 ]
+RateDecay = Literal["none", "cosine"]
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
@@ -39,6 +40,7 @@ CHOICES: Final[dict[str, Any]] = {
     "recipe": Recipe,
     "sides": Sides,
     "epsilon_rule": EpsilonRule,
+    "rate_decay": RateDecay,
     "device": Device,
 }
 
@@ -94,6 +96,7 @@ class TrainConfig:
             at epsilon.start and keeps half of the argmaxes moving).
         temperature: of gumbel_softmax and straight_through, as it decays over training.
         learning_rate: of Adam.
+        rate_decay: none; or cosine, which lowers the learning rate to zero over all epochs.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
         picture_every: epochs between pictures; 0 for none. The last epoch always has them.
@@ -121,6 +124,7 @@ class TrainConfig:
     epsilon_rule: EpsilonRule = "schedule"
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
     learning_rate: float = 1e-3
+    rate_decay: RateDecay = "none"
     epochs: int = 30
     seed: int = 0
     picture_every: int = 10

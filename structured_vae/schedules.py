@@ -71,3 +71,34 @@ class ExponentialDecay:
         """The value at `step`."""
         renewed = step - step % self.every
         return max(self.floor, self.start * math.exp(-self.rate * renewed))
+
+
+@dataclass(frozen=True)
+class CosineDecay:
+    """start * (1 + cos(pi * step / steps)) / 2, down to zero at `steps`.
+
+    Attributes:
+        start: value at step 0.
+        steps: after which it is zero.
+
+    Raises:
+        ConfigError: a value is not positive.
+
+    Example:
+        >>> CosineDecay(start=1.0, steps=10)(5)
+        0.5
+
+    References:
+        Loshchilov, Hutter (2017), SGDR: stochastic gradient descent with warm restarts.
+    """
+
+    start: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not (self.start > 0 and self.steps > 0):
+            raise ConfigError(f"need start > 0 and steps > 0; got {self}")
+
+    def __call__(self, step: int) -> float:
+        """The value at `step`."""
+        return self.start * (1 + math.cos(math.pi * min(step / self.steps, 1.0))) / 2

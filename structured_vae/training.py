@@ -28,6 +28,7 @@ from .pictures import Pictures
 from .recipes import RECIPES
 from .record import RunRecord
 from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
+from .schedules import Constant, CosineDecay, Schedule
 from .seeds import Stream, generator
 
 PICTURED = 50
@@ -162,6 +163,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
+        RateByEpoch(_rate_of(config)),
         RichProgressBar(refresh_rate=10, leave=True),
     ]
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
@@ -180,6 +182,29 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         log_every_n_steps=50,
         use_distributed_sampler=False,
     )
+
+
+def _rate_of(config: TrainConfig) -> Schedule:
+    if config.rate_decay == "cosine":
+        return CosineDecay(config.learning_rate, config.epochs)
+    return Constant(config.learning_rate)
+
+
+class RateByEpoch(pl.Callback):
+    """Sets the learning rate at the start of each epoch: no state that a resumed run would need.
+
+    Args:
+        rate: the learning rate, by the epoch.
+    """
+
+    def __init__(self, rate: Schedule):
+        self.rate = rate
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Sets it in every group of parameters."""
+        for optimizer in trainer.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate(trainer.current_epoch)
 
 
 def _fit(

@@ -30,7 +30,15 @@ COMMANDS = {
     "train": [
         *("--config", "--run", "--encoder", "--solver", "--recipe", "--n", "--hidden", "--data.name"),
         *("--data.root", "--data.binarisation", "--epsilon.start", "--epsilon.rate", "--epsilon.floor"),
-        *("--epsilon.every", "--learning_rate", "--epochs", "--seed", "--picture_every", "--device"),
+        *(
+            "--epsilon.every",
+            "--learning_rate",
+            "--rate_decay",
+            "--epochs",
+            "--seed",
+            "--picture_every",
+            "--device",
+        ),
     ],
     "resume": ["RUN", "--epochs"],
     "evaluate": ["RUN", "--split", "--checkpoint", "--samples"],

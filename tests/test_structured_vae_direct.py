@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from models import BinaryDecoder, DiscreteVAE, Neighbourhood, Potentials, general_encoder, independent_encoder
 from structured_vae import (
     ConfigError,
+    CosineDecay,
     Direct,
     ExponentialDecay,
     Gibbs,
@@ -293,6 +294,18 @@ def test_epsilon_of_the_paper():
 def test_impossible_schedules(values):
     with pytest.raises(ConfigError, match="0 < floor <= start, rate >= 0 and every >= 1; got"):
         ExponentialDecay(**values)
+
+
+def test_the_cosine_goes_from_its_start_to_zero_and_stays_there():
+    schedule = CosineDecay(start=2.0, steps=4)
+    values = [schedule(step) for step in range(6)]
+    assert values == pytest.approx([2.0, 1 + 0.5**0.5, 1.0, 1 - 0.5**0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("values", [(0.0, 4), (-1.0, 4), (math.nan, 4), (1.0, 0)], ids=str)
+def test_impossible_cosines(values):
+    with pytest.raises(ConfigError, match="need start > 0 and steps > 0"):
+        CosineDecay(*values)
 
 
 # --- the estimator ------------------------------------------------------------------------------

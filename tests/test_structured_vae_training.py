@@ -167,6 +167,7 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
     [
         {"recipe": "elbo"},
         {"learning_rate": 0.002},
+        {"rate_decay": "cosine"},
         {"epsilon": ExponentialDecay(start=0.5, floor=0.5)},
         {"data": replace(SMALL.data, batch_size=50)},
         {"encoder": "supermodular"},
@@ -225,9 +226,11 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 
 @tiny
 @pytest.mark.parametrize(
-    "change", [{"estimator": "rebar"}, {"estimator": "relax"}, {"epsilon_rule": "adaptive"}]
+    "change",
+    [{"estimator": "rebar"}, {"estimator": "relax"}, {"epsilon_rule": "adaptive"}, {"rate_decay": "cosine"}],
+    ids=str,
 )
-def test_an_estimator_with_a_state_of_its_own_is_resumed_and_evaluated(tmp_path, change):
+def test_what_changes_over_a_run_is_resumed_and_evaluated(tmp_path, change):
     config = replace(SMALL, encoder="independent", **change)
     train(config, tmp_path / "whole")
     train(replace(config, epochs=1), tmp_path / "parts")

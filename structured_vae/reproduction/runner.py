@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
 from ..errors import StructuredVAEError
 from ..evaluate_run import evaluate_run
@@ -78,10 +77,10 @@ def run_cells(
     Args:
         cells: what to run; those that are finished are left out by the caller.
         places: for the files.
-        jobs: cells at once; each gets its share of the cores.
+        jobs: cells at once; each gets its share of the cores that this process may use.
         each: instead of `run_cell`, given the cell alone.
     """
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = max(1, cpu_count() // jobs)
     calls = [delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells]
     yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
