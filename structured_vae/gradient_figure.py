@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from models import MixtureVAE
 
 from .atomic import whole_file
-from .errors import ConfigError
+from .errors import ConfigError, RunError
 from .estimators import (
     ARM,
     REBAR,
@@ -72,11 +72,15 @@ class GradientFigure:
 
 
 def gradient_figure(
-    folder: str | Path, which: Which = "best", images: int = 100, draws: int = 10_000
+    folder: str | Path,
+    which: Which = "best",
+    images: int = 100,
+    draws: int = 10_000,
+    output: Path | None = None,
 ) -> GradientFigure:
     """Bias and deviation of the estimators that fit a run's encoder, drawn over epsilon and temperature.
 
-    Writes `gradients.png` and `gradients.json` into the run's folder. The gradient is that of the expected
+    Writes `gradients.png` and `gradients.json`. The gradient is that of the expected
     reconstruction in the encoder's potentials, at the first test images.
 
     Args:
@@ -84,6 +88,7 @@ def gradient_figure(
         which: the best epoch on the validation split, or the last.
         images: how many.
         draws: for each image and setting.
+        output: folder of the two files; default: the run's own.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
@@ -107,17 +112,32 @@ def gradient_figure(
     } | {name: make() for name, make in UNBIASED.items()}
     estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
-    picture, record = run.folder / "gradients.png", run.folder / "gradients.json"
+    place = run.folder if output is None else output
+    picture, record = place / "gradients.png", place / "gradients.json"
     values = {"checkpoint": which, "images": images, "draws": draws, "config": config.to_dict()}
     values |= {**environment(), "reports": {name: report.to_dict() for name, report in reports.items()}}
     with whole_file(record) as part:
         part.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     with whole_file(picture) as part:
-        _figure(reports).savefig(part, format="png", dpi=150)
+        bias_and_deviation(reports).savefig(part, format="png", dpi=150)
     return GradientFigure(reports, picture, record)
 
 
-def _figure(reports: dict[str, GradientReport]) -> Figure:
+def read_reports(record: Path) -> dict[str, GradientReport]:
+    """The reports of a `gradients.json`.
+
+    Raises:
+        RunError: there is no such file, or it is damaged.
+    """
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))["reports"]
+        return {name: GradientReport(**values) for name, values in found.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RunError(f"{record} is not a record of gradients: {error}") from error
+
+
+def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
+    """Bias and standard deviation of each estimator over epsilon and temperature."""
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     norm = next(iter(reports.values())).norm

@@ -44,7 +44,7 @@ def reproduce(options: Namespace, console: Console) -> None:
     failures = _run(missing, places, options.jobs, console)
     if experiment.view == "gradients":
         for cell in cells:
-            found = gradient_figure(places.run(cell).folder)
+            found = gradient_figure(places.run(cell).folder, output=places.record(cell).parent)
             console.print(f"written: {found.picture}, {found.record}")
     if failures:
         raise RunError(f"{len(failures)} of {len(missing)} cells failed: {'; '.join(failures)}")

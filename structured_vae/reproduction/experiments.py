@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -37,6 +37,18 @@ class Cell:
     def title(self) -> str:
         """Name and seed, as files are called."""
         return f"{self.name}-seed{self.config.seed}"
+
+
+class Axis(NamedTuple):
+    """A setting that a grid of cells varies.
+
+    Attributes:
+        name: such as "k".
+        values: it takes.
+    """
+
+    name: str
+    values: list[Any]
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class Experiment:
 
     @property
     def view(self) -> str:
-        """How a report shows it: curves, table1 or gradients."""
+        """How a report shows it: curves, grid or gradients."""
         return str(self.content["view"])
 
     @cached_property
@@ -78,9 +90,29 @@ class Experiment:
         return Experiment.named(self.content["cells_of"]) if "cells_of" in self.content else self
 
     @property
-    def paper(self) -> dict[str, float]:
-        """The paper's number for a cell, by the cell's name, where it has one."""
+    def paper(self) -> dict[str, dict[str, float]]:
+        """The paper's numbers of a cell, by the names of cell and quantity, where it has any."""
         return dict(self._source.content.get("paper", {}))
+
+    @property
+    def grid(self) -> list[Axis]:
+        """What the cells are a grid of: panels, rows and columns of its tables."""
+        return [
+            Axis(name.rpartition(".")[2], values) for name, values in self._source.content["grid"].items()
+        ]
+
+    @property
+    def quantities(self) -> dict[str, str]:
+        """What a table shows, and which values are good: lower or higher ones."""
+        return dict(self._source.content.get("quantities", {"bound": "lower"}))
+
+    def name_of(self, *values: Any) -> str:
+        """The name of the cell of a grid that has these values."""
+        named = {"k": "k{}", "labels": "{}labels"}
+        parts = [
+            named.get(axis.name, "{}").format(value) for axis, value in zip(self.grid, values, strict=True)
+        ]
+        return "-".join(parts)
 
     def cells(
         self,
@@ -124,9 +156,8 @@ class Experiment:
         grid = content.get("grid", {})
         rows = product(*grid.values()) if grid else ()
         for row in rows:
-            values = dict(zip(grid, row, strict=True))
-            name = "-".join(f"k{value}" if key == "k" else str(value) for key, value in values.items())
-            named.append((name, [*base, *values.items()]))
+            values = list(zip(grid, row, strict=True))
+            named.append((self._source.name_of(*row), [*base, *values]))
         return named
 
 

@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median
 from typing import Final
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..atomic import whole_file
 from ..errors import RunError
+from ..gradient_figure import bias_and_deviation, read_reports
+from .curves import curves
 from .experiments import Experiment
+from .grid import grid_figure, grid_tables
+from .quantities import Records, markdown_table, shown, values_of
 from .records import Record, read_record
 
-BOUND: Final = "test/bound"
-SURROGATE: Final = "test/bound_surrogate"
+HEADER: Final = (
+    *("cell", "epochs", "seeds", "bound", "-log p(x)", "gap", "paper's number", "paper", "accuracy, %"),
+    *("accuracy sampled, %", "active", "ms a step", "hours"),
+)
 
-Rows = list[list[str]]
+
+@dataclass(frozen=True)
+class View:
+    """How an experiment is shown, beside a row for each cell.
+
+    Attributes:
+        tables: lines of Markdown.
+        figure: the plot, given the folder of the records too.
+    """
+
+    tables: Callable[[Experiment, Records], list[str]]
+    figure: Callable[[Experiment, Records, Path], Figure]
+
+
+def _no_tables(experiment: Experiment, records: Records) -> list[str]:
+    return []
+
+
+VIEWS: Final = {
+    "curves": View(_no_tables, lambda experiment, records, folder: curves(experiment, records)),
+    "grid": View(grid_tables, lambda experiment, records, folder: grid_figure(experiment, records)),
+    "gradients": View(
+        _no_tables,
+        lambda experiment, records, folder: bias_and_deviation(read_reports(folder / "gradients.json")),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +83,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
-    figure = curves(experiment, records)
+    figure = VIEWS[experiment.view].figure(experiment, records, results / experiment.name)
     for path in pictures:
         with whole_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
@@ -62,7 +92,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
     return Report(page, pictures)
 
 
-def records_of(experiment: Experiment, results: Path) -> dict[str, list[Record]]:
+def records_of(experiment: Experiment, results: Path) -> Records:
     """The records of each cell, one a seed, in the order of the cells.
 
     Raises:
@@ -77,130 +107,52 @@ def records_of(experiment: Experiment, results: Path) -> dict[str, list[Record]]
     return found
 
 
-def markdown(experiment: Experiment, records: Mapping[str, list[Record]]) -> str:
-    """The page: what the numbers are, and a row a cell."""
-    header = [
-        "cell",
-        "epochs",
-        "seeds",
-        "bound",
-        "-log p(x)",
-        "gap",
-        "paper's number",
-        "paper",
-        "active",
-        "ms a step",
-        "hours",
-    ]
-    rows = [_row(name, cells, experiment.paper.get(name)) for name, cells in records.items()]
-    first = next(iter(records.values()))[0]
-    notes = [
+def markdown(experiment: Experiment, records: Records) -> str:
+    """The page: what the numbers are, the tables, a row a cell, the plot."""
+    rows = [_row(name, cells, experiment.paper.get(name, {})) for name, cells in records.items()]
+    hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
+    lines = [
         f"# {experiment.title}",
         "",
-        f"Test images of {_datasets(records)}, binarisation {_binarisations(records)}, in nats; the epoch of the "
-        "best validation bound, one evaluation. `bound` is valid for every row: reconstruction and exact KL, or the "
-        "KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact, by all states. "
-        "`paper's number` is what the paper's code reports: the KL of the unary scores alone, which is no bound for "
-        "structured encoders. ± is the standard error over seeds, and without it there is one seed.",
+        f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
+        "epoch of the best validation bound, one evaluation. `bound` is valid for every row: reconstruction and "
+        "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
+        "for bits and categories, by all states, and a bound by importance weighting for others. `paper's number` is "
+        "what the paper's code reports: the KL of the unary scores alone, which is no bound for structured encoders. "
+        "± is the standard error over seeds, and without it there is one seed.",
         "",
-        f"Hardware: {first.hardware.get('processor') or first.hardware.get('machine')}, "
-        f"{first.hardware.get('gpu', 'no GPU')}; torch {first.versions.get('torch')}. Times of runs that shared the "
-        "machine say little.",
+        f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
         "",
-        *_table(header, rows),
+        *VIEWS[experiment.view].tables(experiment, records),
+        *markdown_table(HEADER, rows),
         "",
-        f"![Test bound by epoch and by hours]({experiment.name}.png)",
+        f"![{experiment.title}]({experiment.name}.png)",
     ]
-    return "\n".join(notes) + "\n"
+    return "\n".join(lines) + "\n"
 
 
-def _row(name: str, records: list[Record], paper: float | None) -> list[str]:
-    def quantity(key: str) -> str:
-        values = [
-            record.evaluation["quantities"][key]["value"]
-            for record in records
-            if record.evaluation is not None and key in record.evaluation["quantities"]
-        ]
-        return _with_error(values)
-
+def _row(name: str, records: Sequence[Record], paper: dict[str, float]) -> list[str]:
     epochs = sorted({len(record.epochs) for record in records})
     steps = [row["ms_per_step"] for record in records for row in record.epochs]
     return [
         name,
         "-".join(map(str, epochs)),
         str(len(records)),
-        quantity("bound"),
-        quantity("minus_log_p"),
-        quantity("gap"),
-        quantity("bound_surrogate"),
-        "" if paper is None else f"{paper:g}",
-        quantity("active"),
-        f"{sorted(steps)[len(steps) // 2]:.1f}",
+        *(shown(values_of(records, key)) for key in ("bound", "minus_log_p", "gap")),
+        shown(values_of(records, "bound_surrogate")),
+        f"{paper['bound']:g}" if "bound" in paper else "",
+        *(shown(values_of(records, key), 1) for key in ("accuracy", "accuracy_sampled")),
+        shown(values_of(records, "active"), 0),
+        f"{median(steps):.1f}",
         f"{mean(record.seconds for record in records) / 3600:.2f}",
     ]
 
 
-def _with_error(values: list[float]) -> str:
-    if not values:
-        return ""
-    error = f" ± {stdev(values) / len(values) ** 0.5:.2f}" if len(values) > 1 else ""
-    return f"{mean(values):.2f}{error}"
+def _named(records: Records, key: str) -> str:
+    """The values of a key of the data's configuration."""
+    return ", ".join(sorted({record.config["data"][key] for cells in records.values() for record in cells}))
 
 
-def _table(header: list[str], rows: Rows) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
-
-
-def _datasets(records: Mapping[str, list[Record]]) -> str:
-    return ", ".join(
-        sorted({record.config["data"]["name"] for cells in records.values() for record in cells})
-    )
-
-
-def _binarisations(records: Mapping[str, list[Record]]) -> str:
-    return ", ".join(
-        sorted({record.config["data"]["binarisation"] for cells in records.values() for record in cells})
-    )
-
-
-def curves(experiment: Experiment, records: Mapping[str, list[Record]]) -> Figure:
-    """Test loss by epoch and by hours of training; dashed where the number is no bound."""
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    _draw(left, records, lambda record: [row["epoch"] for row in record.epochs])
-    _draw(right, records, _hours)
-    left.set_xlabel("epoch")
-    right.set_xlabel("hours")
-    left.set_ylabel("test loss (nats)")
-    lowest = min(min(_losses(record)[0]) for cells in records.values() for record in cells)
-    left.set_ylim(lowest - 2, lowest + 50)
-    right.legend(fontsize=7)
-    figure.suptitle(experiment.title)
-    return figure
-
-
-def _draw(axes: Axes, records: Mapping[str, list[Record]], place: Callable[[Record], list[float]]) -> None:
-    for number, (name, cells) in enumerate(records.items()):
-        losses, valid = _losses(cells[0])
-        style, note = ("-", "") if valid else ("--", " (no bound)")
-        axes.plot(place(cells[0]), losses, style, color=f"C{number % 10}", linewidth=1, label=name + note)
-
-
-def _losses(record: Record) -> tuple[list[float], bool]:
-    """The tighter number of each epoch, and whether it is a bound."""
-    bounds = [row[BOUND] for row in record.epochs]
-    surrogates = [row[SURROGATE] for row in record.epochs]
-    loose = (
-        record.config["encoder"] in ("supermodular", "general")
-        and record.config["estimator"] != "score_function"
-    )
-    return (surrogates, False) if loose else (bounds, True)
-
-
-def _hours(record: Record) -> list[float]:
-    total, hours = 0.0, []
-    for row in record.epochs:
-        total += row["seconds"]
-        hours.append(total / 3600)
-    return hours
+def _hardware(record: Record) -> str:
+    machine = record.hardware.get("processor") or record.hardware.get("machine")
+    return f"{machine}, {record.hardware.get('gpu') or 'no GPU'}, torch {record.versions.get('torch')}"

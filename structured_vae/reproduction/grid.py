@@ -1,0 +1,88 @@
+"""A grid of cells: tables beside the paper's, and how the numbers change along its rows."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from matplotlib.figure import Figure
+
+from .experiments import Experiment
+from .quantities import Records, markdown_table, shown, values_of
+
+
+def grid_tables(experiment: Experiment, records: Records) -> list[str]:
+    """A table for each panel and quantity, and how many cells are as good as the paper's."""
+    panels, rows, lines = experiment.grid
+    tables = []
+    for quantity in experiment.quantities:
+        for panel in panels.values:
+            names = [[experiment.name_of(panel, row, line) for line in lines.values] for row in rows.values]
+            header = [rows.name] + [title for line in lines.values for title in (str(line), "paper")]
+            body = [
+                [str(row), *_row(experiment, records, names_of_row, quantity)]
+                for row, names_of_row in zip(rows.values, names, strict=True)
+            ]
+            tables += [f"**{panel}, {quantity}**", "", *markdown_table(header, body), ""]
+        tables += [_summary(experiment, records, quantity), ""]
+    return tables
+
+
+def _row(experiment: Experiment, records: Records, names: list[str], quantity: str) -> list[str]:
+    cells = []
+    for name in names:
+        values = values_of(records.get(name, ()), quantity)
+        paper = experiment.paper.get(name, {}).get(quantity)
+        text = shown(values)
+        good = values and paper is not None and _as_good(experiment, quantity, mean(values), paper)
+        cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
+    return cells
+
+
+def _as_good(experiment: Experiment, quantity: str, ours: float, paper: float) -> bool:
+    return ours <= paper if experiment.quantities[quantity] == "lower" else ours >= paper
+
+
+def _summary(experiment: Experiment, records: Records, quantity: str) -> str:
+    """How many cells of each line are as good as the paper's; they are bold in the tables."""
+    panels, rows, lines = experiment.grid
+    counts = []
+    for line in lines.values:
+        names = [experiment.name_of(panel, row, line) for panel in panels.values for row in rows.values]
+        both = [
+            (mean(values), experiment.paper[name][quantity])
+            for name in names
+            if quantity in experiment.paper.get(name, {})
+            and (values := values_of(records.get(name, ()), quantity))
+        ]
+        if both:
+            good = sum(_as_good(experiment, quantity, ours, paper) for ours, paper in both)
+            counts.append(f"{line} {good} of {len(both)}")
+    return (
+        f"Cells whose {quantity} is as good as the paper's or better (bold): {', '.join(counts) or 'none'}."
+    )
+
+
+def grid_figure(experiment: Experiment, records: Records) -> Figure:
+    """Every quantity along the rows of the tables; the paper's numbers are dashed."""
+    panels, rows, lines = experiment.grid
+    count = len(experiment.quantities), len(panels.values)
+    figure = Figure(figsize=(4 * count[1], 3.2 * count[0]), layout="constrained")
+    axes_of = figure.subplots(*count, squeeze=False)
+    places = range(len(rows.values))
+    for across, quantity in zip(axes_of, experiment.quantities, strict=True):
+        for axes, panel in zip(across, panels.values, strict=True):
+            for number, line in enumerate(lines.values):
+                names = [experiment.name_of(panel, row, line) for row in rows.values]
+                found = [values_of(records.get(name, ()), quantity) for name in names]
+                ours = [mean(values) if values else float("nan") for values in found]
+                paper = [experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names]
+                color = f"C{number}"
+                axes.plot(places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line))
+                axes.plot(places, paper, "--", color=color, linewidth=1)
+            axes.set_xticks(list(places), [str(row) for row in rows.values])
+            axes.set_xlabel(rows.name)
+            axes.set_title(f"{panel}, {quantity}", fontsize=9)
+    axes_of[0, 0].plot([], [], "k--", linewidth=1, label="paper")
+    axes_of[0, 0].legend(fontsize=7)
+    figure.suptitle(experiment.title)
+    return figure

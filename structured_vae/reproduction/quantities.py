@@ -1,0 +1,40 @@
+"""What records say of a cell, over its seeds, and how pages show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import mean, stdev
+from typing import Final, TypeAlias
+
+from .records import Record
+
+Records: TypeAlias = Mapping[str, Sequence[Record]]
+"""By the name of the cell, one a seed."""
+
+PERCENT: Final = ("accuracy", "accuracy_sampled")
+"""Shares that are shown, and quoted from the paper, in percent."""
+
+
+def values_of(records: Sequence[Record], name: str) -> list[float]:
+    """A quantity of the evaluation, of each seed that has it."""
+    scale = 100 if name in PERCENT else 1
+    return [
+        scale * record.evaluation["quantities"][name]["value"]
+        for record in records
+        if record.evaluation is not None and name in record.evaluation["quantities"]
+    ]
+
+
+def shown(values: Sequence[float], digits: int = 2) -> str:
+    """The mean with its standard error over seeds; nothing for no values."""
+    if not values:
+        return ""
+    error = f" ± {stdev(values) / len(values) ** 0.5:.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{error}"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, without the columns that are empty in every row."""
+    used = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(line[place] for place in used)} |" for line in lines]
