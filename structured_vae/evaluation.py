@@ -14,10 +14,12 @@ from typing import Any
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DecodedStates, DiscreteVAE, state_index
+from models import AnyPotentials, CategoricalPotentials, DecodedStates, DiscreteVAE, Potentials, state_index
 
+from .errors import ConfigError
 from .kl import kl_of_unary
 from .posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
+from .refinement import refined
 
 ENUMERATED_BITS = 16
 """States up to 2^16 are enumerated for every image: a second of one core for about 100 images."""
@@ -54,7 +56,8 @@ class Evaluation:
     Attributes:
         quantities: by name. `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and
             `active` are always there; `minus_log_p` and `gap` where they are known; `gibbs_kl`,
-            `gibbs_reconstruction` and `gibbs_bound` beside a structured perturb-and-MAP posterior.
+            `gibbs_reconstruction` and `gibbs_bound` beside a structured perturb-and-MAP posterior;
+            `refined_bound` where it was asked for.
         images: how many.
     """
 
@@ -72,6 +75,7 @@ def evaluate(
     posterior: Callable[[AnyPotentials], Posterior],
     generator: torch.Generator,
     samples: int = 1000,
+    refine: int = 0,
 ) -> Evaluation:
     """Bound, likelihood, gap, true and surrogate KL, and active variables.
 
@@ -81,9 +85,17 @@ def evaluate(
         posterior: `Gibbs`, or `PerturbAndMAP` with its solver, given potentials.
         generator: of the posterior samples, on the images' device.
         samples: an image, of what is not summed exactly.
+        refine: steps that improve the Gibbs posterior of each image; 0 for none.
+
+    Raises:
+        ConfigError: refinement of a model whose states are too many, or categories: they need none.
     """
     with torch.no_grad():
-        view = _View(vae, posterior, generator, samples)
+        view = _View(vae, posterior, generator, samples, refine)
+        if refine and (vae.categorical or view.states is None):
+            raise ConfigError(
+                f"only posteriors of up to {ENUMERATED_BITS} bits can be refined; set refine to 0"
+            )
         batches = [view.columns(batch[0]) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")
@@ -117,6 +129,7 @@ class _View:
     posterior: Callable[[AnyPotentials], Posterior]
     generator: torch.Generator
     samples: int
+    refine: int
 
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
@@ -145,6 +158,7 @@ class _View:
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
+            "refined_bound": ("bound", f"a Gibbs posterior after {self.refine} steps on each image"),
         }
 
     @cached_property
@@ -186,13 +200,20 @@ class _View:
         if "minus_log_p" in columns:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         if table is not None and not self._sums:
-            reconstruction, kl = self._expected(potentials, table), Gibbs(potentials).kl().value
+            reconstruction, kl = self._gibbs(potentials, table)
             columns |= {
                 "gibbs_reconstruction": reconstruction,
                 "gibbs_kl": kl,
                 "gibbs_bound": reconstruction + kl,
             }
+        if table is not None and self.refine and isinstance(potentials, Potentials):
+            reconstruction, kl = self._gibbs(refined(potentials, table, self.refine), table)
+            columns["refined_bound"] = reconstruction + kl
         return columns
+
+    def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """`[batch]` each: expected cost and KL of the Gibbs posterior."""
+        return self._expected(potentials, table), Gibbs(potentials).kl().value
 
     def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
         """`[batch]`: the cost under the Gibbs distribution."""

@@ -41,7 +41,7 @@ COMMANDS = {
         ),
     ],
     "resume": ["RUN", "--epochs"],
-    "evaluate": ["RUN", "--split", "--checkpoint", "--samples"],
+    "evaluate": ["RUN", "--split", "--checkpoint", "--samples", "--refine"],
     "solve": ["FILE", "--solver", "--time_limit", "--threads", "--output"],
     "solvers": [],
 }

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import torch
 from enumeration import LEVEL, all_bits, pair_statistics, seeded, sigmoid, softmax
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import models.decoder
 from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
-from structured_vae import Gibbs, PerturbAndMAP, evaluate, evaluation
+from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate, evaluation
+from structured_vae.refinement import refined
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -135,6 +138,52 @@ def test_perturb_and_map_without_pairs_is_gibbs(family):
     vae, x = vae_of(family), images()
     first, second = (evaluate(vae, [(x,)], each, seeded()).to_dict() for each in (Gibbs, PerturbAndMAP))
     assert first == second
+
+
+# --- refined ------------------------------------------------------------------------------------
+
+
+def test_a_refined_posterior_of_two_coupled_bits_is_the_true_one():
+    vae, x = vae_of("general", n=2), images()
+    quantities = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 2, refine=400).quantities
+    assert quantities["refined_bound"].value == pytest.approx(quantities["minus_log_p"].value, abs=1e-4)
+    assert quantities["gibbs_bound"].value > quantities["minus_log_p"].value + 0.05
+    assert quantities["refined_bound"].kind == "bound"
+
+
+def test_a_refined_posterior_without_pairs_is_a_fixed_point_of_mean_field():
+    vae, x = vae_of("independent"), images()
+    expected = reference(vae, x)
+    with torch.no_grad():
+        found = refined(vae.encoder(x), torch.from_numpy(expected.costs), 600)
+    assert found.pairwise is None
+    p = sigmoid(found.unary.numpy())
+    states = expected.states
+    for bit in range(
+        vae.n
+    ):  # the optimal score of a bit: the mean difference of costs, the others as they are
+        others = np.delete(np.arange(vae.n), bit)
+        chances = np.where(states[:, others] == 1, p[:, None, others], 1 - p[:, None, others]).prod(axis=2)
+        slope = (chances * expected.costs * (1 - 2 * states[:, bit])).sum(axis=1)
+        assert found.unary[:, bit].numpy() == pytest.approx(slope, abs=2e-3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 2**31), steps=st.integers(0, 5), family=st.sampled_from(["independent", "general"])
+)
+def test_refining_never_hurts(seed, steps, family):
+    vae, x = vae_of(family, n=3, seed=seed), images(3, seed)
+    quantities = evaluate(vae, [(x,)], Gibbs, seeded(), refine=steps).quantities
+    bound, least = quantities["bound"].value, quantities["minus_log_p"].value
+    assert ("refined_bound" in quantities) == (steps > 0)
+    if steps:
+        assert least - 1e-9 <= quantities["refined_bound"].value <= bound + 1e-9
+
+
+def test_categories_are_not_refined():
+    with pytest.raises(ConfigError, match="only posteriors of up to 16 bits can be refined; set refine to 0"):
+        evaluate(vae_of("categorical"), [(images(),)], Gibbs, seeded(), refine=1)
 
 
 def test_plain_values_go_in_a_file():

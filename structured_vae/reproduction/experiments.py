@@ -27,11 +27,13 @@ class Cell:
         experiment: whose folder the record lies in.
         name: of the cell, without the seed.
         config: what to train.
+        refine: steps that improve each image's posterior in the evaluation, see `evaluate`.
     """
 
     experiment: str
     name: str
     config: TrainConfig
+    refine: int = 0
 
     @property
     def title(self) -> str:
@@ -136,16 +138,18 @@ class Experiment:
             fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
         except re.error as error:
             raise ConfigError(f"only is not a regular expression: {error}") from error
-        settings = {name: values for name, values in self._settings() if all(fit(name) for fit in fits)}
+        settings = {
+            name: _split(values) for name, values in self._settings() if all(fit(name) for fit in fits)
+        }
         if not settings:
             known = ", ".join(name for name, _ in self._settings())
             raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {known}")
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [
-            Cell(self._source.name, name, _config([*values, *chosen, ("seed", seed)]))
+            Cell(self._source.name, name, _config([*values, *chosen, ("seed", seed)]), refine)
             for seed in seeds
-            for name, values in settings.items()
+            for name, (values, refine) in settings.items()
         ]
 
     def _settings(self) -> list[tuple[str, list[tuple[str, Any]]]]:
@@ -164,6 +168,12 @@ class Experiment:
 def experiment_names() -> list[str]:
     """The names of all experiments."""
     return sorted(path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml"))
+
+
+def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], int]:
+    """What a cell trains, and how its evaluation refines."""
+    training = [(name, value) for name, value in settings if name != "refine"]
+    return training, dict(settings).get("refine", 0)
 
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:

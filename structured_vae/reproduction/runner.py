@@ -101,7 +101,7 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
             train(cell.config, run.folder)
         elif _epochs_of(cell, places) < cell.config.epochs:
             resume(run.folder, cell.config.epochs)
-        write_record(cell, places, evaluate_run(run.folder).to_dict())
+        write_record(cell, places, evaluate_run(run.folder, refine=cell.refine).to_dict())
     except StructuredVAEError as error:
         return Outcome(cell, str(error))
     return Outcome(cell)
