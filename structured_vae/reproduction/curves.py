@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Final
 
@@ -20,26 +20,29 @@ SPAN: Final = 45
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The first seed of each cell; dashed where the number is no bound."""
-    figure = Figure(figsize=(11, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    _draw(left, records, lambda record: [row["epoch"] for row in record.epochs])
-    _draw(right, records, _hours)
-    left.set_xlabel("epoch")
-    right.set_xlabel("hours")
-    left.set_ylabel("test loss (nats)")
-    lowest = min(min(_losses(record)[0]) for cells in records.values() for record in cells)
-    left.set_ylim(lowest - 2, lowest + SPAN)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside right center", fontsize=7)
+    """The first seed of each cell, a row for each dataset; dashed where the number is no bound."""
+    rows: dict[str, dict[str, Record]] = {}
+    for name, cells in records.items():
+        rows.setdefault(cells[0].config["data"]["name"], {})[name] = cells[0]
+    figure = Figure(figsize=(11, 1 + 3.5 * len(rows)), layout="constrained")
+    axes_of = figure.subplots(len(rows), 2, sharey="row", squeeze=False)
+    for (left, right), (dataset, cells_of_row) in zip(axes_of, rows.items(), strict=True):
+        _draw(left, cells_of_row, lambda record: [row["epoch"] for row in record.epochs])
+        _draw(right, cells_of_row, _hours)
+        lowest = min(min(_losses(record)[0]) for record in cells_of_row.values())
+        left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(lowest - 2, lowest + SPAN))
+        left.set_title(dataset, loc="left", fontsize=9)
+        right.set_xlabel("hours")
+        right.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=7, frameon=False)
     figure.suptitle(experiment.title)
     return figure
 
 
-def _draw(axes: Axes, records: Records, place: Callable[[Record], list[float]]) -> None:
-    for number, (name, cells) in enumerate(records.items()):
-        losses, valid = _losses(cells[0])
+def _draw(axes: Axes, records: Mapping[str, Record], place: Callable[[Record], list[float]]) -> None:
+    for number, (name, record) in enumerate(records.items()):
+        losses, valid = _losses(record)
         style, note = ("-", "") if valid else ("--", " (no bound)")
-        axes.plot(place(cells[0]), losses, style, color=f"C{number % 10}", linewidth=1, label=name + note)
+        axes.plot(place(record), losses, style, color=f"C{number % 10}", linewidth=1, label=name + note)
 
 
 def _losses(record: Record) -> tuple[list[float], bool]:
