@@ -18,6 +18,7 @@ from numba import njit
 
 from .arrays import Edges, Pairwise, Scores, Unary
 from .block_sums import add_block, fill_moments, maximum, new_sums, sum_of
+from .exponentials import exponentiate
 from .state_blocks import (
     BASE,
     BLOCK,
@@ -33,7 +34,7 @@ from .state_blocks import (
 from .threads import over_slices
 
 STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
-VANISHES = -746.0  # exp of it is 0
+VANISHES = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing
 BELOW_ONE = 1.0 - 2.0**-52  # times x it is less than x
 NANOSECONDS, DRAW_NANOSECONDS = 0.5, 250.0  # a state, a sample
 
@@ -49,6 +50,7 @@ class _Blocks(NamedTuple):
         fields: `[2^depth, BLOCK_BITS + 1]`.
         maxima: `[2^depth]`, of the scores of each block; steep instances only.
         line: `[LINE]`, for use inside.
+        powers: `[BLOCK]`, for use inside.
         increment: for use inside.
     """
 
@@ -57,6 +59,7 @@ class _Blocks(NamedTuple):
     fields: np.ndarray
     maxima: np.ndarray
     line: np.ndarray
+    powers: np.ndarray
     increment: np.ndarray
 
 
@@ -65,9 +68,8 @@ def _new_blocks(depth):
     size = BLOCK_BITS + depth
     fields = np.empty((1 << depth, BASE + 1))
     increment = np.empty(max(BLOCK, 1 << depth))
-    return _Blocks(
-        np.empty((size, size)), aligned(BLOCK), fields, np.empty(1 << depth), aligned(LINE), increment
-    )
+    weights, maxima = np.empty((size, size)), np.empty(1 << depth)
+    return _Blocks(weights, aligned(BLOCK), fields, maxima, aligned(LINE), aligned(BLOCK), increment)
 
 
 @_jit
@@ -108,9 +110,8 @@ def _fill_weights(blocks, h, steep, reference, block):
         block[:] = 0.0
     else:
         fill_block(blocks.root, blocks.fields[h], False, blocks.line, block)
-        for s in range(BLOCK):
-            gain = block[s] - reference
-            block[s] = math.exp(gain) if gain > VANISHES else 0.0
+        block -= reference
+        exponentiate(block, VANISHES, blocks.powers)
 
 
 @_jit

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, uniforms_shape
+from solvers.exponentials import exponentiate
 from solvers.instances import spin_glass, tree
 
 METHODS = ["enumeration", "elimination"]
@@ -348,3 +349,19 @@ def test_bad_requests():
         result.covariance_product([np.inf, 0.0, 0.0])
     with pytest.raises(ProblemError, match=r"unary direction must be \(2, 3\); its shape is \(4,\)"):
         result.covariance_product(np.zeros(4))
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=SEEDS, scale=st.sampled_from([1e-300, 1e-10, 1.0, 50.0, 700.0, 1e4]), size=st.integers(1, 70))
+def test_exponentials_are_right_to_the_last_digit(seed, scale, size):
+    x = -scale * np.random.default_rng(seed).random(size)
+    x[0] = 0.0
+    expected = np.where(x >= -700, np.exp(x), 0.0)
+    exponentiate(x, -700.0, np.empty(size))
+    np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)
+
+
+def test_exponentials_of_minus_infinity_and_of_the_limit():
+    x = np.array([-np.inf, -700.0, np.nextafter(-700, -701), -0.0])
+    exponentiate(x, -700.0, np.empty(4))
+    np.testing.assert_allclose(x, [0.0, np.exp(-700), 0.0, 1.0], rtol=4e-16)

@@ -1,0 +1,66 @@
+"""exp of many numbers at once, in whole vectors: numba calls the C library for each by itself.
+
+With k = round(x / log 2) and r = x - k log 2, exp(x) = 2^k exp(r) where abs(r) <= log(2) / 2: there the Taylor
+polynomial of degree 13 is exact to rounding. Adding 1.5 * 2^52 rounds to an integer, and leaves it in the low
+bits, from where it is shifted to the exponent's place.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+LOWEST = -700.0  # above this exp is a normal number
+INVERSE_LOG_2 = 1 / math.log(2)
+ROUND = 1.5 * 2.0**52
+LOG_2_HIGH = 0.693147180369123816490  # its lowest bits are zero: times k < 2^11 it is exact
+LOG_2_LOW = 1.90821492927058770002e-10
+MANTISSA_BITS = 52
+BIAS = 1023
+
+_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
+
+@_jit
+def _taylor(r):
+    """exp(r) for abs(r) <= log(2) / 2."""
+    value = 1 / 6227020800
+    value = value * r + 1 / 479001600
+    value = value * r + 1 / 39916800
+    value = value * r + 1 / 3628800
+    value = value * r + 1 / 362880
+    value = value * r + 1 / 40320
+    value = value * r + 1 / 5040
+    value = value * r + 1 / 720
+    value = value * r + 1 / 120
+    value = value * r + 1 / 24
+    value = value * r + 1 / 6
+    value = value * r + 1 / 2
+    value = value * r + 1
+    return value * r + 1
+
+
+@_jit
+def exponentiate(x, least, powers):
+    """Replaces each x <= 0 by exp(x), those below `least` by 0.
+
+    Args:
+        x: `[size]`, overwritten.
+        least: at least LOWEST.
+        powers: `[size]`, for use inside.
+    """
+    for s in range(len(x)):
+        gain = x[s] if x[s] > least else least
+        powers[s] = gain * INVERSE_LOG_2 + ROUND
+    for s in range(len(x)):
+        k = powers[s] - ROUND
+        gain = x[s] if x[s] > least else least
+        power = _taylor((gain - k * LOG_2_HIGH) - k * LOG_2_LOW)
+        x[s] = power if x[s] >= least else 0.0
+    exponents = powers.view(np.int64)
+    for s in range(len(x)):
+        exponents[s] = (exponents[s] + BIAS) << MANTISSA_BITS
+    for s in range(len(x)):
+        x[s] *= powers[s]
