@@ -57,6 +57,7 @@ def test_every_experiment_has_cells_with_checked_configurations(name):
     assert all(isinstance(cell.config, TrainConfig) and cell.config.epochs == 7 for cell in cells)
     assert {cell.name for cell in cells} >= set(experiment.paper) or name in ("curves", "supplement")
     assert experiment.title
+    assert bool(experiment.source) == bool(experiment.paper)
     assert experiment.view in VIEWS
 
 

@@ -97,6 +97,11 @@ class Experiment:
         return dict(self._source.content.get("paper", {}))
 
     @property
+    def source(self) -> str:
+        """Where the paper's numbers come from, in a sentence."""
+        return str(self._source.content.get("source", ""))
+
+    @property
     def grid(self) -> list[Axis]:
         """What the cells are a grid of: panels, rows and columns of its tables."""
         return [

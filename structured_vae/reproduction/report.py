@@ -131,7 +131,7 @@ def markdown(experiment: Experiment, records: Records) -> str:
         "for bits and categories, by all states, and a bound by importance weighting for others. `refined bound` is "
         "valid too: a Gibbs posterior improved for each image, from the encoder's. `paper's number` is "
         "what the paper's code reports: the KL of the unary scores alone, which is no bound for structured encoders. "
-        "± is the standard error over seeds, and without it there is one seed.",
+        f"± is the standard error over seeds, and without it there is one seed. {experiment.source}".strip(),
         "",
         f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
         "",
