@@ -9,14 +9,19 @@ from .encoder import (
     independent_encoder,
     supermodular_encoder,
 )
+from .errors import ModelsError, PretrainedError
 from .mixture import Gaussian, GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
+from .model_card import Figure, ModelCard
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
+from .pretrained import Pretrained
 from .states import MOST_BITS, all_states, state_index
 from .vae import DiscreteVAE, paper_vae
+from .vaes import VAES, load_pretrained
 
 __all__ = [
     "ENCODERS",
     "MOST_BITS",
+    "VAES",
     "AnyPotentials",
     "BinaryDecoder",
     "CategoricalDecoder",
@@ -26,17 +31,23 @@ __all__ = [
     "Decoder",
     "DiscreteVAE",
     "Encoder",
+    "Figure",
     "Flips",
     "Gaussian",
     "GivenStyle",
     "MixtureDecoder",
     "MixtureEncoder",
     "MixtureVAE",
+    "ModelCard",
+    "ModelsError",
     "Neighbourhood",
     "Potentials",
+    "Pretrained",
+    "PretrainedError",
     "all_states",
     "general_encoder",
     "independent_encoder",
+    "load_pretrained",
     "paper_vae",
     "state_index",
     "supermodular_encoder",

@@ -105,3 +105,15 @@ ENCODERS: Final[dict[str, Callable[[int, int, int], Encoder | CategoricalEncoder
     "categorical": CategoricalEncoder,
 }
 """The encoders by the name that a configuration gives them."""
+
+
+def encoder_name(encoder: nn.Module) -> str | None:
+    """The name under which `ENCODERS` makes such an encoder; None if it is another."""
+    if type(encoder) is CategoricalEncoder:
+        return "categorical"
+    links: dict[Link | None, str] = {
+        None: "independent",
+        nn.functional.softplus: "supermodular",
+        _identity: "general",
+    }
+    return links.get(encoder.link) if type(encoder) is Encoder else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -10,6 +11,7 @@ from torch.nn.functional import softplus
 
 from .decoder import Neighbourhood
 from .potentials import CategoricalPotentials
+from .pretrained import Pretrained
 from .shapes import Costs, Images, Logits, OneHot, Style, Table
 
 
@@ -144,7 +146,7 @@ def _cost(logits: torch.Tensor, x: Images) -> Costs:
     return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
 
 
-class MixtureVAE(nn.Module):
+class MixtureVAE(Pretrained):
     """p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
 
     q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact ones.
@@ -164,6 +166,8 @@ class MixtureVAE(nn.Module):
         auto-encoder, sections 3.2 and 5. The decoder's layers are not stated there.
     """
 
+    usage: ClassVar[str] = "vae.grid(4, torch.Generator().manual_seed(0))  # [4 * k, pixels], in [0, 1]"
+
     def __init__(self, pixels: int = 784, k: int = 10, c: int = 20):
         super().__init__()
         self.encoder = MixtureEncoder(pixels, k, c)
@@ -173,6 +177,16 @@ class MixtureVAE(nn.Module):
     def n(self) -> int:
         """Number of classes."""
         return self.encoder.n
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """What `MixtureVAE` makes networks of these shapes from."""
+        return {"pixels": self.decoder.last.out_features, "k": self.n, "c": self.decoder.c}
+
+    @classmethod
+    def of_arguments(cls, pixels: int, k: int, c: int) -> MixtureVAE:
+        """Networks with fresh weights."""
+        return cls(pixels, k, c)
 
     @torch.no_grad()
     def grid(self, styles: int, generator: torch.Generator) -> Images:

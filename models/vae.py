@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
-from torch import nn
 
 from .decoder import BinaryDecoder, CategoricalDecoder, Decoder
-from .encoder import ENCODERS, CategoricalEncoder, Encoder
+from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from .errors import PretrainedError
+from .pretrained import Pretrained
 from .shapes import Images
 
 
-class DiscreteVAE(nn.Module):
+class DiscreteVAE(Pretrained):
     """A variational auto-encoder with discrete latent variables and a uniform prior.
 
     The latent state is n bits, or one of k categories as a one-hot vector; n is then k.
@@ -22,6 +25,8 @@ class DiscreteVAE(nn.Module):
     Raises:
         ValueError: encoder and decoder have different n, or one has bits and the other categories.
     """
+
+    usage: ClassVar[str] = "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
 
     def __init__(self, encoder: Encoder | CategoricalEncoder, decoder: Decoder):
         super().__init__()
@@ -46,6 +51,27 @@ class DiscreteVAE(nn.Module):
     def categorical(self) -> bool:
         """Whether the latent state is one of n categories rather than n bits."""
         return isinstance(self.encoder, CategoricalEncoder)
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """What `paper_vae` makes networks of these shapes from.
+
+        Raises:
+            PretrainedError: it cannot make them.
+        """
+        name = encoder_name(self.encoder)
+        if name is None or type(self.decoder) not in (BinaryDecoder, CategoricalDecoder):
+            raise PretrainedError(
+                f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are not among "
+                "those that paper_vae makes, and so cannot be made again from a configuration"
+            )
+        last = self.decoder.last
+        return {"encoder": name, "pixels": last.out_features, "n": self.n, "hidden": last.in_features}
+
+    @classmethod
+    def of_arguments(cls, encoder: str, pixels: int, n: int, hidden: int) -> DiscreteVAE:
+        """Networks of `paper_vae` with fresh weights."""
+        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden)
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:

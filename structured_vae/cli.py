@@ -72,6 +72,20 @@ def _evaluate(options: Namespace, console: Console) -> None:
     console.print(f"written: {file}")
 
 
+def _export(options: Namespace, console: Console) -> None:
+    from .export import export  # loads torch
+
+    folder = export(options.folder, options.target, options.checkpoint, options.license)
+    console.print(file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported"))
+    console.print(f"play with it: structured-vae explore {folder}")
+
+
+def _explore(options: Namespace, console: Console) -> None:
+    from .explorer.serve import explore  # loads torch
+
+    explore(options.folder, options.address, options.port)
+
+
 def _gradients(options: Namespace, console: Console) -> None:
     from .gradient_figure import gradient_figure  # loads torch
 
@@ -116,6 +130,8 @@ COMMANDS: Final[dict[str, Callable[[Any, Console], None]]] = {
     "train": _train,
     "resume": _resume,
     "evaluate": _evaluate,
+    "export": _export,
+    "explore": _explore,
     "gradients": _gradients,
     "solve": _solve,
     "solvers": _solvers,
@@ -134,6 +150,8 @@ def _parser() -> ArgumentParser:
     commands.add_subcommand("train", _train_parser(), help="train a VAE and leave a run folder")
     commands.add_subcommand("resume", _resume_parser(), help="go on with a run from its last epoch")
     commands.add_subcommand("evaluate", _evaluate_parser(), help="the bound of a trained VAE and its parts")
+    commands.add_subcommand("export", _export_parser(), help="a run as a folder that others can load")
+    commands.add_subcommand("explore", _explore_parser(), help="play with a trained VAE in the browser")
     commands.add_subcommand("gradients", _gradients_parser(), help="bias and variance of the estimators")
     commands.add_subcommand("solve", _solve_parser(), help="solve the problems in a file")
     commands.add_subcommand("solvers", _command("solvers", "The argmax backends."), help="list the backends")
@@ -190,6 +208,34 @@ def _evaluate_parser() -> ArgumentParser:
         default=0,
         help="gradient steps that improve the Gibbs posterior of each image, for a tighter bound; up to 16 bits",
     )
+    return parser
+
+
+def _export_parser() -> ArgumentParser:
+    parser = _command(
+        "export RUN FOLDER",
+        "Write the networks of a run into a folder that others can load, and that can be put on the Hugging Face "
+        "Hub as it is: model.safetensors, config.json and README.md, a model card with what was measured "
+        "(evaluate the run first).",
+    )
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("target", type=str, metavar="FOLDER", help="for the files; older ones are replaced")
+    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument(
+        "--license", type=str, default="mit", help="of the weights, as the Hugging Face Hub names it"
+    )
+    return parser
+
+
+def _explore_parser() -> ArgumentParser:
+    parser = _command(
+        "explore FOLDER",
+        "A page in the browser, of this machine alone, where every bit or category is a switch and the image "
+        "follows, images are encoded, and samples drawn. Needs the extra structured-vae[explorer]. Ctrl-C ends it.",
+    )
+    parser.add_argument("folder", type=str, metavar="FOLDER", help="of a run, or one that export wrote")
+    parser.add_argument("--address", type=str, default="127.0.0.1", help="to listen at")
+    parser.add_argument("--port", type=int, default=8501, help="to listen at")
     return parser
 
 

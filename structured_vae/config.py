@@ -180,14 +180,13 @@ class TrainConfig:
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """The inverse of `to_dict`, with every key and every type checked.
 
+        A missing key has its default, at every level: the run may be older than the key.
+
         Raises:
-            ConfigError: a key is unknown or missing, or a value impossible.
+            ConfigError: a key is unknown, or a value impossible.
         """
-        missing = sorted({field.name for field in fields(cls)} - set(values))
-        if missing:
-            raise ConfigError(f"not a training configuration: it lacks {', '.join(missing)}")
         for part in ("data", "epsilon", "temperature"):
-            if not isinstance(values[part], dict):
+            if part in values and not isinstance(values[part], dict):
                 raise ConfigError(
                     f"not a training configuration: {part} must be a mapping; got {values[part]!r}"
                 )
@@ -195,6 +194,6 @@ class TrainConfig:
         parser.add_class_arguments(cls, as_group=False)
         try:
             chosen = parser.instantiate(parser.parse_object(values))
+            return cls(**{field.name: chosen[field.name] for field in fields(cls)})
         except (ArgumentError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error
-        return cls(**{field.name: chosen[field.name] for field in fields(cls)})

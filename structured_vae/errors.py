@@ -33,5 +33,9 @@ class RunError(StructuredVAEError, ValueError):
     """A run folder is missing, taken, finished or damaged."""
 
 
+class MissingPackageError(StructuredVAEError, ImportError):
+    """A package that is not part of the plain installation is needed."""
+
+
 class IntruderError(StructuredVAEError, ImportError):
     """Another package of the same name stands in the way of one of ours."""

@@ -42,6 +42,8 @@ COMMANDS = {
     ],
     "resume": ["RUN", "--epochs"],
     "evaluate": ["RUN", "--split", "--checkpoint", "--samples", "--refine"],
+    "export": ["RUN", "FOLDER", "--checkpoint", "--license"],
+    "explore": ["FOLDER", "--address", "--port"],
     "solve": ["FILE", "--solver", "--time_limit", "--threads", "--output"],
     "solvers": [],
 }

@@ -1,0 +1,9 @@
+"""The errors of models: each is ours and also the builtin that it resembles."""
+
+
+class ModelsError(Exception):
+    """The base of the errors that models raises on purpose."""
+
+
+class PretrainedError(ModelsError, OSError):
+    """A folder with a model is missing or damaged, holds something else, or cannot be written."""

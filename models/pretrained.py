@@ -1,0 +1,204 @@
+"""Models as folders that others can load: safetensors, a config and a model card, nothing pickled."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from .errors import PretrainedError
+from .model_card import LIBRARY, ModelCard
+from .pretrained_config import PretrainedConfig, checked_arguments, read_config
+
+WEIGHTS: Final = "model.safetensors"
+CONFIG: Final = "config.json"
+CARD: Final = "README.md"
+PICKLES: Final = ("*.bin", "*.ckpt", "*.pt", "*.pth", "*.pkl")
+DTYPES: Final = {"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64}
+"""The types of weights, as safetensors calls them."""
+
+
+class Pretrained(nn.Module, ABC):
+    """Networks that can be written to a folder and made again from it.
+
+    A subclass says what its networks are made of; `arguments` and `of_arguments` are inverse to each other.
+
+    Attributes:
+        usage: a line of Python for the model card, which uses a model called `vae`.
+    """
+
+    usage: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def arguments(self) -> dict[str, int | str]:
+        """What `of_arguments` makes networks of these shapes from.
+
+        Raises:
+            PretrainedError: they are none that it can make.
+        """
+
+    @classmethod
+    @abstractmethod
+    def of_arguments(cls, *args: Any, **kwargs: Any) -> Self:
+        """Networks with fresh weights; the signature says which arguments there are."""
+
+    def save_pretrained(
+        self, folder: str | Path, card: ModelCard | None = None, training: Mapping[str, Any] | None = None
+    ) -> None:
+        """Writes model.safetensors, config.json and the model card README.md; older ones are replaced.
+
+        Args:
+            folder: is made where it does not exist.
+            card: what the model card says beside the networks; default: nothing.
+            training: plain values on how the model was trained, kept in config.json.
+
+        Raises:
+            PretrainedError: the networks are not those that the class makes, their weights have different
+                types, or the folder cannot be written to or has a README.md that is no model card of ours.
+
+        Example:
+            >>> import tempfile
+            >>> from models import MixtureVAE
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     MixtureVAE(pixels=9, k=3, c=2).save_pretrained(folder)
+            ...     MixtureVAE.from_pretrained(folder).n
+            3
+        """
+        weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
+        dtypes = {value.dtype for value in weights.values()}
+        if len(dtypes) != 1 or not dtypes <= set(DTYPES.values()):
+            raise PretrainedError(f"the weights must all be of one floating-point type; they are {dtypes}")
+        arguments = self.arguments
+        name, dtype = type(self).__name__, dtypes.pop()
+        if _shapes(type(self), arguments) != {key: tuple(value.shape) for key, value in weights.items()}:
+            raise PretrainedError(f"these networks are not those that {name}.of_arguments makes")
+        config = PretrainedConfig(name, str(dtype).removeprefix("torch."), arguments, training)
+        text = (card or ModelCard()).text(name, arguments, self.usage)
+        try:
+            _write(Path(folder), text, config.text(), save(weights, {"format": "pt"}))
+        except OSError as error:
+            raise PretrainedError(f"{folder} cannot be written to: {error}") from error
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> Self:
+        """The model of a folder that `save_pretrained` wrote, on the host, in evaluation mode.
+
+        Every name, shape and type is compared with what the configuration says before a weight is read.
+
+        Args:
+            folder: holds model.safetensors and config.json.
+
+        Raises:
+            PretrainedError: a file is missing, damaged, or does not fit; or the model is of another class.
+        """
+        config = pretrained_config(folder)
+        if config.model != cls.__name__:
+            raise PretrainedError(
+                f"{folder} holds a {config.model}: load it with {config.model}.from_pretrained"
+            )
+        arguments = checked_arguments(cls.of_arguments, config.arguments, Path(folder) / CONFIG)
+        try:
+            shapes = _shapes(cls, arguments)
+        except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+            raise PretrainedError(f"{Path(folder) / CONFIG} makes no networks: {error}") from error
+        weights = _weights(_file(Path(folder), WEIGHTS), shapes, config.dtype)
+        with torch.random.fork_rng(devices=[]):  # whose fresh weights no other draw should feel
+            model = cls.of_arguments(**arguments).to(getattr(torch, config.dtype))
+        model.load_state_dict(weights)
+        return model.eval()
+
+
+def pretrained_config(folder: str | Path) -> PretrainedConfig:
+    """What a folder says of its model.
+
+    Raises:
+        PretrainedError: there is no config.json, it is damaged, or it is not one of ours.
+    """
+    return read_config(_file(Path(folder), CONFIG))
+
+
+def _shapes(make: type[Pretrained], arguments: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """What the weights of these networks look like; no memory is taken for them."""
+    with torch.device("meta"):
+        state = make.of_arguments(**arguments).state_dict()
+    return {name: tuple(value.shape) for name, value in state.items()}
+
+
+def _weights(path: Path, shapes: dict[str, tuple[int, ...]], dtype: str) -> dict[str, torch.Tensor]:
+    """The tensors of a file, once its header promises what is needed."""
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+            header = {name: (tuple(each.get_shape()), each.get_dtype()) for name, each in found.items()}
+            _check_header(path, header, shapes, dtype)
+            return {name: file.get_tensor(name) for name in shapes}
+    except SafetensorError as error:
+        raise PretrainedError(f"{path} is damaged or no safetensors file: {error}. Fetch it again") from error
+    except OSError as error:
+        if isinstance(error, PretrainedError):
+            raise
+        raise PretrainedError(f"{path} cannot be read: {error}") from error
+
+
+def _check_header(
+    path: Path, header: dict[str, tuple[tuple[int, ...], str]], shapes: dict[str, tuple[int, ...]], dtype: str
+) -> None:
+    """Raises unless the file has the tensors needed, all of them and no others."""
+    missing, foreign = sorted(set(shapes) - set(header)), sorted(set(header) - set(shapes))
+    if missing or foreign:
+        raise PretrainedError(
+            f"{path} does not fit its {CONFIG}: it lacks {missing or 'nothing'} and has {foreign or 'nothing'} beside"
+        )
+    for name, (shape, stored) in header.items():
+        if shape != shapes[name]:
+            raise PretrainedError(
+                f"{path} does not fit its {CONFIG}: {name} has the shape {list(shape)} and should have "
+                f"{list(shapes[name])}"
+            )
+        if DTYPES.get(stored) != getattr(torch, dtype):
+            raise PretrainedError(f"{path}: {name} is of type {stored}, and {CONFIG} says {dtype}")
+
+
+def _file(folder: Path, name: str) -> Path:
+    """The path of a file that has to be there."""
+    path = folder / name
+    if path.is_file():
+        return path
+    if not folder.is_dir():
+        raise PretrainedError(
+            f"there is no folder {folder}. For a model of the Hugging Face Hub, give the folder that "
+            f"huggingface_hub.snapshot_download('USER/NAME') returns"
+        )
+    pickles = sorted(each.name for pattern in PICKLES for each in folder.glob(pattern))
+    if name == WEIGHTS and pickles:
+        raise PretrainedError(
+            f"{folder} has no {WEIGHTS}. It has {', '.join(pickles)}, which can run code when it is loaded, and so "
+            f"never is: ask for {WEIGHTS}, which save_pretrained writes"
+        )
+    raise PretrainedError(f"{folder} is no folder that save_pretrained wrote: it has no {name}")
+
+
+def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
+    """Each file whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    older = folder / CARD
+    if older.exists() and f"library_name: {LIBRARY}\n" not in older.read_text(
+        encoding="utf-8", errors="replace"
+    ):
+        raise PretrainedError(f"{older} is no model card of ours and would be lost: name another folder")
+    contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
+    for name, content in contents.items():
+        part = folder / f".{os.getpid()}-{name}"
+        try:
+            part.write_bytes(content)
+            os.replace(part, folder / name)
+        finally:
+            part.unlink(missing_ok=True)

@@ -1,0 +1,29 @@
+"""Every model that can be loaded from a folder without knowing beforehand which it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from .errors import PretrainedError
+from .mixture import MixtureVAE
+from .pretrained import pretrained_config
+from .vae import DiscreteVAE
+
+VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE)}
+"""The models by the name that config.json gives them."""
+
+
+def load_pretrained(folder: str | Path) -> DiscreteVAE | MixtureVAE:
+    """The model of a folder that `save_pretrained` wrote, whichever it is.
+
+    Args:
+        folder: holds model.safetensors and config.json.
+
+    Raises:
+        PretrainedError: a file is missing or damaged, does not fit, or names an unknown model.
+    """
+    name = pretrained_config(folder).model
+    if name not in VAES:
+        raise PretrainedError(f"{folder} holds a {name}, which is unknown; there are: {', '.join(VAES)}")
+    return VAES[name].from_pretrained(folder)

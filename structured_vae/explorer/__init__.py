@@ -1,0 +1,1 @@
+"""A page in the browser on which a trained VAE can be played with; needs the extra `explorer`."""

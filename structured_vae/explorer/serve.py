@@ -1,0 +1,74 @@
+"""Serving the page to the browsers of this machine."""
+
+from __future__ import annotations
+
+import socket
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+
+from ..errors import MissingPackageError, RunError
+from .explored import open_model
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+PAGE = Path(__file__).with_name("page.py")
+
+
+def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) -> None:
+    """Serves a page on which the model of a run, or of an exported folder, can be played with, until Ctrl-C.
+
+    Args:
+        folder: of the run, or one that `export` wrote.
+        address: to listen at; the default is reached from this machine alone.
+        port: to listen at.
+
+    Raises:
+        MissingPackageError: Streamlit is not installed.
+        RunError: the folder is neither, or damaged; or the port is taken.
+        models.PretrainedError: an exported folder is damaged.
+    """
+    if find_spec("streamlit") is None:
+        raise MissingPackageError(
+            "the explorer needs Streamlit, which is not installed: pip install 'structured-vae[explorer]'"
+        )
+    open_model(folder)  # whose errors belong here rather than on the page
+    _check_free(address, port)
+    from streamlit.web.cli import main
+
+    main(
+        ["run", str(PAGE), *_options(address, port), "--", str(Path(folder).resolve())], standalone_mode=False
+    )
+
+
+def _check_free(address: str, port: int) -> None:
+    """Raises unless the port can be listened at."""
+    try:
+        family = socket.AF_INET6 if ip_address(address).version == 6 else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address, port))
+    except (OSError, OverflowError, ValueError) as error:
+        raise RunError(
+            f"{address}:{port} cannot be listened at ({error}): choose another with --port"
+        ) from error
+
+
+def _options(address: str, port: int) -> list[str]:
+    """Nothing is sent anywhere or watched; on this machine alone, no other site's page gets in by its name."""
+    settings = {
+        "server.address": address,
+        "server.port": str(port),
+        "server.showEmailPrompt": "false",
+        "server.fileWatcherType": "none",
+        "server.maxUploadSize": "10",  # megabytes
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "minimal",
+        "client.showErrorDetails": "none",
+        "client.showErrorLinks": "false",
+        "runner.postScriptGC": "false",  # a full collection, with torch loaded, would follow every switch
+        "theme.base": "light",
+    }
+    words = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    if ip_address(address).is_loopback:
+        words += [word for host in LOOPBACK for word in ("--server.allowedHosts", host)]
+    return words

@@ -1,0 +1,55 @@
+"""An image file from the browser as an image for the encoder."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from ..data.binarisation import BINARISATIONS
+from ..errors import DataError
+
+FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
+MOST_PIXELS: Final = 25_000_000
+"""Of an upload; a small file can promise more than memory holds."""
+
+
+def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
+    """`[pixels]`: an image file in grey, at the model's size, ink as 1, binarised as in training.
+
+    Ink is what differs from the border: dark on white paper, or bright on black as in MNIST's own files.
+
+    Args:
+        content: of the file.
+        size: height and width that the model takes.
+        binarisation: as `load_dataset` has it.
+
+    Raises:
+        DataError: it is no image, or too large a one.
+    """
+    grey = _grey(content).resize((size[1], size[0]), Image.Resampling.BOX)
+    values = np.asarray(grey)
+    border = np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])
+    ink = 255 - values if np.median(border) > 127 else values
+    pixels: NDArray[np.float32] = BINARISATIONS[binarisation].binarise(ink.reshape(1, -1), 0)[0]
+    return pixels
+
+
+def _grey(content: bytes) -> Image.Image:
+    """What is transparent becomes white."""
+    try:
+        with Image.open(BytesIO(content), formats=FORMATS) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise DataError(
+                    f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read"
+                )
+            coloured = image.convert("RGBA")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"this is no image that can be read ({', '.join(FORMATS)}): {error}") from error
+    paper = Image.new("RGBA", coloured.size, "white")
+    return Image.alpha_composite(paper, coloured).convert("L")

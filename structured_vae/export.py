@@ -1,0 +1,143 @@
+"""A run as a folder that others can load: safetensors, config and model card."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from models import Figure, ModelCard
+from models.pretrained import pretrained_config
+
+from .checkpoints import read_checkpoint
+from .config import TrainConfig
+from .errors import ConfigError, RunError
+from .runs import Run, Which, load_vae
+
+HUB_DATASETS: Final = {
+    "fashion-mnist": "zalando-datasets/fashion_mnist",
+    "fashion-mnist-mini": "zalando-datasets/fashion_mnist",
+    "mnist": "ylecun/mnist",
+}
+"""Data sets by their identifiers on the Hugging Face Hub."""
+
+LOGGED: Final = ("reconstruction", "kl", "bound")
+LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+
+
+def export(run_folder: str | Path, folder: str | Path, which: Which = "best", license: str = "mit") -> Path:
+    """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
+
+    The card has the figures of the run's evaluation on the test split, and where there is none that belongs
+    to this checkpoint, those that training logged on the validation split.
+
+    Args:
+        run_folder: of the run.
+        folder: for model.safetensors, config.json and README.md.
+        which: the best epoch on the validation split, or the last.
+        license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0".
+
+    Returns:
+        The folder.
+
+    Raises:
+        RunError: the run is none, or damaged; or the folder is that of a run.
+        ConfigError: the licence is no identifier.
+        models.PretrainedError: the folder cannot be written to, or has a README.md that is not ours.
+    """
+    if not LICENSE.fullmatch(license):
+        raise ConfigError(f"license must be an identifier such as mit or cc-by-4.0; got '{license}'")
+    run, target = Run(Path(run_folder)), Run(Path(folder))
+    if target.config_file.exists():
+        raise RunError(f"{folder} is the folder of a run; name another one")
+    config = run.config()
+    vae = load_vae(run.folder, which)
+    shared = replace(config, data=replace(config.data, root=None))  # a path of this machine
+    vae.save_pretrained(folder, _card(run, config, which, license), shared.to_dict())
+    return target.folder
+
+
+def exported_training(folder: str | Path) -> TrainConfig | None:
+    """How the model of an exported folder was trained; None where its config.json does not say.
+
+    Raises:
+        models.PretrainedError: there is no config.json, or it is damaged.
+        ConfigError: it has unknown or impossible values.
+    """
+    training = pretrained_config(folder).training
+    return None if training is None else TrainConfig.from_dict(dict(training))
+
+
+def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
+    images = f"{config.data.name} ({config.data.binarisation})"
+    epoch = int(read_checkpoint(run.checkpoint(which))["epoch"]) + 1
+    logged, facts = _recorded(run.folder / "record.json", epoch)
+    on, figures = _evaluated(run, which)
+    return ModelCard(
+        title=config.title,
+        license=license,
+        dataset=images,
+        hub_dataset=HUB_DATASETS.get(config.data.name, ""),
+        measured_on=f"{on or 'the validation split'} of {images}",
+        figures=figures or logged,
+        facts=(
+            f"`structured-vae train`, estimator `{config.estimator}`, recipe `{config.recipe}`, seed {config.seed}; "
+            f"all settings are in `config.json`.",
+            f"Epoch {epoch} of {config.epochs}, the {which} one.",
+            *facts,
+        ),
+    )
+
+
+def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
+    """What training logged after this epoch, and where it ran."""
+    record = _read_json(file)
+    try:
+        (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]
+        values = {name: float(row.get(f"validation/{name}", math.nan)) for name in LOGGED}
+        versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(
+            f"{file} is damaged ({error!r}): delete it, and the model card will do without"
+        ) from error
+    figures = [Figure(name, value, None, "logged by training") for name, value in values.items()]
+    commit = record.get("commit")
+    facts = [f"Commit `{commit}`."] if commit else []
+    facts += [f"Versions: {versions}."] if versions else []
+    return tuple(each for each in figures if math.isfinite(each.value)), tuple(facts)
+
+
+def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
+    """What `structured-vae evaluate` found of this checkpoint; nothing if it has been trained since."""
+    file = run.folder / f"evaluation-test-{which}.json"
+    if not file.exists() or file.stat().st_mtime < run.checkpoint(which).stat().st_mtime:
+        return "", ()
+    found = _read_json(file)
+    try:
+        return f"{int(found['images']):,} images of the test split", tuple(
+            Figure(
+                name,
+                float(each["value"]),
+                float(each["standard_error"]),
+                f"{each['kind']}: {each['meaning']}",
+            )
+            for name, each in found["quantities"].items()
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"{file} is damaged ({error!r}): structured-vae evaluate writes it again") from error
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    """The mapping in a file; an empty one if there is no file."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise RunError(f"{file} is damaged ({error}): delete it") from error
+    if not isinstance(values, dict):
+        raise RunError(f"{file} is damaged: it does not hold a mapping")
+    return values
