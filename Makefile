@@ -9,7 +9,7 @@ demo: .venv/for-demo  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
 
 test: .venv/for-development  ## the fast tests
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist loadgroup -q
 
 check: .venv/for-development  ## format, lint, import layers, types, docs
 	$(BIN)/ruff format --check .
@@ -37,5 +37,5 @@ clean:
 
 .venv/for-development: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[cplex,dev,docs]'
+	$(INSTALL) --editable '.[cplex,dev,docs,explorer]'
 	touch $@

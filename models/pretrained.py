@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -21,8 +21,18 @@ WEIGHTS: Final = "model.safetensors"
 CONFIG: Final = "config.json"
 CARD: Final = "README.md"
 PICKLES: Final = ("*.bin", "*.ckpt", "*.pt", "*.pth", "*.pkl")
-DTYPES: Final = {"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64}
-"""The types of weights, as safetensors calls them."""
+DTYPES: Final = {
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "F32": torch.float32,
+    "F64": torch.float64,
+    "I64": torch.int64,
+    "BOOL": torch.bool,
+}
+"""The types of weights and buffers, as safetensors calls them."""
+
+Layout: TypeAlias = dict[str, tuple[tuple[int, ...], torch.dtype]]
+"""Shape and type of every weight and buffer by its name."""
 
 
 class Pretrained(nn.Module, ABC):
@@ -73,12 +83,12 @@ class Pretrained(nn.Module, ABC):
             3
         """
         weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
-        dtypes = {value.dtype for value in weights.values()}
-        if len(dtypes) != 1 or not dtypes <= set(DTYPES.values()):
+        dtypes = {value.dtype for value in weights.values() if value.is_floating_point()}
+        if len(dtypes) != 1:
             raise PretrainedError(f"the weights must all be of one floating-point type; they are {dtypes}")
         arguments = self.arguments
         name, dtype = type(self).__name__, dtypes.pop()
-        if _shapes(type(self), arguments) != {key: tuple(value.shape) for key, value in weights.items()}:
+        if _expected(type(self), arguments, dtype) != _layout(weights):
             raise PretrainedError(f"these networks are not those that {name}.of_arguments makes")
         config = PretrainedConfig(name, str(dtype).removeprefix("torch."), arguments, training)
         text = (card or ModelCard()).text(name, arguments, self.usage)
@@ -105,13 +115,14 @@ class Pretrained(nn.Module, ABC):
                 f"{folder} holds a {config.model}: load it with {config.model}.from_pretrained"
             )
         arguments = checked_arguments(cls.of_arguments, config.arguments, Path(folder) / CONFIG)
+        dtype = getattr(torch, config.dtype)
         try:
-            shapes = _shapes(cls, arguments)
+            expected = _expected(cls, arguments, dtype)
         except (ValueError, TypeError, RuntimeError, OverflowError) as error:
             raise PretrainedError(f"{Path(folder) / CONFIG} makes no networks: {error}") from error
-        weights = _weights(_file(Path(folder), WEIGHTS), shapes, config.dtype)
+        weights = _weights(_file(Path(folder), WEIGHTS), expected)
         with torch.random.fork_rng(devices=[]):  # whose fresh weights no other draw should feel
-            model = cls.of_arguments(**arguments).to(getattr(torch, config.dtype))
+            model = cls.of_arguments(**arguments).to(dtype)
         model.load_state_dict(weights)
         return model.eval()
 
@@ -125,46 +136,41 @@ def pretrained_config(folder: str | Path) -> PretrainedConfig:
     return read_config(_file(Path(folder), CONFIG))
 
 
-def _shapes(make: type[Pretrained], arguments: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+def _expected(make: type[Pretrained], arguments: Mapping[str, Any], dtype: torch.dtype) -> Layout:
     """What the weights of these networks look like; no memory is taken for them."""
     with torch.device("meta"):
-        state = make.of_arguments(**arguments).state_dict()
-    return {name: tuple(value.shape) for name, value in state.items()}
+        return _layout(make.of_arguments(**arguments).to(dtype).state_dict())
 
 
-def _weights(path: Path, shapes: dict[str, tuple[int, ...]], dtype: str) -> dict[str, torch.Tensor]:
-    """The tensors of a file, once its header promises what is needed."""
+def _layout(weights: Mapping[str, torch.Tensor]) -> Layout:
+    return {name: (tuple(value.shape), value.dtype) for name, value in weights.items()}
+
+
+def _weights(path: Path, expected: Layout) -> dict[str, torch.Tensor]:
+    """The tensors of a file, once its header promises what is expected."""
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
             found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # no mapping
             header = {name: (tuple(each.get_shape()), each.get_dtype()) for name, each in found.items()}
-            _check_header(path, header, shapes, dtype)
-            return {name: file.get_tensor(name) for name in shapes}
+            if misfit := _misfit(header, expected):
+                raise PretrainedError(f"{path} does not fit its {CONFIG}: {misfit}")
+            return {name: file.get_tensor(name) for name in expected}
     except SafetensorError as error:
         raise PretrainedError(f"{path} is damaged or no safetensors file: {error}. Fetch it again") from error
-    except OSError as error:
-        if isinstance(error, PretrainedError):
-            raise
-        raise PretrainedError(f"{path} cannot be read: {error}") from error
 
 
-def _check_header(
-    path: Path, header: dict[str, tuple[tuple[int, ...], str]], shapes: dict[str, tuple[int, ...]], dtype: str
-) -> None:
-    """Raises unless the file has the tensors needed, all of them and no others."""
-    missing, foreign = sorted(set(shapes) - set(header)), sorted(set(header) - set(shapes))
+def _misfit(header: Mapping[str, tuple[tuple[int, ...], str]], expected: Layout) -> str:
+    """What keeps the tensors of a header from being those expected; "" if nothing does."""
+    missing, foreign = sorted(set(expected) - set(header)), sorted(set(header) - set(expected))
     if missing or foreign:
-        raise PretrainedError(
-            f"{path} does not fit its {CONFIG}: it lacks {missing or 'nothing'} and has {foreign or 'nothing'} beside"
-        )
-    for name, (shape, stored) in header.items():
-        if shape != shapes[name]:
-            raise PretrainedError(
-                f"{path} does not fit its {CONFIG}: {name} has the shape {list(shape)} and should have "
-                f"{list(shapes[name])}"
-            )
-        if DTYPES.get(stored) != getattr(torch, dtype):
-            raise PretrainedError(f"{path}: {name} is of type {stored}, and {CONFIG} says {dtype}")
+        return f"it lacks {missing or 'nothing'} and has {foreign or 'nothing'} beside"
+    for name, (shape, dtype) in header.items():
+        wanted, of = expected[name]
+        if shape != wanted:
+            return f"{name} has the shape {list(shape)} and should have {list(wanted)}"
+        if DTYPES.get(dtype) != of:
+            return f"{name} is of type {dtype} and should be {str(of).removeprefix('torch.')}"
+    return ""
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -16,6 +16,7 @@ from models import (
     Figure,
     MixtureVAE,
     ModelCard,
+    Pretrained,
     PretrainedError,
     load_pretrained,
     paper_vae,
@@ -98,6 +99,33 @@ def test_what_is_kept_of_the_training_is_given_back_untouched(tmp_path):
     MAKE["general"]().save_pretrained(tmp_path, training={"seed": 3})
     assert json.loads((tmp_path / "config.json").read_text())["training"] == {"seed": 3}
     assert DiscreteVAE.from_pretrained(tmp_path).n == 4
+
+
+class Counting(Pretrained):
+    """A network with a buffer that is no weight."""
+
+    usage = "vae"
+
+    def __init__(self, n: int):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(n)
+
+    @property
+    def arguments(self):
+        return {"n": self.norm.num_features}
+
+    @classmethod
+    def of_arguments(cls, n: int):
+        return cls(n)
+
+
+def test_counters_beside_the_weights_keep_their_type(tmp_path):
+    model = Counting(3).double()
+    model.norm(torch.rand(5, 3).double())
+    model.save_pretrained(tmp_path)
+    loaded = Counting.from_pretrained(tmp_path).state_dict()
+    assert loaded["norm.num_batches_tracked"].dtype == torch.int64
+    assert all(torch.equal(value, loaded[name]) for name, value in model.state_dict().items())
 
 
 # --- the model card -----------------------------------------------------------------------------
@@ -243,7 +271,7 @@ def test_a_damaged_file_is_refused(folder, damage):
         (lambda w: {**w, "decoder.last.bias": torch.zeros(8)}, r"has the shape \[8\] and should have \[9\]"),
         (
             lambda w: {**w, "decoder.last.bias": torch.zeros(9).double()},
-            "of type F64, and config.json says float32",
+            "of type F64 and should be float32",
         ),
         (lambda w: {**w, "decoder.last.bias": torch.zeros(9).int()}, "of type I32"),
         (lambda w: {k: v.half() for k, v in w.items()}, "of type F16"),

@@ -27,6 +27,7 @@ from ..sampling import argmax
 DRAWS: Final = 2000
 """Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""
 
+SHOWN: Final = ("DiscreteVAE", "MixtureVAE")
 COLUMNS: Final = 10
 """Of samples side by side."""
 
@@ -195,17 +196,22 @@ def open_model(folder: str | Path) -> Explored:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
         )
+    if type(vae).__name__ not in SHOWN:
+        raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {' and '.join(SHOWN)}")
     if isinstance(vae, DiscreteVAE) and not vae.categorical and vae.n > MOST_BITS:
         raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")
-    return Explored(vae, training, _size(vae.decoder.last.out_features, folder))
+    return Explored(vae, training, _size(vae.decoder.last.out_features, training, folder))
 
 
-def _size(pixels: int, folder: str | Path) -> tuple[int, int]:
-    """Height and width; all of our data sets are square."""
+def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tuple[int, int]:
+    """Height and width; the images are asked only where they cannot be square."""
     side = math.isqrt(pixels)
-    if side * side != pixels:
-        raise RunError(f"the images of {folder} have {pixels} pixels; the explorer shows square ones alone")
-    return side, side
+    if side * side == pixels:
+        return side, side
+    if training is None:
+        raise RunError(f"nothing in {folder} says the height and width of its images of {pixels} pixels")
+    images = dataset_of(training)
+    return images.height, images.width
 
 
 def _couplings(h: AnyPotentials) -> NDArray[np.float64] | None:

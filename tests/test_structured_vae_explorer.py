@@ -1,0 +1,263 @@
+import base64
+import importlib.util
+import re
+import socket
+import zlib
+from dataclasses import replace
+from io import BytesIO
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from models import MixtureVAE, paper_vae
+from structured_vae import DataError, RunError, TrainConfig, load_dataset
+from structured_vae.cli import main
+from structured_vae.errors import MissingPackageError
+from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
+from structured_vae.explorer.explored import Explored, open_model
+from structured_vae.explorer.serve import explore
+from structured_vae.explorer.upload import read_upload
+
+SIDE = 3
+GIBBS = TrainConfig(n=4, estimator="exact")
+NETWORKS = {
+    "general": lambda: paper_vae("general", pixels=9, n=4, hidden=5),
+    "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
+    "categorical": lambda: paper_vae("categorical", pixels=9, n=4, hidden=5),
+    "mixture": lambda: MixtureVAE(9, k=4, c=2),
+}
+
+
+@pytest.fixture(params=NETWORKS)
+def model(request):
+    torch.manual_seed(0)
+    return Explored(NETWORKS[request.param]().eval(), None, (SIDE, SIDE))
+
+
+@pytest.fixture
+def bits():
+    torch.manual_seed(0)
+    return Explored(NETWORKS["general"]().eval(), GIBBS, (SIDE, SIDE))
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(0).random(9, dtype=np.float32)
+
+
+# --- what the page shows ------------------------------------------------------------------------
+
+
+def test_every_state_is_decoded_by_the_decoder(bits):
+    for state in product((0, 1), repeat=4):
+        z = torch.tensor(state, dtype=torch.float32)
+        expected = bits.vae.decoder(z).detach().sigmoid().reshape(3, 3)
+        assert np.allclose(bits.decode(state), expected, atol=1e-6)
+
+
+def test_the_style_of_a_mixture(x):
+    model = Explored(MixtureVAE(9, k=4, c=2).eval(), None, (SIDE, SIDE))
+    state = model.state(2)
+    assert state == (0, 0, 1, 0)
+    zero = model.vae.decoder.every_class(torch.zeros(1, 2))[0, 2].detach().sigmoid()
+    assert np.allclose(model.decode(state).ravel(), zero, atol=1e-6)
+    drawn = [model.decode(state, style) for style in (0, 1, 2, 1)]
+    assert np.array_equal(drawn[1], drawn[3])
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[1], drawn[2])
+    found = model.encode(x)
+    category = found.state.index(1)
+    assert np.array_equal(found.every_class[:, 3 * category : 3 * category + 3], found.reconstruction)
+
+
+def by_enumeration(h):
+    """Marginals and the best score of one image's potentials."""
+    states = torch.tensor(list(product((0.0, 1.0), repeat=h.unary.shape[1])))
+    scores = torch.stack([h.score(state[None])[0] for state in states]).double()
+    return (scores.softmax(0) @ states.double()).detach(), scores.max().item()
+
+
+def test_the_posterior_of_bits_is_that_of_the_training(bits, x):
+    h = bits.vae.encoder(torch.from_numpy(x)[None])
+    marginals, best = by_enumeration(h)
+    found = bits.encode(x)
+    assert found.how == "exact"
+    assert np.allclose(found.marginals, marginals, atol=1e-6)
+    assert h.score(torch.tensor([found.state], dtype=torch.float32)).item() == pytest.approx(best)
+    assert np.array_equal(found.reconstruction, bits.decode(found.state))
+    perturbed = replace(bits, training=TrainConfig(n=4, estimator="direct", solver="cplex")).encode(x)
+    assert perturbed.how == "perturb-and-MAP, 2000 draws"
+    assert perturbed.state == found.state
+    assert np.abs(perturbed.marginals - found.marginals).max() < 0.5
+    assert not np.array_equal(perturbed.marginals, found.marginals)
+
+
+def test_couplings_are_the_pairwise_scores(bits, x):
+    h = bits.vae.encoder(torch.from_numpy(x)[None])
+    couplings = bits.encode(x).couplings
+    assert np.isnan(np.diag(couplings)).all()
+    for (i, j), score in zip(h.edges.tolist(), h.pairwise[0].tolist(), strict=True):
+        assert couplings[i, j] == couplings[j, i] == pytest.approx(score)
+
+
+def test_every_model_is_shown(model, x):
+    found = model.encode(x)
+    assert found.marginals.shape == (4,)
+    assert ((found.marginals >= 0) & (found.marginals <= 1)).all()
+    assert (found.couplings is not None) == (model.bits and model.vae.encoder.link is not None)
+    assert found.reconstruction.shape == (3, 3)
+    if not model.bits:
+        assert found.marginals.sum() == pytest.approx(1)
+        assert found.state == model.state(int(found.marginals.argmax()))
+    columns = 4 if model.has_style else 10
+    drawn = model.samples(2, seed=1)
+    assert drawn.shape == (2 * 3, columns * 3)
+    assert np.array_equal(drawn, model.samples(2, seed=1))
+    assert not np.array_equal(drawn, model.samples(2, seed=2))
+
+
+def test_other_types_of_weights_are_shown(x):
+    model = Explored(NETWORKS["general"]().double().eval(), None, (SIDE, SIDE))
+    assert model.decode((1, 0, 0, 1)).dtype == np.float32
+    assert model.encode(x).marginals.shape == (4,)
+
+
+def test_test_images_are_those_of_the_training(model):
+    with pytest.raises(RunError, match="does not say which images"):
+        _ = model.test_images
+    known = replace(model, training=TrainConfig())
+    assert np.array_equal(known.test_images, load_dataset("fashion-mnist-mini").test.images)
+
+
+# --- files that are opened ----------------------------------------------------------------------
+
+
+def test_an_exported_folder_is_opened(tmp_path):
+    vae = paper_vae("general", pixels=9, n=4, hidden=5)
+    vae.save_pretrained(tmp_path, training=GIBBS.to_dict())
+    model = open_model(tmp_path)
+    assert model.training == GIBBS
+    assert model.size == (3, 3)
+    assert torch.equal(model.vae.decoder.last.bias, vae.decoder.last.bias)
+
+
+@pytest.mark.parametrize(
+    ("vae", "words"),
+    [
+        (
+            lambda: paper_vae("independent", pixels=8, n=4, hidden=5),
+            "height and width of its images of 8 pixels",
+        ),
+        (
+            lambda: paper_vae("independent", pixels=9, n=21, hidden=5),
+            "has 21 bits; the explorer shows up to 20",
+        ),
+    ],
+    ids=["pixels", "bits"],
+)
+def test_a_model_that_the_page_cannot_show_is_refused(tmp_path, vae, words):
+    vae().save_pretrained(tmp_path)
+    with pytest.raises(RunError, match=words):
+        open_model(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["nothing there", "config.json", "model.safetensors", "training"])
+def test_what_cannot_be_opened_is_refused_by_the_command(tmp_path, capsys, damage):
+    if damage != "nothing there":
+        training = {"epocs": 3} if damage == "training" else None
+        paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path, training=training)
+    if damage.startswith(("config", "model")):
+        (tmp_path / damage).write_bytes(b"\x80\x04K\x01.")  # a pickle
+    with pytest.raises(SystemExit) as stop:
+        main(["explore", str(tmp_path)])
+    assert stop.value.code == 2
+    message = capsys.readouterr().err
+    words = {"nothing there": "neither a run folder", "training": "epocs"}
+    assert words.get(damage, f"{damage} is damaged") in message.replace("\n", " ")
+
+
+def test_without_streamlit_the_message_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr("structured_vae.explorer.serve.find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'structured-vae\[explorer\]'"):
+        explore(tmp_path)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+def test_a_port_that_is_taken(tmp_path):
+    paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RunError, match="with --port"):
+        explore(tmp_path, port=server.getsockname()[1])
+    for address, port in (("127.0.0.1", 10**6), ("no address", 8501)):
+        with pytest.raises(RunError, match="cannot be listened at"):
+            explore(tmp_path, address, port)
+
+
+# --- images from files --------------------------------------------------------------------------
+
+
+def png(values, mode="L"):
+    file = BytesIO()
+    Image.fromarray(np.asarray(values, dtype=np.uint8), mode=None).convert(mode).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_ink_is_one_on_white_and_on_black_paper():
+    drawing = np.zeros((6, 6), dtype=np.uint8)
+    drawing[2:4, 2:4] = 255
+    expected = [0, 0, 0, 0, 1, 0, 0, 0, 0]
+    for content in (png(drawing), png(255 - drawing), png(drawing, "RGB"), png(255 - drawing, "P")):
+        assert read_upload(content, (3, 3), "threshold").tolist() == expected
+    clear = Image.new("RGBA", (6, 6), (0, 0, 0, 0))
+    clear.paste((0, 0, 0, 255), (2, 2, 4, 4))
+    file = BytesIO()
+    clear.save(file, "PNG")
+    assert read_upload(file.getvalue(), (3, 3), "threshold").tolist() == expected
+    grey = read_upload(png(drawing // 5 * 2), (3, 3), "none")
+    assert grey.max() == pytest.approx(102 / 255)
+
+
+def bomb():
+    """A small file that promises 40,000 x 40,000 pixels."""
+    content = bytearray(png(np.zeros((1, 1))))
+    content[16:24] = (40_000).to_bytes(4, "big") * 2
+    content[29:33] = zlib.crc32(bytes(content[12:29])).to_bytes(4, "big")
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no image", png(np.zeros((9, 9)))[:40], b"\x80\x04K\x01.", b"%PDF-1.4", bomb()],
+    ids=["empty", "text", "truncated", "pickle", "pdf", "bomb"],
+)
+def test_what_is_no_image_is_refused(content):
+    with pytest.raises(DataError, match="image"):
+        read_upload(content, (3, 3), "threshold")
+
+
+# --- drawings -----------------------------------------------------------------------------------
+
+
+def test_an_image_keeps_its_pixels():
+    html = image_html(np.array([[0.0, 1.0], [0.5, 2.0]], dtype=np.float32), 'a "b" <c>', 20)
+    content = base64.b64decode(re.search(r"base64,([^\"]*)", html)[1])
+    assert np.asarray(Image.open(BytesIO(content))).tolist() == [[255, 0], [128, 0]]
+    assert 'alt="a &quot;b&quot; &lt;c&gt;"' in html
+    assert "image-rendering:pixelated" in html
+
+
+@pytest.mark.parametrize("n", [1, 15])
+def test_drawings_fetch_nothing(n):
+    couplings = np.random.default_rng(0).normal(size=(n, n))
+    np.fill_diagonal(couplings, np.nan)
+    for html in (
+        bars_html(np.linspace(0, 1, n), [str(i) for i in range(n)], "bars"),
+        heat_map_html(couplings, "h"),
+    ):
+        drawing = base64.b64decode(re.search(r"base64,([^\"]*)", html)[1]).decode()
+        body = drawing.partition("</metadata>")[2]
+        assert "<svg" in drawing
+        assert "http" not in body
+        assert "<text" not in body  # letters are paths
