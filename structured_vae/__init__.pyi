@@ -25,6 +25,7 @@ from .estimators import (
     TableDirect,
 )
 from .evaluation import Evaluation, Quantity, evaluate
+from .export_run import export_run
 from .gradient_report import GradientReport, gradient_report
 from .kl import KL, kl_ceiling, kl_of_unary
 from .layer import ArgmaxLayer
@@ -91,6 +92,7 @@ __all__ = [
     "elbo_recipe",
     "evaluate",
     "evaluate_bound",
+    "export_run",
     "gradient_report",
     "gumbel",
     "gumbel_differences",

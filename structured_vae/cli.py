@@ -73,9 +73,9 @@ def _evaluate(options: Namespace, console: Console) -> None:
 
 
 def _export(options: Namespace, console: Console) -> None:
-    from .export import export  # loads torch
+    from .export_run import export_run  # loads torch
 
-    folder = export(options.folder, options.target, options.checkpoint, options.license)
+    folder = export_run(options.folder, options.target, options.checkpoint, options.license)
     console.print(file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported"))
     console.print(f"play with it: structured-vae explore {folder}")
 

@@ -135,7 +135,7 @@ def test_an_image_is_encoded_and_its_state_goes_into_the_switches(visit):
     page, _ = visit
     before = source(page, "the image, and the image of its most probable state")
     bars = page.locator("img[alt^='bars: ']").get_attribute("alt")
-    number = page.get_by_label("Number of the test image")
+    number = page.get_by_label("Number of the test image, from 0")
     number.fill("2")
     number.press("Enter")
     until_changed(page, "the image, and the image of its most probable state", before)

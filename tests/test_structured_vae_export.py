@@ -9,7 +9,7 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
-from structured_vae.export import export, exported_training
+from structured_vae.export_run import export_run, exported_training
 from structured_vae.runs import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
@@ -55,7 +55,7 @@ def metrics_of(folder):
 @pytest.mark.parametrize(("name", "kind"), [("bits", DiscreteVAE), ("mixture", MixtureVAE)])
 def test_an_exported_run_is_loaded_bit_for_bit(finished, tmp_path, name, kind):
     for which in ("best", "last"):
-        export(finished / name, tmp_path / which, which)
+        export_run(finished / name, tmp_path / which, which)
         loaded, trained = kind.from_pretrained(tmp_path / which), load_vae(finished / name, which)
         first, second = loaded.state_dict(), trained.state_dict()
         assert first.keys() == second.keys()
@@ -63,7 +63,7 @@ def test_an_exported_run_is_loaded_bit_for_bit(finished, tmp_path, name, kind):
 
 
 def test_the_training_goes_along_without_paths_of_this_machine(finished, tmp_path):
-    export(finished / "bits", tmp_path / "out")
+    export_run(finished / "bits", tmp_path / "out")
     config = Run(finished / "bits").config()
     assert config.data.root == "/private/place"
     assert exported_training(tmp_path / "out") == replace(config, data=DataConfig())
@@ -72,7 +72,7 @@ def test_the_training_goes_along_without_paths_of_this_machine(finished, tmp_pat
 
 
 def test_without_an_evaluation_the_card_has_what_training_logged(run, tmp_path):
-    export(run, tmp_path / "out", "last")
+    export_run(run, tmp_path / "out", "last")
     row = json.loads((run / "record.json").read_text())["epochs"][-1]
     assert metrics_of(tmp_path / "out") == {
         name: row[f"validation/{name}"] for name in ("reconstruction", "kl", "bound")
@@ -86,25 +86,25 @@ def test_the_evaluation_of_this_checkpoint_is_on_the_card(run, tmp_path, monkeyp
     monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_images)
     main(["evaluate", str(run), "--samples", "20"])
     found = json.loads((run / "evaluation-test-best.json").read_text())["quantities"]
-    export(run, tmp_path / "out")
+    export_run(run, tmp_path / "out")
     assert metrics_of(tmp_path / "out") == {name: each["value"] for name, each in found.items()}
     assert "100 images of the test split" in (tmp_path / "out" / "README.md").read_text()
     os.utime(run / "evaluation-test-best.json", (0, 0))  # training went on since
-    export(run, tmp_path / "out")
+    export_run(run, tmp_path / "out")
     assert metrics_of(tmp_path / "out").keys() == {"reconstruction", "kl", "bound"}
 
 
 def test_a_licence_that_is_chosen(run, tmp_path):
-    export(run, tmp_path / "out", license="cc-by-4.0")
+    export_run(run, tmp_path / "out", license="cc-by-4.0")
     assert front_matter(tmp_path / "out")["license"] == "cc-by-4.0"
     with pytest.raises(ConfigError, match=r"license must be .* got 'my own'"):
-        export(run, tmp_path / "other", license="my own")
+        export_run(run, tmp_path / "other", license="my own")
     assert not (tmp_path / "other").exists()
 
 
 def test_a_run_is_not_overwritten(run):
     with pytest.raises(RunError, match="is the folder of a run"):
-        export(run, run)
+        export_run(run, run)
 
 
 @pytest.mark.parametrize("name", ["record.json", "evaluation-test-best.json"])
@@ -112,7 +112,7 @@ def test_a_run_is_not_overwritten(run):
 def test_a_damaged_record_is_named(run, tmp_path, name, content):
     (run / name).write_text(content)
     with pytest.raises(RunError, match=rf"{name} is damaged"):
-        export(run, tmp_path / "out")
+        export_run(run, tmp_path / "out")
 
 
 def test_the_command_says_what_it_wrote(run, tmp_path, capsys, monkeypatch):

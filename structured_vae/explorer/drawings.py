@@ -54,8 +54,8 @@ def heat_map_html(values: NDArray[np.float64], description: str) -> str:
         values, cmap=colormaps["RdBu_r"], vmin=-largest, vmax=largest, edgecolors="#ffffff", linewidth=0.4
     )
     n = len(values)
-    axes.set_xticks(np.arange(n) + 0.5, [str(i + 1) for i in range(n)])
-    axes.set_yticks(np.arange(n) + 0.5, [str(i + 1) for i in range(n)])
+    axes.set_xticks(np.arange(n) + 0.5, [str(i) for i in range(n)])
+    axes.set_yticks(np.arange(n) + 0.5, [str(i) for i in range(n)])
     axes.invert_yaxis()
     axes.set_aspect("equal")
     axes.tick_params(length=0)

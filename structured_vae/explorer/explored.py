@@ -17,7 +17,7 @@ from models import MOST_BITS, AnyPotentials, DiscreteVAE, MixtureVAE, Potentials
 
 from ..config import TrainConfig
 from ..errors import RunError
-from ..export import exported_training
+from ..export_run import exported_training
 from ..fitting import fitting_estimator, fitting_solver, posterior_of
 from ..pictures import grid
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior

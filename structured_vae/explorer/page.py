@@ -16,7 +16,9 @@ from structured_vae.explorer.upload import read_upload
 STYLES = 20
 ROWS = 4
 STYLE = """
-h1 {font-size: 2rem !important}
+h1 {font-size: 1.8rem !important}
+h2 {font-size: 1.5rem !important}
+h3 {font-size: 1.15rem !important}
 .stMainBlockContainer {padding-top: 2rem; padding-bottom: 3rem}
 .st-key-bits {display: grid; grid-template-columns: repeat(auto-fill, minmax(4.5rem, 1fr)); gap: 0.5rem}
 """
@@ -62,7 +64,7 @@ def switches(model: Explored) -> None:
         with st.container(key="bits"):
             bits = tuple(int(st.toggle(name, key=f"bit {name}")) for name in names(model))
     else:
-        bits = model.state(int(st.radio("Category", names(model), horizontal=True, key="category")) - 1)
+        bits = model.state(int(st.radio("Category", names(model), horizontal=True, key="category")))
     style = 0
     if model.has_style:
         style = st.slider("Style: 0 is the mean of the prior, every other one a draw from it", 0, STYLES)
@@ -80,7 +82,8 @@ def posterior(folder: str, model: Explored) -> None:
     pair = np.concatenate([pixels.reshape(model.size), np.zeros((model.size[0], 2)), found.reconstruction], 1)
     st.html(image_html(pair, "the image, and the image of its most probable state", 348))
     st.text("Left: the image. Right: its most probable state, decoded.")
-    if st.button("Put this state into the switches", on_click=copy, args=(model, found.state)):
+    wish = "Put this state into the switches" if model.bits else "Choose this category"
+    if st.button(wish, on_click=copy, args=(model, found.state)):
         st.rerun()  # of the whole page: the switches are another part
     if found.every_class is not None:
         st.text("Its style under every class:")
@@ -90,7 +93,7 @@ def posterior(folder: str, model: Explored) -> None:
     st.html(bars)
     if heat is not None:
         st.subheader("Couplings between bits")
-        st.text("Pairwise scores: red pairs like to be 1 together, blue ones do not.")
+        st.text("Pairwise scores: red pairs favour being 1 together, blue pairs avoid it.")
         st.html(heat)
 
 
@@ -103,8 +106,8 @@ def chosen_image(model: Explored) -> NDArray[np.float32] | None:
     except StructuredVAEError as error:
         refuse(error)
         return None
-    number = st.number_input("Number of the test image", 1, len(images), 1)
-    return np.asarray(images[int(number) - 1])
+    number = st.number_input("Number of the test image, from 0", 0, len(images) - 1)
+    return np.asarray(images[int(number)])
 
 
 def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
@@ -141,17 +144,17 @@ def copy(model: Explored, state: tuple[int, ...]) -> None:
         for name, bit in zip(names(model), state, strict=True):
             st.session_state[f"bit {name}"] = bool(bit)
     else:
-        st.session_state["category"] = str(state.index(1) + 1)
+        st.session_state["category"] = str(state.index(1))
 
 
 def names(model: Explored) -> list[str]:
-    """Of the bits or categories, counted from 1."""
-    return [str(i + 1) for i in range(model.vae.n)]
+    """Of the bits or categories: their places in z."""
+    return [str(i) for i in range(model.vae.n)]
 
 
 def spoken(marginals: NDArray[np.float64]) -> str:
     """Probabilities for those who do not see them."""
-    return ", ".join(f"{i + 1}: {value:.2f}" for i, value in enumerate(marginals))
+    return ", ".join(f"{i}: {value:.2f}" for i, value in enumerate(marginals))
 
 
 def title(model: Explored) -> str:

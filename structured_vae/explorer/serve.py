@@ -18,7 +18,7 @@ def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) ->
     """Serves a page on which the model of a run, or of an exported folder, can be played with, until Ctrl-C.
 
     Args:
-        folder: of the run, or one that `export` wrote.
+        folder: of the run, or one that `export_run` wrote.
         address: to listen at; the default is reached from this machine alone.
         port: to listen at.
 

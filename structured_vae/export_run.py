@@ -28,7 +28,9 @@ LOGGED: Final = ("reconstruction", "kl", "bound")
 LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
-def export(run_folder: str | Path, folder: str | Path, which: Which = "best", license: str = "mit") -> Path:
+def export_run(
+    run_folder: str | Path, folder: str | Path, which: Which = "best", license: str = "mit"
+) -> Path:
     """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
 
     The card has the figures of the run's evaluation on the test split, and where there is none that belongs
