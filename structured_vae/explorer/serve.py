@@ -23,7 +23,7 @@ def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) ->
         port: to listen at.
 
     Raises:
-        MissingPackageError: Streamlit is not installed.
+        MissingPackageError: Streamlit is not installed, or too old.
         RunError: the folder is neither, or damaged; or the port is taken.
         models.PretrainedError: an exported folder is damaged.
     """
@@ -33,11 +33,17 @@ def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) ->
         )
     open_model(folder)  # whose errors belong here rather than on the page
     _check_free(address, port)
+    from click import ClickException
     from streamlit.web.cli import main
 
-    main(
-        ["run", str(PAGE), *_options(address, port), "--", str(Path(folder).resolve())], standalone_mode=False
-    )
+    command = ["run", str(PAGE), *_options(address, port), "--", str(Path(folder).resolve())]
+    try:
+        main(command, standalone_mode=False)
+    except ClickException as error:
+        raise MissingPackageError(
+            f"this Streamlit cannot serve the page ({error.message}): "
+            "pip install --upgrade 'structured-vae[explorer]'"
+        ) from error
 
 
 def _check_free(address: str, port: int) -> None:
