@@ -69,7 +69,7 @@ def address(tmp_path_factory):
 
 def wait_for(url, server, log):
     """Until the server answers."""
-    for _ in range(600):
+    for _ in range(1200):
         assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # our own
