@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .elimination_plan import (
+from .elimination_schedule import (
     BIT_END,
     BIT_START,
     ENTRY_START,

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from .bits import lowest_bit
-from .elimination_plan import (
+from .elimination_schedule import (
     BIT_END,
     BIT_START,
     OWN_STRIDE,

@@ -15,7 +15,8 @@ from numba import njit
 
 from .arrays import Pairwise, Scores, States, Unary
 from .bits import lowest_bit
-from .elimination_plan import (
+from .elimination_plan import Plan
+from .elimination_schedule import (
     BIT_END,
     BIT_START,
     ENTRY_IN,
@@ -25,7 +26,6 @@ from .elimination_plan import (
     READ_START,
     STRIDE_START,
     VARIABLE,
-    Plan,
 )
 from .threads import available_cores, over_slices
 

@@ -13,7 +13,8 @@ from numba import njit
 
 from .arrays import Pairwise, Unary
 from .bits import lowest_bit
-from .elimination_plan import (
+from .elimination_plan import Plan
+from .elimination_schedule import (
     BIT_END,
     BIT_START,
     ENTRY_START,
@@ -21,7 +22,6 @@ from .elimination_plan import (
     READ_END,
     READ_START,
     VARIABLE,
-    Plan,
 )
 from .sum_product import ENTRY_NANOSECONDS, MAX_BITS, MEMORY, start_reads, sum_out
 from .threads import available_cores, over_slices

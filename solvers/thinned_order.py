@@ -6,9 +6,12 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges
-from .elimination_order import bit_matrix, members_of, remove
+from .elimination_forest import neighbour_lists
 
-_jit = njit(cache=True, nogil=True)
+SPARE = 4
+"""Neighbours that a vertex may get by eliminations before its list moves."""
+
+_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
@@ -23,49 +26,126 @@ def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generat
         width: at least 0.
         generator: of the ties.
     """
-    order = np.empty(n, np.int64)
-    rank = generator.permutation(n)
-    kept = _eliminate_or_take_out(bit_matrix(n, np.ascontiguousarray(edges, np.int64)), width, rank, order)
+    order, seed = np.empty(n, np.int64), generator.integers(1, 2**63, dtype=np.uint64)
+    kept = _eliminate_or_take_out(n, np.ascontiguousarray(edges, np.int64), width, seed, order)
     return order[:kept]
 
 
 @_jit
-def _eliminate_or_take_out(adjacency, width, rank, order):
-    """Writes the order and returns its length; consumes `adjacency`. `rank [n]` decides ties."""
-    n = len(adjacency)
-    neighbours, degree = np.empty(n, np.int64), np.empty(n, np.int64)
-    for v in range(n):
-        degree[v] = members_of(adjacency[v], neighbours)
-    there = np.ones(n, np.bool_)
-    kept = 0
+def _eliminate_or_take_out(n, edges, width, random, order):
+    """Writes the order and returns its length; `random` is not zero."""
+    rows, starts, room, degree = _lists(n, edges)
+    by_degree, place, first = _buckets(degree)
+    end = len(rows)
+    least, most, kept = 0, n - 1, 0
     for _ in range(n):
-        least = most = -1
-        for v in range(n):
-            if there[v]:
-                if least < 0 or (degree[v], rank[v]) < (degree[least], rank[least]):
-                    least = v
-                if most < 0 or (degree[v], rank[v]) > (degree[most], rank[most]):
-                    most = v
-        chosen = least if degree[least] <= width else most
-        there[chosen] = False
-        count = members_of(adjacency[chosen], neighbours)
-        if chosen == least:
-            order[kept] = chosen
+        while first[least + 1] == first[least]:
+            least += 1
+        while first[most + 1] == first[most]:
+            most -= 1
+        random ^= random << np.uint64(13)
+        random ^= random >> np.uint64(7)
+        random ^= random << np.uint64(17)
+        kind = least if least <= width else most
+        tied = np.uint64(first[kind + 1] - first[kind])
+        v = by_degree[first[kind] + np.int64((random >> np.uint64(11)) % tied)]
+        near = rows[starts[v] : starts[v] + degree[v]].copy()
+        for u in near:
+            _leave(rows, starts[u], degree[u], v)
+            _sink(by_degree, place, first, degree, u)
+        while degree[v] >= 0:  # below all buckets that count
+            _sink(by_degree, place, first, degree, v)
+        if kind <= width:
+            order[kept] = v
             kept += 1
-            remove(adjacency, chosen, neighbours[:count])
-        else:
-            for u in neighbours[:count]:
-                adjacency[u, chosen >> 6] &= ~(np.uint64(1) << np.uint64(chosen & 63))
-        for u in neighbours[:count]:
-            degree[u] = _size(adjacency[u])
+            for u in near:
+                for w in near:
+                    if u != w and not _among(rows, starts[u], degree[u], w):
+                        rows, end = _with_room(rows, end, starts, room, degree, u)
+                        rows[starts[u] + degree[u]] = w
+                        _rise(by_degree, place, first, degree, u)
+                        most = max(most, degree[u])
+        least = 0
     return kept
 
 
 @_jit
-def _size(row):
-    count = 0
-    for word in row:
-        while word:
-            word &= word - np.uint64(1)
-            count += 1
-    return count
+def _lists(n, edges):
+    """Neighbours with room for more: all of them, start and room of every list, and its length."""
+    listed, near, _ = neighbour_lists(n, edges)
+    degree = listed[1:] - listed[:-1]
+    room = degree + SPARE
+    starts = listed[:-1] + SPARE * np.arange(n)
+    rows = np.empty(len(near) + SPARE * n, np.int64)
+    for v in range(n):
+        rows[starts[v] : starts[v] + degree[v]] = near[listed[v] : listed[v + 1]]
+    return rows, starts, room, degree
+
+
+@_jit
+def _with_room(rows, end, starts, room, degree, v):
+    """The lists and their end, after that of v has moved to the end if it was full."""
+    if degree[v] == room[v]:
+        if end + 2 * room[v] > len(rows):
+            rows = np.concatenate((rows, np.empty(len(rows) + 2 * room[v], np.int64)))
+        rows[end : end + degree[v]] = rows[starts[v] : starts[v] + degree[v]]
+        starts[v], room[v] = end, 2 * room[v]
+        end += room[v]
+    return rows, end
+
+
+@_jit
+def _among(rows, start, count, vertex):
+    for k in range(start, start + count):
+        if rows[k] == vertex:
+            return True
+    return False
+
+
+@_jit
+def _leave(rows, start, count, vertex):
+    """Takes a neighbour off a list; its length is the caller's."""
+    for k in range(start, start + count):
+        if rows[k] == vertex:
+            rows[k] = rows[start + count - 1]
+            return
+
+
+@_jit
+def _buckets(degree):
+    """The vertices by degree, where each of them stands, and the first of every degree 0 .. n or more."""
+    n = len(degree)
+    first = np.zeros(n + 2, np.int64)
+    for v in range(n):
+        first[degree[v] + 1] += 1
+    first = np.cumsum(first)
+    end = first.copy()
+    by_degree, place = np.empty(n, np.int64), np.empty(n, np.int64)
+    for v in range(n):
+        place[v] = end[degree[v]]
+        by_degree[place[v]] = v
+        end[degree[v]] += 1
+    return by_degree, place, first
+
+
+@_jit
+def _sink(by_degree, place, first, degree, v):
+    """One neighbour less: v changes places with the first of its bucket, which then starts behind it."""
+    _move(by_degree, place, v, first[degree[v]])
+    first[degree[v]] += 1
+    degree[v] -= 1
+
+
+@_jit
+def _rise(by_degree, place, first, degree, v):
+    """One neighbour more: v changes places with the last of its bucket, and the next starts with it."""
+    degree[v] += 1
+    first[degree[v]] -= 1
+    _move(by_degree, place, v, first[degree[v]])
+
+
+@_jit
+def _move(by_degree, place, v, to):
+    other, at = by_degree[to], place[v]
+    by_degree[at], by_degree[to] = other, v
+    place[other], place[v] = at, to
