@@ -23,6 +23,7 @@ BUILT_IN = {
     "branch_and_bound": "solvers.branch_and_bound:BranchAndBound",
     "elimination": "solvers.elimination:Elimination",
     "mini_buckets": "solvers.mini_buckets:MiniBuckets",
+    "dual_ascent": "solvers.dual_ascent:DualAscent",
     "cplex": "solvers.cplex:Cplex",
     "cp_sat": "solvers.cp_sat:CpSat",
     "math_opt": "solvers.math_opt:MathOpt",

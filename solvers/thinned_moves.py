@@ -1,6 +1,6 @@
 """Moves of most variables at once: a large part of small width is set to its best states, given all others.
 
-A fifth of the variables of a large grid, taken out, leaves a graph of width 8. Max-sum then sets all others
+A seventh of the variables of a large grid, taken out, leaves a graph of width 14. Max-sum then sets all others
 at once to their best states; after a few such parts a state is the best of a huge neighbourhood.
 
 References:
@@ -23,11 +23,11 @@ from .problem import Problem
 from .tabu_runs import TabuRuns
 from .thinned_order import thinned_order
 
-WIDTH = 8
-"""Of a part: its tables have up to 256 entries."""
+WIDTH = 14
+"""Of a part: its tables have up to 16,384 entries."""
 
-PARTS = 4
-"""Their plans take a hundred times as long as a move, so they are used again."""
+PARTS = 8
+"""Their plans take ten times as long as a move, so they are used again."""
 
 PATIENCE = 3
 """Parts in a row without gain that end a descent."""

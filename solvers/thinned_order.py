@@ -51,7 +51,7 @@ def _eliminate_or_take_out(n, edges, width, random, order):
         v = by_degree[first[kind] + np.int64((random >> np.uint64(11)) % tied)]
         near = rows[starts[v] : starts[v] + degree[v]].copy()
         for u in near:
-            _leave(rows, starts[u], degree[u], v)
+            rows[_position(rows, starts[u], degree[u], v)] = rows[starts[u] + degree[u] - 1]
             _sink(by_degree, place, first, degree, u)
         while degree[v] >= 0:  # below all buckets that count
             _sink(by_degree, place, first, degree, v)
@@ -60,7 +60,7 @@ def _eliminate_or_take_out(n, edges, width, random, order):
             kept += 1
             for u in near:
                 for w in near:
-                    if u != w and not _among(rows, starts[u], degree[u], w):
+                    if u != w and _position(rows, starts[u], degree[u], w) < 0:
                         rows, end = _with_room(rows, end, starts, room, degree, u)
                         rows[starts[u] + degree[u]] = w
                         _rise(by_degree, place, first, degree, u)
@@ -95,20 +95,12 @@ def _with_room(rows, end, starts, room, degree, v):
 
 
 @_jit
-def _among(rows, start, count, vertex):
+def _position(rows, start, count, vertex):
+    """Where the vertex stands in a list, or -1."""
     for k in range(start, start + count):
         if rows[k] == vertex:
-            return True
-    return False
-
-
-@_jit
-def _leave(rows, start, count, vertex):
-    """Takes a neighbour off a list; its length is the caller's."""
-    for k in range(start, start + count):
-        if rows[k] == vertex:
-            rows[k] = rows[start + count - 1]
-            return
+            return k
+    return -1
 
 
 @_jit

@@ -30,6 +30,10 @@ def test_conformance_of_mini_buckets():
     check_conformance(solver_class("mini_buckets")(), count=150, max_size=12)
 
 
+def test_conformance_of_dual_ascent():
+    check_conformance(solver_class("dual_ascent")(), count=60, max_size=12)
+
+
 def test_conformance_of_local_search():
     check_conformance(solver_class("local_search")(), count=100, max_size=10)
 

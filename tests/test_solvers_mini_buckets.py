@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from solvers import Problem, select_solver, solve
+from solvers import Problem, select_solver, solve, solver_class
 from solvers.elimination_order import min_fill_order
 from solvers.fixed_point import FixedPoint
 from solvers.mini_bucket_plan import mini_bucket_layout
@@ -49,8 +49,10 @@ def lattice(side, generator):
 
 def test_a_torus_beyond_elimination_is_proved():
     problem = lattice(11, np.random.default_rng(0))
-    assert select_solver(problem).solver.name == "mini_buckets"
-    found = select_solver(problem).solver.solve(problem)
+    selection = select_solver(problem)
+    assert selection.solver.rest.name == "mini_buckets"
+    assert "mini_buckets" in selection.reason
+    found = solver_class("mini_buckets")().solve(problem)
     assert found.optimal.all()
     other = solve(problem.unary, problem.pairwise, edges=problem.edges, solver="elimination")
     assert other.optimal.all()

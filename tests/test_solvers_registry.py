@@ -45,8 +45,8 @@ CHOICES = {
     "large": (dense(130, 1, GENERATOR).problem(), "cplex", "an exact search, which may take long"),
     "very large": (
         without_field(spin_glass(32, 32, 1, GENERATOR)).problem(),
-        "cp_sat",
-        "stops at 1000 variables",
+        "dual_ascent",
+        "go to cp_sat: n = 1024 with scores of any sign",
     ),
 }
 
@@ -64,7 +64,7 @@ def test_auto_explains_itself_and_is_exact(case):
 @pytest.mark.parametrize("case", CHOICES)
 def test_auto_says_optimal_only_with_a_bound(case):
     problem, expected, _ = CHOICES[case]
-    limit = 0.3 if expected in ("cplex", "cp_sat") else None
+    limit = 0.3 if expected in ("cplex", "cp_sat", "dual_ascent") else None
     solution = solve(problem.unary, problem.pairwise, edges=problem.edges, time_limit=limit)
     assert solution.solver == expected
     gap = solution.bound - solution.score

@@ -1,0 +1,202 @@
+"""Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
+
+A child goes on with the messages of its parent, so that a few sweeps suffice. The branching variable is that of the
+strongest free edges: without it the rest of a sparse graph soon falls into trees, on which the bounds are exact.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .edge_messages import FREE, Graph, field_of, fix, sweep
+from .elimination_forest import neighbour_lists
+from .fixed_point import FixedPoint
+
+ROOT_SWEEPS, SWEEPS = 100, 3
+"""Pairs of sweeps at most, there and back."""
+
+ROOT_PART, PART = 64, 32
+"""Sweeps go on while they gain more than the gap divided by this."""
+
+DEPTH = 64
+"""Of the stack at first."""
+
+NODES_A_CALL = 256
+"""Some milliseconds: how finely the time limit is kept."""
+
+_jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+class Stack(NamedTuple):
+    """Nodes from the root to the current one.
+
+    Attributes:
+        state: `[depth, n]` int8, 0, 1 or FREE.
+        field: `[depth, n]`.
+        message: `[depth, e, 2]`.
+        constant: `[depth]`, score of what is fixed.
+        bound: `[depth]`.
+        variable: `[depth]`, to branch on.
+        value: `[depth]`, the first value to try.
+        tried: `[depth]`, how many values were.
+    """
+
+    state: np.ndarray
+    field: np.ndarray
+    message: np.ndarray
+    constant: np.ndarray
+    bound: np.ndarray
+    variable: np.ndarray
+    value: np.ndarray
+    tried: np.ndarray
+
+    @classmethod
+    def of(cls, unary: np.ndarray, pairwise: np.ndarray) -> Stack:
+        """The root, with no message sent."""
+        n, e = len(unary), len(pairwise)
+        numbers = (np.zeros(DEPTH, np.int64) for _ in range(5))
+        arrays = (
+            np.empty((DEPTH, n), np.int8),
+            np.empty((DEPTH, n), np.int64),
+            np.empty((DEPTH, e, 2), np.int64),
+        )
+        stack = cls(*arrays, *numbers)
+        stack.state[0], stack.field[0], stack.message[0] = FREE, unary, 0
+        stack.bound[0] = np.maximum(unary, 0).sum() + np.maximum(pairwise, 0).sum()
+        return stack
+
+    def doubled(self) -> Stack:
+        """This stack with room for twice the depth."""
+        return Stack(*(np.concatenate((array, np.empty_like(array))) for array in self))
+
+
+class DualSearch:
+    """A search for one instance that can be stopped and resumed.
+
+    Attributes:
+        z: `[n]` int8, the best assignment so far.
+    """
+
+    def __init__(self, scores: FixedPoint, z: np.ndarray):
+        """Does no search yet.
+
+        Args:
+            scores: a single instance.
+            z: `[n]`, an assignment to start from.
+        """
+        joined = scores.pairwise[0] != 0  # a pair without a score would go unnoticed among free variables
+        n, edges, pairwise = scores.unary.shape[1], scores.edges[joined], scores.pairwise[0, joined]
+        starts, near, edge = neighbour_lists(n, edges)
+        side = (edges[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
+        self._graph = Graph(starts, near, edge, side, pairwise)
+        self._stack, self._depth = Stack.of(scores.unary[0], pairwise), 0
+        self._scores, self._best, self.z = scores, scores.score(z[None]), z.astype(np.int8)
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was searched."""
+        return self._depth < 0
+
+    @property
+    def bound(self) -> int:
+        """No integer score is larger."""
+        open_, best = self._depth + 1, int(self._best[0])
+        pending = self._stack.bound[:open_][self._stack.tried[:open_] < 2]
+        return max(best, int(pending.max(initial=best)))
+
+    def offer(self, z: np.ndarray) -> None:
+        """Takes an assignment `[n]` where it is better than its own."""
+        score = self._scores.score(z[None])
+        if score[0] > self._best[0]:
+            self._best[:], self.z[:] = score, z
+
+    def run(self, end: float, nodes: float = np.inf) -> None:
+        """Goes on until all is searched, about so many nodes are handled, or `time.monotonic()` is `end`."""
+        handled = 0
+        while not self.finished and time.monotonic() < end and handled < nodes:
+            if self._depth + 1 == len(self._stack.bound):
+                self._stack = self._stack.doubled()
+            self._depth, more = search(
+                self._graph, self._stack, self._depth, self._best, self.z, NODES_A_CALL
+            )
+            handled += more
+
+
+@_jit
+def search(graph, stack, depth, best, best_state, nodes):
+    """Handles up to `nodes` nodes, as far as the stack reaches.
+
+    Args:
+        graph: of the problem.
+        stack: the path to the node at `depth`, which is still to be bounded if `tried` is 0 there.
+        depth: where to go on.
+        best: `[1]`, score of the best assignment, updated with it.
+        best_state: `[n]`.
+        nodes: at least 1.
+
+    Returns:
+        The depth at which to go on, -1 when all is searched; and the nodes handled.
+    """
+    handled = 0
+    while depth >= 0 and handled < nodes and depth + 1 < len(stack.bound):
+        if stack.tried[depth] == 0:
+            handled += 1
+            _tighten(graph, stack, depth, best[0])
+            if stack.bound[depth] > best[0] and not _choose(graph, stack, depth):
+                best[0] = stack.bound[depth]
+                best_state[:] = np.where(
+                    stack.state[depth] == FREE, stack.field[depth] > 0, stack.state[depth]
+                )
+        if stack.tried[depth] == 2 or stack.bound[depth] <= best[0]:
+            depth -= 1
+        else:
+            _branch(graph, stack, depth)
+            depth += 1
+    return depth, handled
+
+
+@_jit
+def _tighten(graph, stack, depth, known):
+    """Sweeps there and back while it pays."""
+    state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
+    constant, bound = stack.constant[depth], stack.bound[depth]
+    part = PART if depth else ROOT_PART
+    for _ in range(SWEEPS if depth else ROOT_SWEEPS):
+        before = bound
+        for forward in (True, False):
+            if bound > known:
+                constant, bound = sweep(graph, state, field, message, forward, constant, bound, known)
+        if before - bound <= (bound - known) // part:
+            break
+    stack.constant[depth], stack.bound[depth] = constant, bound
+
+
+@_jit
+def _choose(graph, stack, depth):
+    """Chooses the variable to branch on and its first value; False where no edge is left between free ones."""
+    state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
+    strongest = 0
+    for i in range(len(state)):
+        if state[i] == FREE:
+            total, strength = field_of(i, graph, state, field, message)
+            if strength > strongest:
+                strongest = strength
+                stack.variable[depth], stack.value[depth] = i, total > 0
+    return strongest > 0
+
+
+@_jit
+def _branch(graph, stack, depth):
+    """Writes the next child behind its parent."""
+    child, i = depth + 1, stack.variable[depth]
+    value = stack.value[depth] ^ stack.tried[depth]
+    stack.tried[depth] += 1
+    stack.state[child], stack.field[child] = stack.state[depth], stack.field[depth]
+    stack.message[child] = stack.message[depth]
+    gained, change = fix(i, value, graph, stack.state[child], stack.field[child], stack.message[child])
+    stack.constant[child], stack.bound[child] = stack.constant[depth] + gained, stack.bound[depth] + change
+    stack.tried[child] = 0

@@ -1,0 +1,153 @@
+"""Bounds by messages: never below a maximum, exact to the last bit, and a search that ends at a maximiser."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import OptionError, Problem, dual_search, instances, select_solver, solver_class
+from solvers.dual_search import DualSearch
+from solvers.edge_messages import FREE, Graph, fix, sweep
+from solvers.elimination_forest import neighbour_lists
+from solvers.fixed_point import FixedPoint
+from solvers.instances import Instances
+from solvers.testing import enumerate_scores
+
+SEEDS = st.integers(0, 2**32 - 1)
+few = settings(max_examples=60, deadline=None)
+
+
+def drawn(n, seed, density=0.5):
+    random = np.random.default_rng(seed)
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    edges = edges[random.random(len(edges)) < density]
+    return Instances(random.integers(-9, 10, (1, n)), random.integers(-9, 10, (1, len(edges))), edges)
+
+
+def graph_of(one):
+    n, edges = one.unary.shape[1], np.ascontiguousarray(one.edges)
+    starts, near, edge = neighbour_lists(n, edges)
+    side = (edges[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
+    return Graph(starts, near, edge, side, np.ascontiguousarray(one.pairwise[0]))
+
+
+def bound_of(one, state, field, message, constant):
+    """By its definition."""
+    total = constant + sum(
+        max(0, h) for h, z in zip(field.tolist(), state.tolist(), strict=True) if z == FREE
+    )
+    for e, (i, j) in enumerate(one.edges.tolist()):
+        if state[i] == state[j] == FREE:
+            a, b = message[e].tolist()
+            total += max(0, -a, -b, int(one.pairwise[0, e]) - a - b)
+    return total
+
+
+def highest(one, state):
+    """Over all states that agree with those that are fixed."""
+    n = len(state)
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    agree = ((state == FREE) | (states == state)).all(axis=1)
+    return enumerate_scores(one)[0, agree].max()
+
+
+@few
+@given(SEEDS, st.integers(1, 9), st.integers(0, 2**9 - 1))
+def test_sweeps_and_fixed_variables_keep_the_bound_exact(seed, n, values):
+    one, nobody = drawn(n, seed), np.iinfo(np.int64).min // 2
+    graph, state = graph_of(one), np.full(n, FREE, np.int8)
+    field, message = one.unary[0].copy(), np.zeros((len(one.edges), 2), np.int64)
+    constant, bound = 0, bound_of(one, state, field, message, 0)
+    for i in range(n):
+        for forward in (True, False):
+            before = bound
+            constant, bound = sweep(graph, state, field, message, forward, constant, bound, nobody)
+            assert highest(one, state) <= bound <= before
+            assert bound == bound_of(one, state, field, message, constant)
+        gained, change = fix(i, values >> i & 1, graph, state, field, message)
+        constant, bound = constant + gained, bound + change
+        assert bound == bound_of(one, state, field, message, constant) >= highest(one, state)
+    assert bound == constant == highest(one, state)
+
+
+@few
+@given(SEEDS, st.integers(1, 9), st.integers(-3, 3))
+def test_what_a_sweep_fixes_is_fixed_in_all_better_states(seed, n, margin):
+    one = drawn(n, seed)
+    graph, state = graph_of(one), np.full(n, FREE, np.int8)
+    field, message = one.unary[0].copy(), np.zeros((len(one.edges), 2), np.int64)
+    scores = enumerate_scores(one)[0]
+    known = int(scores.max()) + margin
+    first = bound_of(one, state, field, message, 0)
+    _, bound = sweep(graph, state, field, message, True, 0, first, known)
+    if bound <= known:
+        assert scores.max() <= known
+    for s in np.flatnonzero(scores > known):
+        z = s >> np.arange(n) & 1
+        assert ((state == FREE) | (state == z)).all()
+
+
+@few
+@given(SEEDS, st.integers(1, 10), st.sampled_from([0.2, 0.6, 1.0]))
+def test_a_search_ends_at_a_maximiser(seed, n, density):
+    one = drawn(n, seed, density)
+    search = DualSearch(FixedPoint.of(one.problem()), np.zeros(n, np.int8))
+    search.run(np.inf)
+    assert one.problem().score(search.z[None])[0] == enumerate_scores(one).max()
+
+
+def test_a_deep_search_gets_a_larger_stack(monkeypatch):
+    monkeypatch.setattr(dual_search, "DEPTH", 2)
+    problem = spins(30, 6, np.random.default_rng(0))
+    assert solver_class("dual_ascent")().solve(problem).optimal.all()
+
+
+def spins(n, degree, generator):
+    """A random graph without a field, which roof duality leaves as it is."""
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    edges = edges[generator.choice(len(edges), n * degree // 2, replace=False)]
+    weights = generator.standard_normal(len(edges))
+    unary = -np.bincount(edges.ravel(), np.repeat(weights / 2, 2), n)
+    return Problem.from_arrays(unary[None], weights[None], edges=edges)
+
+
+def test_a_sparse_problem_of_high_treewidth_is_proved():
+    problem = spins(140, 4, np.random.default_rng(1))
+    selection = select_solver(problem)
+    assert selection.solver.name == "dual_ascent"
+    assert "mean degree 4" in selection.reason
+    found = selection.solver.solve(problem)
+    assert found.optimal.all()
+    better = solver_class("local_search")().solve(problem, 0.3)
+    assert (better.score <= found.score + problem.rounding).all()
+
+
+def test_a_grid_agrees_with_elimination():
+    problem = instances.spin_glass(12, 12, 3, np.random.default_rng(2)).problem()
+    found, other = (solver_class(name)().solve(problem) for name in ("dual_ascent", "elimination"))
+    assert found.optimal.all()
+    assert (np.abs(found.score - other.score) <= 2 * problem.rounding).all()
+
+
+@pytest.mark.parametrize("name", ["mini_buckets", "cplex", "cp_sat"])
+def test_another_solver_goes_on_with_what_stays_open(name):
+    problem = spins(40, 6, np.random.default_rng(4))
+    alone, rest = solver_class("dual_ascent")().solve(problem), solver_class(name)()
+    together = solver_class("dual_ascent")(rest=rest, visits=1).solve(problem)
+    assert together.optimal.all()
+    assert np.abs(together.score - alone.score) <= 2 * problem.rounding
+    with pytest.raises(OptionError, match="visits"):
+        solver_class("dual_ascent")(visits=0)
+
+
+@pytest.mark.parametrize("seconds", [1e-3, 0.05])
+def test_a_time_limit_leaves_a_valid_bound(seconds):
+    problem = spins(400, 6, np.random.default_rng(3))
+    start = time.monotonic()
+    found = solver_class("dual_ascent")().solve(problem, seconds)
+    assert time.monotonic() - start < 20
+    assert not found.optimal.any()
+    longer = solver_class("local_search")().solve(problem, 0.3)
+    assert (found.bound >= longer.score).all()
