@@ -5,7 +5,8 @@
 
 Times are medians in microseconds an instance, from arrays to a checked answer, with the model built anew. Peers
 that are not installed are skipped with a line that says so; those that reach `--peer_seconds` an instance show
-how far off they are. Scores are summed anew from the assignments, and nobody may beat a proved optimum.
+how far off they are. Scores are summed anew from the assignments, and nobody may beat a proved optimum. With
+`--only` the rows of an existing output are updated.
 """
 
 from __future__ import annotations
@@ -224,11 +225,25 @@ def versions() -> dict[str, str]:
     return found
 
 
+def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old record with the rows of the new one in place of those of the same names, or behind the others.
+
+    Commit, peers and settings of the new record hold for its rows alone and are written into them.
+    """
+    own = {key: new[key] for key in ("commit", "peers", "settings")}
+    rows = {row["task"]: row for row in old["tasks"]} | {row["task"]: row | own for row in new["tasks"]}
+    return old | {"tasks": list(rows.values())}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Prints the table and writes the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", help="a regular expression on the names of tasks")
+    parser.add_argument(
+        "--only",
+        default="",
+        help="a regular expression on the names of tasks; other rows of the output are kept",
+    )
     parser.add_argument("--peers", default="", help="a regular expression on the names of peers")
     parser.add_argument("--peer_seconds", type=float, default=5.0, help="limit of a peer on one instance")
     parser.add_argument("--own_seconds", type=float, default=60.0, help="limit of ours on a batch")
@@ -244,6 +259,7 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(
                 f"{peer.name} is skipped: {peer.package} is not installed; pip install -e '.[benchmarks]'"
             )
+    old = json.loads(options.output.read_text("utf-8")) if options.only and options.output.exists() else None
     here = {peer.name: peer for peer in wanted if peer.installed}
     for peer in here.values():
         peer.solve(_smallest(), options.peer_seconds, 1)  # imports
@@ -259,9 +275,8 @@ def main(arguments: list[str] | None = None) -> None:
             table.add_section()
             settings = {key: value for key, value in vars(options).items() if key != "output"}
             written = {**environment(), "peers": versions(), "settings": settings, "tasks": found}
-            with whole_file(
-                options.output
-            ) as part:  # after each task: a run that is stopped leaves what it has
+            written = written if old is None else updated(old, written)
+            with whole_file(options.output) as part:  # each time: a run that is stopped leaves what it has
                 part.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     console.print(table)
 

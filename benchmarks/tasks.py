@@ -220,7 +220,7 @@ def sparse_tasks(generator: np.random.Generator) -> list[Task]:
     for degree in (3, 4):
         for label, strength in (("", None), (", spins in a field", 0.5), (", spins", 0.0)):
             drawn = sparse(200, degree, strength, 2, generator)
-            ours, within = ("auto", "mini_buckets", "cp_sat", "local_search"), (WithinBest(2),)
+            ours, within = ("auto", "dual_ascent", "cp_sat", "local_search"), (WithinBest(2),)
             tasks.append(
                 Task(f"sparse n=200, degree {degree}{label}", drawn, ours, GENERAL + HEURISTIC, within)
             )
