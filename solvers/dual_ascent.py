@@ -14,8 +14,11 @@ from .problem import Problem
 from .solver import ArgmaxSolver, Capabilities, Maximiser
 from .threads import available_cores, check_threads
 
-EASY = 256
-"""Nodes after which moves of most variables look for a better assignment than the tabu search's."""
+EASY = 1 << 17
+"""Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""
+
+SHARE = 0.1
+"""Of the time left, at most, for these moves."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class DualAscent(ArgmaxSolver):
     Attributes:
         threads: instances at once; None for all cores.
         rest: an exact solver for the instances that are not proved after `visits`, which starts from what was found
-            where it takes a `start`; None to go on alone.
+            where it takes a `start`; None to go on alone, until a proof or until the search needs more than 1 GiB.
         visits: nodes times n + e until `rest` goes on; 2^24 take about half a second.
 
     References:
@@ -55,15 +58,17 @@ class DualAscent(ArgmaxSolver):
     def _solve(self, problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
         from .dual_search import DualSearch  # numba takes a while to import
         from .start import first_state
-        from .thinned_moves import ThinnedMoves
+        from .thinned_moves import LARGEST, ThinnedMoves
 
         end = np.inf if left is None else time.monotonic() + left
         scores = FixedPoint.of(problem)
         search = DualSearch(scores, first_state(problem, None, left))
         search.run(end, EASY)
-        if not search.finished:
-            search.offer(ThinnedMoves(problem, np.random.default_rng(0)).improved(search.z, end))
-            search.run(end, self.visits // (problem.n + problem.e) if self.rest else np.inf)
+        if not search.finished and problem.n <= LARGEST:
+            now = time.monotonic()
+            moves = ThinnedMoves(problem, np.random.default_rng(0))
+            search.offer(moves.improved(search.z, now + SHARE * (end - now)))
+        search.run(end, self.visits if self.rest else np.inf)
         bound = float(scores.bound(np.array([search.bound]))[0])
         if self.rest is None or search.finished or time.monotonic() >= end:
             return search.z, bound

@@ -22,11 +22,17 @@ ROOT_SWEEPS, SWEEPS = 100, 3
 ROOT_PART, PART = 64, 32
 """Sweeps go on while they gain more than the gap divided by this."""
 
-DEPTH = 64
+ROOT_VISITS = 1 << 22
+"""Sweeps at the root times n + e: less than a second."""
+
+VISITS_A_CALL = 1 << 17
+"""Nodes times n + e, some milliseconds: how finely the time limit is kept."""
+
+DEPTH = 16
 """Of the stack at first."""
 
-NODES_A_CALL = 256
-"""Some milliseconds: how finely the time limit is kept."""
+MEMORY = 1 << 30
+"""Bytes of the stack; a search that would need more stops, without a proof."""
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 
@@ -94,6 +100,7 @@ class DualSearch:
         side = (edges[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
         self._graph = Graph(starts, near, edge, side, pairwise)
         self._stack, self._depth = Stack.of(scores.unary[0], pairwise), 0
+        self._size = n + len(edges)
         self._scores, self._best, self.z = scores, scores.score(z[None]), z.astype(np.int8)
 
     @property
@@ -114,15 +121,20 @@ class DualSearch:
         if score[0] > self._best[0]:
             self._best[:], self.z[:] = score, z
 
-    def run(self, end: float, nodes: float = np.inf) -> None:
-        """Goes on until all is searched, about so many nodes are handled, or `time.monotonic()` is `end`."""
-        handled = 0
-        while not self.finished and time.monotonic() < end and handled < nodes:
+    def run(self, end: float, visits: float = np.inf) -> None:
+        """Goes on until all is searched, or `time.monotonic()` is `end`, or the stack is full.
+
+        Args:
+            end: in seconds.
+            visits: number of nodes times n + e to stop at, about.
+        """
+        handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
+        while not self.finished and time.monotonic() < end and handled * self._size < visits:
             if self._depth + 1 == len(self._stack.bound):
+                if 2 * sum(array.nbytes for array in self._stack) > MEMORY:
+                    break
                 self._stack = self._stack.doubled()
-            self._depth, more = search(
-                self._graph, self._stack, self._depth, self._best, self.z, NODES_A_CALL
-            )
+            self._depth, more = search(self._graph, self._stack, self._depth, self._best, self.z, at_once)
             handled += more
 
 
@@ -164,8 +176,10 @@ def _tighten(graph, stack, depth, known):
     """Sweeps there and back while it pays."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
     constant, bound = stack.constant[depth], stack.bound[depth]
-    part = PART if depth else ROOT_PART
-    for _ in range(SWEEPS if depth else ROOT_SWEEPS):
+    part, sweeps = PART, SWEEPS
+    if depth == 0:
+        part, sweeps = ROOT_PART, max(SWEEPS, min(ROOT_SWEEPS, ROOT_VISITS // (len(state) + len(message))))
+    for _ in range(sweeps):
         before = bound
         for forward in (True, False):
             if bound > known:

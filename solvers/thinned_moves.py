@@ -29,6 +29,9 @@ WIDTH = 14
 PARTS = 8
 """Their plans take ten times as long as a move, so they are used again."""
 
+RENEWED = 1 / 32
+"""Chance of a move that the oldest part makes way for a new one: a state that all parts leave is not yet the best."""
+
 PATIENCE = 3
 """Parts in a row without gain that end a descent."""
 
@@ -118,6 +121,8 @@ class ThinnedMoves:
         return -(-self.problem.n // LARGEST)
 
     def _part(self) -> Part:
+        if len(self._parts) == PARTS * self._cover and self.generator.random() < RENEWED:
+            self._parts.pop(0)
         if len(self._parts) < PARTS * self._cover:
             self._parts.append(Part.of(self.problem, self._random_order()))
             return self._parts[-1]

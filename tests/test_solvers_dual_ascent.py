@@ -100,8 +100,13 @@ def test_a_search_ends_at_a_maximiser(seed, n, density):
 
 def test_a_deep_search_gets_a_larger_stack(monkeypatch):
     monkeypatch.setattr(dual_search, "DEPTH", 2)
-    problem = spins(30, 6, np.random.default_rng(0))
-    assert solver_class("dual_ascent")().solve(problem).optimal.all()
+    problem, solver = spins(30, 6, np.random.default_rng(0)), solver_class("dual_ascent")()
+    best = solver.solve(problem)
+    assert best.optimal.all()
+    monkeypatch.setattr(dual_search, "MEMORY", 1)
+    found = solver.solve(problem)
+    assert not found.optimal.any()
+    assert (found.bound >= best.score).all()
 
 
 def spins(n, degree, generator):
