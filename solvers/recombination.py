@@ -42,20 +42,45 @@ def recombination(
         end: a run that has begun is completed.
     """
     start, search = z.astype(np.int8), moves(problem, generator)
-    found = search.improved(start, end)
+    elite = [search.improved(start, end)]
     while time.monotonic() < end:
-        found, shrunk = _recombined(found, search, end)
+        elite[0], shrunk = _descent(elite[0], search, end)
         if moves is TabuRuns and not shrunk:
             break
-    return _best(problem, [start, found])[0]
+        elite = _best(problem, elite)[: OPTIMA + 1]
+        elite[0], _ = _crossed(elite, search, end)
+        elite.insert(0, search.optimum(end))
+    return _best(problem, [start, *elite])[0]
+
+
+def _descent(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+    """`z` after recombinations, until one gains nothing; and whether the clusters of the last were few.
+
+    What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So several such
+    states put together are better than more recombinations of one.
+    """
+    problem = search.problem
+    while True:
+        better, shrunk = _recombined(z, search, end)
+        gain = float(problem.score_flat(better[None])[0] - problem.score_flat(z[None])[0])
+        z = better
+        if gain <= problem.rounding[0] or not shrunk or time.monotonic() >= end:
+            return z, shrunk
 
 
 def _recombined(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
     """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
-    problem, states = search.problem, [z]
+    states = [z]
     while len(states) <= OPTIMA and time.monotonic() < end:
         states.append(search.optimum(end))
-    states = _best(problem, states)
+    return _crossed(_best(search.problem, states), search, end)
+
+
+def _crossed(
+    states: list[np.ndarray], search: ThinnedMoves | TabuRuns, end: float
+) -> tuple[np.ndarray, bool]:
+    """The first state or better, made of the clusters of all; and whether these were few."""
+    problem = search.problem
     contracted = contract(problem, np.stack(states))
     smaller = contracted.problem
     if smaller.n > SHRUNK * problem.n:
