@@ -1,5 +1,6 @@
 """Networks with a discrete latent space: encoders, decoders, VAEs."""
 
+from .attributes import AttributeDecoder, AttributeEncoder, AttributeVAE, GivenCode
 from .decoder import BinaryDecoder, CategoricalDecoder, DecodedStates, Decoder, Flips, Neighbourhood
 from .encoder import (
     ENCODERS,
@@ -23,6 +24,9 @@ __all__ = [
     "MOST_BITS",
     "VAES",
     "AnyPotentials",
+    "AttributeDecoder",
+    "AttributeEncoder",
+    "AttributeVAE",
     "BinaryDecoder",
     "CategoricalDecoder",
     "CategoricalEncoder",
@@ -34,6 +38,7 @@ __all__ = [
     "Figure",
     "Flips",
     "Gaussian",
+    "GivenCode",
     "GivenStyle",
     "MixtureDecoder",
     "MixtureEncoder",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import lightning.pytorch as pl
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler, TensorDataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from .data import ImageDataset, Split
 from .seeds import Stream, generator
@@ -105,7 +105,7 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         return images[: len(indices)], images[len(indices) :], self.classes[chosen]
 
     def _images(self, wanted: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-        values = self.values[wanted]
+        values = _intensities(self.values[wanted])
         return (
             values.bernoulli(generator=self._random(Stream.BINARISATION, indices)) if self.redrawn else values
         )
@@ -114,9 +114,30 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         return generator(self.seed, stream, self.sampler.epoch, part=int(indices[0]))
 
 
+class LabelledImages(Dataset[tuple[torch.Tensor, torch.Tensor]]):
+    """Images with their classes or attributes.
+
+    Args:
+        split: images to evaluate.
+    """
+
+    def __init__(self, split: Split):
+        self.images = torch.from_numpy(split.images)
+        self.labels = torch.from_numpy(split.labels)
+
+    def __getitem__(self, indices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """`images [batch, pixels]`, and `labels [batch]` or `[batch, n]`."""
+        return _intensities(self.images[indices]), self.labels[indices]
+
+
+def _intensities(stored: torch.Tensor) -> torch.Tensor:
+    """In [0, 1]: stored bytes are steps of 1/255."""
+    return stored if stored.is_floating_point() else stored / 255
+
+
 def batches(split: Split, sampler: Sampler[torch.Tensor]) -> DataLoader[tuple[torch.Tensor, ...]]:
-    """Batches `(images [batch, pixels], classes [batch])`, each gathered by one indexing in memory."""
-    return _loader(TensorDataset(torch.from_numpy(split.images), torch.from_numpy(split.labels)), sampler)
+    """Batches `(images [batch, pixels], labels [batch, ...])`, each gathered by one indexing in memory."""
+    return _loader(LabelledImages(split), sampler)
 
 
 def _loader(

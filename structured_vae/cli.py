@@ -200,7 +200,7 @@ def _evaluate_parser() -> ArgumentParser:
     parser.add_argument(
         "--samples",
         type=int | None,
-        help="posterior samples an image, where sums are out of reach; default: 1000, a mixture 10",
+        help="posterior samples an image, where sums are out of reach; default: 1000, a mixture and attributes 10",
     )
     parser.add_argument(
         "--refine",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentError
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal, get_args
 
 from jsonargparse import ArgumentParser
 
+from .data import CELEBA, usual_binarisation
+from .data.celeba_lists import ATTRIBUTES
 from .errors import ConfigError
 from .schedules import ExponentialDecay
 
-Model = Literal["discrete", "mixture"]
+Model = Literal["discrete", "mixture", "attributes"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Estimator = Literal[
     "direct",
@@ -45,8 +47,9 @@ CHOICES: Final[dict[str, Any]] = {
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "dropout"),
-    "mixture": ("encoder", "solver", "recipe", "n", "hidden"),
+    "discrete": ("labels", "label_weight", "dropout", "channels"),
+    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "channels"),
+    "attributes": ("recipe", "n", "k", "hidden"),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -56,17 +59,17 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist or omniglot.
-        root: folder that holds fashion-mnist/, mnist/ and omniglot/; default: the environment variable
+        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba.
+        root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the environment variable
             STRUCTURED_VAE_DATA, then a per-user cache filled by download.
         binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
-            step) or none.
+            step) or none; default: threshold, and none for celeba.
         batch_size: images a step.
     """
 
     name: str = "fashion-mnist-mini"
     root: str | None = None
-    binarisation: str = "threshold"
+    binarisation: str | None = None
     batch_size: int = 100
 
 
@@ -75,10 +78,11 @@ class TrainConfig:
     """A training run; everything that decides its result is here.
 
     Attributes:
-        model: discrete, with bits or categories alone; or mixture, a class with a continuous style, whose
-            networks are the paper's: encoder, solver, recipe, n and hidden are of the discrete model.
+        model: discrete, with bits or categories alone; mixture, a class with a continuous style, whose
+            networks are the paper's; or attributes, eight bits with a continuous code, for celeba. Options
+            of the other models are refused.
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
-            categorical, over k categories.
+            categorical, over k categories; of attributes one of the first three.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
             score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, implicit_mle or
             perturbed_argmax.
@@ -104,9 +108,11 @@ class TrainConfig:
         processes: that train together on a machine, each with batches of its own (Lightning's DDP); on a
             GPU one each.
         nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
-        labels: training images whose classes the mixture sees, as many of each class; 0 for none.
+        labels: training images whose classes, as many of each, or attributes the model sees; 0 for none.
         label_weight: of their loss beside the bound, in nats an image.
-        dropout: share of the pixels that the mixture's encoder does not see in a training step.
+        dropout: share of the values that the encoder of a mixture or of attributes does not see in a training
+            step.
+        channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
     """
 
     model: Model = "discrete"
@@ -134,14 +140,18 @@ class TrainConfig:
     labels: int = 0
     label_weight: float = 30.0
     dropout: float = 0.2
+    channels: int = 32
 
     def __post_init__(self) -> None:
+        if self.data.binarisation is None:  # a record says what was done
+            named = replace(self.data, binarisation=usual_binarisation(self.data.name))
+            object.__setattr__(self, "data", named)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
         smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
-        smallest |= {"processes": 1, "nodes": 1}
+        smallest |= {"processes": 1, "nodes": 1, "channels": 1}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
@@ -158,18 +168,30 @@ class TrainConfig:
         for name, default in defaults.items():
             if getattr(self, name) != default:
                 raise ConfigError(f"{name} has no meaning with model {self.model}; got {getattr(self, name)}")
+        if (self.model == "attributes") != (self.data.name == CELEBA):
+            raise ConfigError(
+                f"the model attributes goes with the images of celeba, and they with no other: --model attributes "
+                f"--data.name celeba; got {self.model} and {self.data.name}"
+            )
+        if self.model == "attributes" and self.encoder == "categorical":
+            raise ConfigError("attributes are bits: encoder must be independent, supermodular or general")
 
     @property
     def title(self) -> str:
         """A name for the run's folder."""
         if self.model == "mixture":
             return f"{self.data.name}-mixture{self.k}-{self.labels}labels-{self.estimator}-seed{self.seed}"
+        if self.model == "attributes":
+            known = f"{self.encoder}-{self.labels}labels"
+            return f"{self.data.name}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
         latent = f"{self.encoder}{self.latent}"
         return f"{self.data.name}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
     def latent(self) -> int:
         """Binary latent variables, or categories."""
+        if self.model == "attributes":
+            return len(ATTRIBUTES)
         return self.k if self.model == "mixture" or self.encoder == "categorical" else self.n
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models import MixtureVAE
+from models import AttributeVAE, DiscreteVAE, MixtureVAE
 
+from .attribute_evaluation import evaluate_attributes
 from .batches import InOrderBatches, batches
 from .errors import ConfigError
 from .evaluation import Evaluation, evaluate
@@ -19,7 +20,7 @@ IMAGES_AT_ONCE = 100
 
 SAMPLES = 1000
 SAMPLES_OF_STYLES = 10
-"""Each costs a mixture the decoding of every class for every image."""
+"""Each costs a mixture the decoding of every class for every image, and attributes that of an image."""
 
 
 def evaluate_run(
@@ -35,7 +36,8 @@ def evaluate_run(
         folder: of the run.
         split: train, validation or test.
         which: the best epoch on the validation split, or the last.
-        samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture 10.
+        samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
+            attributes 10.
         refine: steps that improve the Gibbs posterior of each image, of models of up to 16 bits; 0 for none.
 
     Raises:
@@ -49,14 +51,18 @@ def evaluate_run(
         raise ConfigError(f"refine must be at least 0; got {refine}")
     config = Run(Path(folder)).config()
     vae = load_vae(folder, which)
-    images = dataset_of(config).split(split)
+    dataset = dataset_of(config)
+    images = dataset.split(split)
     noise = generator(config.seed, Stream.EVALUATION)
     image_batches = batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
+    count = SAMPLES_OF_STYLES if samples is None else samples
+    if refine and not isinstance(vae, DiscreteVAE):
+        raise ConfigError(f"the posterior of the model {config.model} cannot be refined; set refine to 0")
     if isinstance(vae, MixtureVAE):
-        if refine:
-            raise ConfigError("the posterior of a mixture cannot be refined; set refine to 0")
-        count = SAMPLES_OF_STYLES if samples is None else samples
         return evaluate_mixture(vae, image_batches, noise, count, supervised=config.labels > 0)
     solver = fitting_solver(config.solver, vae)
+    if isinstance(vae, AttributeVAE):
+        names, supervised = dataset.attributes, config.labels > 0
+        return evaluate_attributes(vae, image_batches, names, noise, solver, count, supervised)
     posterior = posterior_of(fitting_estimator(config, vae, solver), solver)
     return evaluate(vae, image_batches, posterior, noise, SAMPLES if samples is None else samples, refine)

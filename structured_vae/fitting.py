@@ -8,7 +8,14 @@ from typing import Final
 
 import torch
 
-from models import AnyPotentials, CategoricalEncoder, CategoricalPotentials, MixtureEncoder, MixtureVAE
+from models import (
+    AnyPotentials,
+    AttributeEncoder,
+    CategoricalEncoder,
+    CategoricalPotentials,
+    DiscreteVAE,
+    MixtureEncoder,
+)
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from .config import TrainConfig
@@ -33,7 +40,7 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
-from .label_losses import LabelLoss, RelaxedLoss, argmax_loss, exact_loss
+from .label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .runs import AnyVAE
 
@@ -106,9 +113,9 @@ def fitting_estimator(config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver) ->
             f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
-    if estimator.kl == "none" and isinstance(vae, MixtureVAE):
+    if estimator.kl == "none" and not isinstance(vae, DiscreteVAE):
         raise ConfigError(
-            f"the estimator {config.estimator} does not train the bound, which is what a mixture needs"
+            f"the estimator {config.estimator} does not train the bound, which is what the model {config.model} needs"
         )
     return estimator
 
@@ -130,13 +137,13 @@ def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPot
     return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
-def label_loss_of(config: TrainConfig) -> LabelLoss | None:
+def label_loss_of(config: TrainConfig, solver: ArgmaxSolver) -> LabelLoss | None:
     """What an estimator makes of labelled images; None where there are none."""
     if not config.labels:
         return None
     losses: dict[str, LabelLoss] = {
-        "direct": argmax_loss,
-        "table_direct": argmax_loss,
+        "direct": ArgmaxLoss(solver),
+        "table_direct": ArgmaxLoss(solver),
         "gumbel_softmax": RelaxedLoss(config.temperature),
         "straight_through": RelaxedLoss(config.temperature),
     }
@@ -148,5 +155,7 @@ def _worst(vae: AnyVAE) -> AnyPotentials:
     encoder = vae.encoder
     if isinstance(encoder, MixtureEncoder):
         return CategoricalPotentials(-torch.ones((1, encoder.n)))
+    if isinstance(encoder, AttributeEncoder):
+        encoder = encoder.attributes
     outputs = encoder.n if isinstance(encoder, CategoricalEncoder) else encoder.n + len(encoder.edges)
     return encoder.potentials(-torch.ones((1, outputs)))

@@ -12,7 +12,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from models import MixtureVAE
+from models import DiscreteVAE
 
 from .atomic import whole_file
 from .errors import ConfigError, RunError
@@ -100,8 +100,10 @@ def gradient_figure(
     run = Run(Path(folder))
     config = run.config()
     vae = load_vae(folder, which)
-    if isinstance(vae, MixtureVAE):
-        raise ConfigError("the gradients of a mixture are not compared; name a run of the discrete model")
+    if not isinstance(vae, DiscreteVAE):
+        raise ConfigError(
+            f"the gradients of the model {config.model} are not compared; name a run of the discrete model"
+        )
     x = torch.from_numpy(dataset_of(config).test.images[:images])
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):

@@ -1,4 +1,4 @@
-"""What the classes of labelled images ask of an encoder's scores."""
+"""What the labels of images ask of an encoder's scores."""
 
 from __future__ import annotations
 
@@ -7,47 +7,70 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from models import CategoricalPotentials
+from models import AnyPotentials, CategoricalPotentials
+from solvers import ArgmaxSolver
 
 from .noise import unary_noise
+from .posteriors import Gibbs
+from .sampling import perturb_and_map
 from .schedules import Schedule
 
-LabelLoss: TypeAlias = Callable[[CategoricalPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
-"""(scores, classes `[batch]`, generator, step of the training) -> `[batch]`, minimised."""
+LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
+"""(scores, labels, generator, step of the training) -> `[batch]`, minimised. Labels are classes `[batch]`, or
+attributes `[batch, n]` of zeros and ones."""
 
 
-def argmax_loss(
-    potentials: CategoricalPotentials, classes: torch.Tensor, generator: torch.Generator, step: int = 0
-) -> torch.Tensor:
-    """h(z*) - h(y), where z* = argmax{h + gamma} and y is the class: direct optimization of 1[z* != y].
+def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
+    """`[batch, n]`: the latent state that labels stand for, one-hot for classes."""
+    if isinstance(potentials, CategoricalPotentials):
+        labels = one_hot(labels, potentials.unary.shape[-1])
+    return labels.to(potentials.unary.dtype)
 
-    With the indicator loss z(epsilon) = argmax{h + gamma - epsilon loss} is the class itself once epsilon
+
+@dataclass(frozen=True)
+class ArgmaxLoss:
+    """h(z*) - h(y), where z* = argmax{h + gamma} and y is the labels' state: direct optimization of 1[z* != y].
+
+    With the indicator loss z(epsilon) = argmax{h + gamma - epsilon loss} is the label itself once epsilon
     times the loss exceeds every difference of scores; the estimate is then (h(z*) - h(y)) / epsilon. Its
-    1 / epsilon is left to the weight. Since E[grad h(z*)] = E_q[grad h(z)], the gradient is in expectation
-    that of the cross-entropy -log q(y), of which this is an unbiased estimate with one argmax.
+    1 / epsilon is left to the weight. Since E[grad h(z*)] is the gradient of E[max{h + gamma}], this is an
+    unbiased estimate of the gradient of the convex loss E[max{h + gamma}] - h(y). For classes and for
+    independent bits that is the cross-entropy -log q(y), with one argmax.
+
+    Attributes:
+        solver: name or object of `solvers`; not used for classes.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
         auto-encoder, section 3.2.
+        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed optimizers:
+        the loss, for any polytope.
     """
-    noise = unary_noise(potentials, generator)[0]
-    chosen = (potentials.unary.detach() + noise).argmax(dim=-1)
-    scores = potentials.unary
-    return scores.gather(1, chosen[:, None])[:, 0] - scores.gather(1, classes[:, None])[:, 0]
+
+    solver: str | ArgmaxSolver = "auto"
+
+    def __call__(
+        self, potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
+    ) -> torch.Tensor:
+        """`[batch]`: the loss at one draw of the noise."""
+        z = perturb_and_map(potentials, self.solver, generator)[0]
+        return potentials.score_difference(z, state_of(potentials, labels))
 
 
 def exact_loss(
-    potentials: CategoricalPotentials, classes: torch.Tensor, generator: torch.Generator, step: int = 0
+    potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
 ) -> torch.Tensor:
-    """The cross-entropy -log q(y)."""
-    return cross_entropy(potentials.unary, classes, reduction="none")
+    """The cross-entropy -log q(y), q being the Gibbs distribution."""
+    return -Gibbs(potentials).log_prob(state_of(potentials, labels))
 
 
 @dataclass(frozen=True)
 class RelaxedLoss:
-    """The cross-entropy of a relaxed sample, -log softmax((h + gamma) / temperature)[y].
+    """The cross-entropy of a relaxed sample, for classes -log softmax((h + gamma) / temperature)[y].
+
+    For independent bits the sum of those of their sigmoids.
 
     Attributes:
         temperature: a schedule.
@@ -59,12 +82,11 @@ class RelaxedLoss:
     temperature: Schedule
 
     def __call__(
-        self,
-        potentials: CategoricalPotentials,
-        classes: torch.Tensor,
-        generator: torch.Generator,
-        step: int = 0,
+        self, potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
     ) -> torch.Tensor:
         """`[batch]`: the loss at one draw of the noise."""
-        scores = potentials.unary + unary_noise(potentials, generator)[0]
-        return cross_entropy(scores / self.temperature(step), classes, reduction="none")
+        scores = (potentials.unary + unary_noise(potentials, generator)[0]) / self.temperature(step)
+        if isinstance(potentials, CategoricalPotentials):
+            return cross_entropy(scores, labels, reduction="none")
+        state = state_of(potentials, labels)
+        return binary_cross_entropy_with_logits(scores, state, reduction="none").sum(dim=-1)

@@ -1,4 +1,4 @@
-"""The images whose classes a semi-supervised training may see."""
+"""The images whose labels a semi-supervised training may see."""
 
 from __future__ import annotations
 
@@ -37,3 +37,23 @@ def balanced_labels(classes: NDArray[np.int64], k: int, count: int, seed: int) -
     order = torch.randperm(len(classes), generator=generator(seed, Stream.LABELS))
     of_order = torch.from_numpy(classes)[order]
     return torch.cat([order[of_order == one][:each] for one in range(k)])
+
+
+def drawn_labels(images: int, count: int, seed: int) -> torch.Tensor:
+    """`[count]`: places of images drawn by the seed alone; fewer of a seed are a part of its more.
+
+    Args:
+        images: to draw from.
+        count: to draw.
+        seed: of the run.
+
+    Raises:
+        ConfigError: there are not so many images.
+
+    Example:
+        >>> drawn_labels(3, 3, seed=0).sort().values
+        tensor([0, 1, 2])
+    """
+    if count > images:
+        raise ConfigError(f"labels can be at most {images}, the images to train on; got {count}")
+    return torch.randperm(images, generator=generator(seed, Stream.LABELS))[:count]

@@ -19,17 +19,20 @@ ENLARGED = 2
 """Screen pixels to an image pixel, each way."""
 
 
-def grid(images: torch.Tensor, columns: int, height: int, width: int) -> np.ndarray:
-    """`[rows * height, columns * width]`: images `[count, pixels]` side by side, count a multiple."""
-    tiles = images.detach().cpu().reshape(-1, columns, height, width)
-    return tiles.permute(0, 2, 1, 3).reshape(-1, columns * width).numpy()
+def grid(images: torch.Tensor, columns: int, channels: int, height: int, width: int) -> np.ndarray:
+    """`[rows * height, columns * width, channels]`: images `[count, pixels]` side by side, count a multiple."""
+    tiles = images.detach().cpu().reshape(-1, columns, channels, height, width)
+    return tiles.permute(0, 3, 1, 4, 2).reshape(-1, columns * width, channels).numpy()
 
 
-def save_grid(path: Path, images: torch.Tensor, columns: int, height: int, width: int) -> None:
-    """Writes intensities in [0, 1] as a grey PNG, ink dark as on paper."""
-    pixels = grid(images, columns, height, width).repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
+def save_grid(path: Path, images: torch.Tensor, columns: int, channels: int, height: int, width: int) -> None:
+    """Writes intensities in [0, 1] as a PNG, in colour, or of one channel grey with ink dark as on paper."""
+    tiles = grid(images, columns, channels, height, width)
+    pixels = tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
     with whole_file(path) as part:
-        image.imsave(part, pixels, cmap="gray_r", vmin=0, vmax=1, format="png")
+        image.imsave(
+            part, pixels[..., 0] if channels == 1 else pixels, cmap="gray_r", vmin=0, vmax=1, format="png"
+        )
 
 
 def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> torch.Tensor:
@@ -41,10 +44,13 @@ def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> 
 class Pictures(Callback):
     """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
 
+    Samples come from the prior alone. Reconstructions show images of the data, so there are none of data
+    whose images may not be shown.
+
     Args:
         folder: for the files.
-        x: `[count, pixels]`, images to reconstruct, count a multiple of 10.
-        size: height and width of an image.
+        x: `[count, pixels]`, images to reconstruct, count a multiple of 10; None for no reconstructions.
+        size: channels, height and width of an image.
         seed: of the samples, the same at every epoch.
         every: epochs between pictures; 0 for the last epoch alone.
     """
@@ -54,8 +60,8 @@ class Pictures(Callback):
     def __init__(
         self,
         folder: Path,
-        x: torch.Tensor,
-        size: tuple[int, int],
+        x: torch.Tensor | None,
+        size: tuple[int, int, int],
         seed: int,
         every: int,
     ):
@@ -74,9 +80,12 @@ class Pictures(Callback):
 
     @torch.no_grad()
     def _save(self, training: Training, epoch: int) -> None:
-        x = self.x.to(training.device)
         noise = generator(self.seed, Stream.PICTURES, 0, training.device)
-        pairs = with_reconstructions(x, training.reconstructed(x, noise), self.COLUMNS)
-        pictures = {"samples": training.samples(noise), "reconstructions": (pairs, self.COLUMNS)}
+        pictures = {}
+        if self.x is not None:
+            x = self.x.to(training.device)
+            pairs = with_reconstructions(x, training.reconstructed(x, noise), self.COLUMNS)
+            pictures["reconstructions"] = pairs, self.COLUMNS
+        pictures["samples"] = training.samples(noise)
         for name, (images, columns) in pictures.items():
             save_grid(self.folder / f"{name}-{epoch:04d}.png", images, columns, *self.size)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import yaml
+from torch import Tensor
 
-from models import DiscreteVAE, MixtureVAE, paper_vae
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, paper_vae
+from models.attributes import PIXELS
 
 from .atomic import whole_file
 from .checkpoints import read_checkpoint
@@ -16,7 +18,7 @@ from .config import TrainConfig
 from .data import ImageDataset, load_dataset
 from .errors import RunError
 
-AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
 """What a configuration can name."""
 
 Which = Literal["best", "last"]
@@ -102,10 +104,16 @@ def dataset_of(config: TrainConfig) -> ImageDataset:
 
 
 def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
-    """The networks that a configuration names."""
+    """The networks that a configuration names; those of attributes have a size of image of their own."""
+    if config.model == "attributes":
+        return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
     if config.model == "mixture":
         return MixtureVAE(pixels, config.k)
     return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
+
+
+def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
+    return PIXELS if config.model == "attributes" else weights["decoder.last.bias"].numel()
 
 
 def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
@@ -124,7 +132,7 @@ def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
     prefix = "vae."  # beside it there is what the estimator has learned
     weights = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
     try:
-        vae = vae_of(config, pixels=int(weights["decoder.last.bias"].numel()))
+        vae = vae_of(config, _pixels(config, weights))
         vae.load_state_dict(weights)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{run.checkpoint(which)} does not fit the run's configuration: {error}") from error

@@ -56,7 +56,8 @@ def evaluation_table(evaluation: dict[str, Any], title: str) -> Table:
     """The quantities of an evaluation (`Evaluation.to_dict`), and how well each is known."""
     table = Table(title=title, caption=f"averages over {evaluation['images']} images, in nats")
     for column in ("", "value", "standard error", "known as", "what it is"):
-        table.add_column(column, justify="right" if column in ("value", "standard error") else "left")
+        right = column in ("value", "standard error")
+        table.add_column(column, justify="right" if right else "left", no_wrap=not column)
     for name, quantity in evaluation["quantities"].items():
         value, error = (f"{quantity[part]:.3f}" for part in ("value", "standard_error"))
         table.add_row(name, value, error, quantity["kind"], quantity["meaning"])

@@ -13,15 +13,16 @@ from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 
-from models import MixtureVAE
+from models import AttributeVAE, MixtureVAE
 
+from .attribute_training import AttributeTraining
 from .batches import ImageData
 from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from .config import TrainConfig
 from .data import ImageDataset
 from .errors import ConfigError, RunError
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
-from .labelled import balanced_labels
+from .labelled import balanced_labels, drawn_labels
 from .mixture_training import MixtureTraining
 from .module import ArgmaxTraining, Training
 from .pictures import Pictures
@@ -116,10 +117,12 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
+    loss, weight = label_loss_of(config, solver), config.label_weight
+    rest = config.dropout, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
-        loss = label_loss_of(config)
-        weight, dropout = config.label_weight, config.dropout
-        return MixtureTraining(vae, estimator, loss, weight, dropout, config.learning_rate, config.seed)
+        return MixtureTraining(vae, estimator, loss, weight, *rest)
+    if isinstance(vae, AttributeVAE):
+        return AttributeTraining(vae, estimator, loss, weight, *rest, solver)
     return ArgmaxTraining(
         vae,
         estimator,
@@ -136,9 +139,15 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     Raises:
         ConfigError: so many labelled images cannot be drawn.
     """
-    classes = dataset.train.labels
-    labelled = balanced_labels(classes, config.k, config.labels, config.seed) if config.labels else None
+    labelled = _labelled(config, dataset) if config.labels else None
     return ImageData(dataset, config.data.batch_size, config.seed, labelled)
+
+
+def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
+    classes = dataset.train.labels
+    if config.model == "attributes":  # no draw has as many of each
+        return drawn_labels(len(classes), config.labels, config.seed)
+    return balanced_labels(classes, config.k, config.labels, config.seed)
 
 
 def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
@@ -157,8 +166,8 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device is cuda, but torch sees none; use --device cpu")
     cuda = config.device != "cpu" and torch.cuda.is_available()
-    pictured = torch.from_numpy(dataset.validation.images[:PICTURED])
-    size = (dataset.height, dataset.width)
+    pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
+    size = (dataset.channels, dataset.height, dataset.width)
     callbacks = [
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),

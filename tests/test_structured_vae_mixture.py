@@ -17,7 +17,7 @@ from structured_vae.data import Split
 from structured_vae.estimators import Exact
 from structured_vae.evaluate_run import evaluate_run
 from structured_vae.fitting import ESTIMATORS
-from structured_vae.label_losses import RelaxedLoss, argmax_loss, exact_loss
+from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import balanced_labels
 from structured_vae.mixture_evaluation import mixture_columns
 from structured_vae.mixture_training import MixtureTraining
@@ -67,7 +67,7 @@ def scores(batch):
 def test_the_argmax_loss_has_the_gradient_of_the_cross_entropy():
     draws = 40_000
     unary, potentials, classes = scores(draws)
-    losses = argmax_loss(potentials, classes, torch.Generator().manual_seed(0))
+    losses = ArgmaxLoss()(potentials, classes, torch.Generator().manual_seed(0))
     chosen = torch.autograd.grad(losses.sum(), unary)[0][0] / draws
     q = torch.tensor([1.0, -0.5, 0.2, 0.0], dtype=torch.float64).softmax(-1)
     expected = q - torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
@@ -268,7 +268,7 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
         ({"labels": -1}, "labels must be at least 0"),
         ({"label_weight": 0.0}, "label_weight must be positive"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),
-        ({"model": "mixed"}, "model must be one of discrete, mixture; got 'mixed'"),
+        ({"model": "mixed"}, "model must be one of discrete, mixture, attributes; got 'mixed'"),
     ],
     ids=str,
 )

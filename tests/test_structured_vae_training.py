@@ -597,11 +597,11 @@ def test_grid_puts_images_side_by_side_row_by_row():
         [12, 13, 14, 18, 19, 20],
         [15, 16, 17, 21, 22, 23],
     ]
-    np.testing.assert_array_equal(grid(tiles, columns=2, height=2, width=3), expected)
+    np.testing.assert_array_equal(grid(tiles, columns=2, channels=1, height=2, width=3)[..., 0], expected)
 
 
 def test_saved_grid_is_dark_on_light(tmp_path):
-    save_grid(tmp_path / "a.png", torch.tensor([[0.0, 1.0, 0.5]]), columns=1, height=1, width=3)
+    save_grid(tmp_path / "a.png", torch.tensor([[0.0, 1.0, 0.5]]), columns=1, channels=1, height=1, width=3)
     picture = image.imread(tmp_path / "a.png")
     assert picture.shape[:2] == (2, 6)
     assert picture[0, ::2, 0].tolist() == pytest.approx([1.0, 0.0, 0.5], abs=0.01)

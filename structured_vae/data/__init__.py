@@ -2,13 +2,15 @@
 
 from .binarisation import binarisation_names
 from .idx import read_idx
-from .images import ImageDataset, Split, dataset_names, load_dataset
+from .images import CELEBA, ImageDataset, Split, dataset_names, load_dataset, usual_binarisation
 
 __all__ = [
+    "CELEBA",
     "ImageDataset",
     "Split",
     "binarisation_names",
     "dataset_names",
     "load_dataset",
     "read_idx",
+    "usual_binarisation",
 ]

@@ -4,11 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import DataError
 from .binarisation import BINARISATIONS, Binarisation, none
+from .celeba import FaceSplit, read_celeba
+from .celeba_lists import ATTRIBUTES
 from .grey import GreyDataset, GreySplit
 from .lookup import look_up
 from .mini import read_mini
@@ -22,8 +26,9 @@ class Split:
     """Images with their labels.
 
     Attributes:
-        images: values in [0, 1], float32 [count, pixels], each image row by row.
-        labels: classes, int64 [count].
+        images: values in [0, 1], float32 [count, pixels], each image row by row, its colours one after the
+            other; or the same in steps of 1/255, uint8, mapped from a file.
+        labels: classes, int64 [count]; or attributes, 0 or 1, int64 [count, n].
         grey: what `images` is drawn from, of the same shape, where training draws anew at every step;
             None where it takes `images`.
 
@@ -32,7 +37,7 @@ class Split:
         1000
     """
 
-    images: NDArray[np.float32]
+    images: NDArray[np.float32 | np.uint8]
     labels: NDArray[np.int64]
     grey: NDArray[np.float32] | None = None
 
@@ -53,6 +58,9 @@ class ImageDataset:
         train: images to train on.
         validation: images to choose settings with.
         test: images to report results on.
+        channels: 1 for grey, 3 for red, green and blue.
+        attributes: the names of the columns of the labels; empty where the labels are classes.
+        shown: whether pictures of a training may show images; not where their terms forbid passing them on.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
@@ -67,11 +75,14 @@ class ImageDataset:
     train: Split
     validation: Split
     test: Split
+    channels: int = 1
+    attributes: tuple[str, ...] = ()
+    shown: bool = True
 
     @property
     def pixels(self) -> int:
-        """The number of pixels of an image."""
-        return self.height * self.width
+        """The number of values of an image."""
+        return self.channels * self.height * self.width
 
     def split(self, name: str) -> Split:
         """Return a split by its name.
@@ -86,13 +97,13 @@ class ImageDataset:
         return look_up("split", name, splits)
 
 
-def load_dataset(name: str, root: str | Path | None = None, binarisation: str = "threshold") -> ImageDataset:
+def load_dataset(name: str, root: str | Path | None = None, binarisation: str | None = None) -> ImageDataset:
     """Return a dataset of images, from files that are checked to be the official ones.
 
     The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
     compressed (`.gz`) or not. They keep the official order: train is the first 50,000 images of
     the 60,000 for training, validation the last 10,000, and test the 10,000 for testing. For
-    Omniglot, see `read_omniglot`.
+    Omniglot, see `read_omniglot`, for CelebA `read_celeba`.
 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
@@ -103,21 +114,24 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str = 
         binarisation: one of `binarisation_names()`: `"threshold"` gives 1 where the grey value
             exceeds 0.5 and 0 elsewhere; `"static"` 1 with the grey value as probability, drawn
             once and for all; `"dynamic"` the same for evaluation, while training draws anew at
-            every step; `"none"` the grey values in [0, 1].
+            every step; `"none"` the grey values in [0, 1]. None means threshold, for CelebA none.
 
     Raises:
         UnknownDataNameError: there is no such dataset or binarisation.
         DataNotFoundError: files are missing under a root that was named.
         DataDownloadError: no root was named, and a file could not be downloaded.
-        DataError: a file is damaged, or is not the official one.
+        DataError: a file is damaged, or is not the official one; or CelebA is to be binarised.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    read = look_up("dataset", name, _READERS)
+    read = look_up("dataset", name, {**_READERS, CELEBA: None})
+    binarisation = usual_binarisation(name) if binarisation is None else binarisation
     chosen = look_up("binarisation", binarisation, BINARISATIONS)
+    if read is None:
+        return _faces(root, binarisation)
     grey = read(root)
     _, height, width = grey.train.images.shape
     return ImageDataset(
@@ -136,9 +150,43 @@ def dataset_names() -> tuple[str, ...]:
 
     Example:
         >>> dataset_names()
-        ('fashion-mnist-mini', 'fashion-mnist', 'mnist', 'omniglot')
+        ('fashion-mnist-mini', 'fashion-mnist', 'mnist', 'omniglot', 'celeba')
     """
-    return tuple(_READERS)
+    return (*_READERS, CELEBA)
+
+
+def usual_binarisation(name: str) -> str:
+    """Return what is done to the images of a dataset where nothing is asked for.
+
+    Example:
+        >>> usual_binarisation("mnist")
+        'threshold'
+    """
+    return "none" if name == CELEBA else "threshold"
+
+
+def _faces(root: str | Path | None, binarisation: str) -> ImageDataset:
+    if binarisation != "none":
+        raise DataError(f"celeba is not binarised: its binarisation is none; got {binarisation!r}")
+    faces = read_celeba(root)
+    train, validation, test = (_flat(split) for split in faces)
+    channels, height, width = faces[0].images.shape[1:]
+    return ImageDataset(
+        name=CELEBA,
+        binarisation=binarisation,
+        height=height,
+        width=width,
+        train=train,
+        validation=validation,
+        test=test,
+        channels=channels,
+        attributes=ATTRIBUTES,
+        shown=False,
+    )
+
+
+def _flat(faces: FaceSplit) -> Split:
+    return Split(faces.images.reshape(len(faces.images), -1), faces.attributes)
 
 
 def _binarised(grey: GreySplit, binarisation: Binarisation, number: int, redrawn: bool = False) -> Split:
@@ -149,6 +197,8 @@ def _binarised(grey: GreySplit, binarisation: Binarisation, number: int, redrawn
         grey=none(flat) if redrawn else None,
     )
 
+
+CELEBA: Final = "celeba"
 
 _READERS: Mapping[str, Callable[[str | Path | None], GreyDataset]] = MappingProxyType(
     {

@@ -63,7 +63,7 @@ class Explored:
         size: height and width of an image.
     """
 
-    vae: AnyVAE
+    vae: DiscreteVAE | MixtureVAE
     training: TrainConfig | None
     size: tuple[int, int]
 
@@ -117,7 +117,7 @@ class Explored:
             images, columns = self.vae.grid(rows, generator), self.vae.n
         else:
             images, columns = self.vae.sample(rows * COLUMNS, generator), COLUMNS
-        return grid(images.float(), columns, *self.size)
+        return grid(images.float(), columns, 1, *self.size)[..., 0]
 
     @cached_property
     def test_images(self) -> NDArray[np.float32]:
@@ -129,7 +129,7 @@ class Explored:
         """
         if self.training is None:
             raise RunError("config.json does not say which images this model was trained on")
-        return dataset_of(self.training).test.images
+        return dataset_of(self.training).test.images.astype(np.float32, copy=False)
 
     @cached_property
     def _posterior(self) -> Callable[[AnyPotentials], Posterior]:
@@ -196,7 +196,7 @@ def open_model(folder: str | Path) -> Explored:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
         )
-    if type(vae).__name__ not in SHOWN:
+    if not isinstance(vae, DiscreteVAE | MixtureVAE):
         raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {' and '.join(SHOWN)}")
     if isinstance(vae, DiscreteVAE) and not vae.categorical and vae.n > MOST_BITS:
         raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")

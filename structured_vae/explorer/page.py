@@ -115,7 +115,7 @@ def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
     file = st.file_uploader("Image file", type=["png", "jpg", "jpeg", "webp", "gif", "bmp"])
     if file is None:
         return None
-    binarisation = "threshold" if model.training is None else model.training.data.binarisation
+    binarisation = (model.training and model.training.data.binarisation) or "threshold"
     try:
         return read_upload(file.getvalue(), model.size, binarisation)
     except StructuredVAEError as error:

@@ -83,7 +83,7 @@ class Experiment:
 
     @property
     def view(self) -> str:
-        """How a report shows it: curves, grid or gradients."""
+        """How a report shows it: curves, grid, attributes or gradients."""
         return str(self.content["view"])
 
     @cached_property

@@ -11,13 +11,13 @@ from .records import Record
 Records: TypeAlias = Mapping[str, Sequence[Record]]
 """By the name of the cell, one a seed."""
 
-PERCENT: Final = ("accuracy", "accuracy_sampled")
-"""Shares that are shown, and quoted from the paper, in percent."""
+PERCENT: Final = ("accuracy", "majority")
+"""What shares begin with, that are shown, and quoted from the paper, in percent."""
 
 
 def values_of(records: Sequence[Record], name: str) -> list[float]:
     """A quantity of the evaluation, of each seed that has it."""
-    scale = 100 if name in PERCENT else 1
+    scale = 100 if name.startswith(PERCENT) else 1
     return [
         scale * record.evaluation["quantities"][name]["value"]
         for record in records

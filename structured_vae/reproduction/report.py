@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from ..atomic import whole_file
 from ..errors import RunError
 from ..gradient_figure import bias_and_deviation, read_reports
+from .attributes import attribute_figure, attribute_tables
 from .curves import curves
 from .experiments import Experiment
 from .grid import grid_figure, grid_tables
@@ -54,6 +55,9 @@ def _no_tables(experiment: Experiment, records: Records) -> list[str]:
 
 
 VIEWS: Final = {
+    "attributes": View(
+        attribute_tables, lambda experiment, records, folder: attribute_figure(experiment, records)
+    ),
     "curves": View(_no_tables, lambda experiment, records, folder: curves(experiment, records)),
     "grid": View(grid_tables, lambda experiment, records, folder: grid_figure(experiment, records)),
     "gradients": View(

@@ -1,0 +1,133 @@
+"""The text files of CelebA: a row of attributes an image, and the split that each image is in."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+
+ATTRIBUTES: Final = (
+    "Eyeglasses",
+    "Male",
+    "Smiling",
+    "Bangs",
+    "Black_Hair",
+    "Blond_Hair",
+    "Wearing_Hat",
+    "Young",
+)
+"""The eight of the 40 that are used. The paper names the first three alone."""
+
+TYPICAL: Final = (0, 0, 0, 0, 0, 0, 0, 1)
+"""The more frequent value of each."""
+
+MOST_BYTES: Final = 100_000_000
+"""Of a list; the longest official one has 27 million."""
+
+NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.jpg")
+"""Of an image: a file in no folder."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeList:
+    """The rows of the images, in order.
+
+    Attributes:
+        names: of the images.
+        values: 0 or 1, int64 [count, 8], in the order of `ATTRIBUTES`.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.int64]
+
+
+def read_attributes(path: Path) -> AttributeList:
+    """The rows of a `list_attr_celeba.txt`, plain or gzip.
+
+    Its first line is the number of rows, its second the names of the attributes; a row has the name of an
+    image and -1 or 1 for each attribute.
+
+    Raises:
+        DataError: it is not such a file; the message names the line.
+    """
+    lines = _lines(path)
+    if len(lines) < 3:
+        raise DataError(f"{path}: expected the number of images, a line of attributes and rows")
+    count, header, rows = lines[0].strip(), lines[1].split(), lines[2:]
+    if count != str(len(rows)):
+        raise DataError(f"{path}: line 1 must be the number of rows, {len(rows)}; found '{count[:40]}'")
+    if absent := [name for name in ATTRIBUTES if header.count(name) != 1]:
+        raise DataError(f"{path}: line 2 must name every attribute once; it does not so {', '.join(absent)}")
+    places = [header.index(name) for name in ATTRIBUTES]
+    names, values = _table(path, rows, 3, {"-1": 0, "1": 1}, len(header), places)
+    return AttributeList(names, values)
+
+
+def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
+    """`[count]`: 0 for train, 1 for validation, 2 for test, from a `list_eval_partition.txt`, plain or gzip.
+
+    Args:
+        path: the file; a row has the name of an image and its split.
+        names: of the images.
+
+    Raises:
+        DataError: it is not such a file, has other images, or leaves a split empty.
+    """
+    listed, splits = _table(path, _lines(path), 1, {"0": 0, "1": 1, "2": 2}, 1, [0])
+    split_of = dict(zip(listed, splits[:, 0].tolist(), strict=True))
+    if other := set(split_of) ^ set(names):
+        raise DataError(
+            f"{path}: it must have a row for every image of the list of attributes, and no other; "
+            f"{len(other)} differ, such as {min(other)}"
+        )
+    in_order = np.array([split_of[name] for name in names])
+    if len(np.unique(in_order)) < 3:
+        raise DataError(f"{path}: a split has no image; it needs 0 (train), 1 (validation) and 2 (test)")
+    return in_order
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines that are not empty."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
+        return [line for line in content.decode("ascii").splitlines() if line.strip()]
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise DataError(f"{path}: not a list of CelebA: {error}") from error
+
+
+def _table(
+    path: Path, lines: Sequence[str], first: int, known: Mapping[str, int], width: int, places: Sequence[int]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Names of images, and `[count, places]`: what the words at these places stand for, of `width` a line."""
+    names: list[str] = []
+    values: list[list[int]] = []
+    for number, line in enumerate(lines, first):
+        name, *words = line.split()
+        if not NAME.fullmatch(name):
+            raise DataError(
+                f"{path}: line {number} must begin with a file name NAME.jpg; found '{name[:80]}'"
+            )
+        if len(words) != width:
+            raise DataError(f"{path}: line {number} must have a name and {width} values; it has {len(words)}")
+        if unknown := set(words) - set(known):
+            raise DataError(
+                f"{path}: values must be {' or '.join(known)}; line {number} has '{min(unknown)[:40]}'"
+            )
+        names.append(name)
+        values.append([known[words[place]] for place in places])
+    if len(set(names)) < len(names):
+        raise DataError(f"{path}: {Counter(names).most_common(1)[0][0]} has more than one row")
+    return tuple(names), np.array(values, np.int64).reshape(len(names), len(places))

@@ -1,0 +1,90 @@
+"""Images decoded once, into a memory-mapped array of the per-user cache."""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from solvers.threads import available_cores
+
+from ..atomic import whole_file
+from ..errors import DataDownloadError, DataError
+from ..progress import late_progress
+
+TOGETHER: Final = 100
+"""Images that a thread decodes at a time."""
+
+CHECKED_TOGETHER: Final = 1 << 24
+"""Bytes of a checksum at a time."""
+
+
+def decoded(
+    path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str
+) -> NDArray[np.uint8]:
+    """`shape`: the images of a cache file, which is made if it is not there. What is changed stays in memory.
+
+    Args:
+        path: the .npy file, of a name that changes when its content would; its checksum is beside it.
+        shape: number of images, and theirs.
+        decode: gives an image by its place; called in several threads.
+        title: of the progress bar.
+
+    Raises:
+        DataError: the file is damaged, or an image is.
+        DataDownloadError: there is no room for the file.
+    """
+    checksum = path.with_suffix(".crc32")
+    if not (path.exists() and checksum.exists()):
+        _make(path, shape, decode, title)
+        with whole_file(checksum) as part:
+            part.write_text(_crc(np.load(path, mmap_mode="r")), encoding="ascii")
+    try:
+        images: NDArray[np.uint8] = np.load(path, mmap_mode="c", allow_pickle=False)
+        if images.shape != shape or images.dtype != np.uint8 or _crc(images) != checksum.read_text("ascii"):
+            raise ValueError("its content is not what was written")
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{path} is damaged: {error}. Delete it, and it is made again") from error
+    return images
+
+
+def _make(path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str) -> None:
+    starts = range(0, shape[0], TOGETHER)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_full_disk(path.parent, int(np.prod(shape)))  # a map of a full disk would end the process
+        with whole_file(path) as part, late_progress(Console(stderr=True), title, shape[0]) as progress:
+            images = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
+
+            def decode_some(start: int) -> int:
+                end = min(start + TOGETHER, shape[0])
+                for place in range(start, end):
+                    images[place] = decode(place)
+                return end
+
+            with ThreadPoolExecutor(available_cores()) as pool:
+                for done in pool.map(decode_some, starts):
+                    progress(done)
+            images.flush()
+    except OSError as error:
+        raise DataDownloadError(f"{path} cannot be written: {error}") from error
+
+
+def _refuse_full_disk(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise OSError(f"it needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free")
+
+
+def _crc(images: NDArray[np.uint8]) -> str:
+    content, crc = images.reshape(-1), 0
+    for start in range(0, len(content), CHECKED_TOGETHER):
+        crc = zlib.crc32(content[start : start + CHECKED_TOGETHER].data, crc)
+    return f"{crc:08x}"

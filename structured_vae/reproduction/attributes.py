@@ -1,0 +1,64 @@
+"""Experiments with attributes: the accuracy of each over that of the majority."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean
+
+from matplotlib.figure import Figure
+
+from .experiments import Experiment
+from .quantities import Records, markdown_table, shown, values_of
+from .records import Record
+
+PREFIX = "accuracy_"
+
+
+def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
+    """A row for each cell and one for the majority, a column for each attribute, in percent."""
+    names = attributes_of(records)
+    rows = [[cell, *_row(runs, "accuracy", names)] for cell, runs in records.items()]
+    majority = _row(next(iter(records.values())), "majority", names)
+    return [
+        "Accuracy of the most probable attributes in percent. `majority` is that of always saying the value which is "
+        "more frequent among the same images.",
+        "",
+        *markdown_table(["cell", "all", *names], [*rows, ["majority", *majority]]),
+        "",
+    ]
+
+
+def attribute_figure(experiment: Experiment, records: Records) -> Figure:
+    """Accuracy by attribute: a bar for the majority, a point for each cell."""
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    axes = figure.subplots()
+    names = attributes_of(records)
+    first = next(iter(records.values()))
+    axes.bar(range(len(names)), _means(first, "majority", names), color="0.85", label="majority")
+    for number, (cell, runs) in enumerate(records.items()):
+        axes.plot(
+            range(len(names)), _means(runs, "accuracy", names), "o", color=f"C{number % 10}", label=cell
+        )
+    axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=30)
+    axes.set_ylim(40, 100)
+    axes.set_ylabel("accuracy on test images, %")
+    axes.legend(fontsize=8)
+    figure.suptitle(experiment.title)
+    return figure
+
+
+def attributes_of(records: Records) -> list[str]:
+    """The attributes that were evaluated, in their order."""
+    evaluations = [record.evaluation for runs in records.values() for record in runs if record.evaluation]
+    known = evaluations[0]["quantities"] if evaluations else {}
+    return [name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)]
+
+
+def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:
+    """Of all attributes, then of each."""
+    return [shown(values_of(records, name), 1) for name in (kind, *(f"{kind}_{each}" for each in names))]
+
+
+def _means(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[float]:
+    found = [values_of(records, f"{kind}_{name}") for name in names]
+    return [mean(values) if values else float("nan") for values in found]

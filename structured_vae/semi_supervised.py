@@ -1,0 +1,99 @@
+"""What the semi-supervised trainings share: the bound of all images, and a loss of the labelled ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import torch
+
+from models import AnyPotentials, AttributeVAE, MixtureVAE
+
+from .costs import Reconstruction
+from .estimators import Estimator
+from .label_losses import LabelLoss
+from .module import Training
+from .recipes import whole_bound
+
+
+class SemiSupervisedTraining(Training):
+    """The bound of all images, and beside it a loss of the labels of a few of them.
+
+    In every step, with x of all images and (x', y) of the labelled ones,
+
+        E_q[-log p(x | z_d, z_c)] + KL(q(z_d | x) || uniform) + KL(q(z_c | x) || N(0, 1)) + weight * loss(x', y)
+
+    and perhaps the bound of the labelled images with z_d = y. The gradient in the scores of z_d is the
+    estimator's; that in z_c goes through the sample.
+
+    Args:
+        vae: what is trained.
+        estimator: of the gradient in the scores of z_d.
+        label_loss: of the labelled images; None where there are none.
+        label_weight: of that loss.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
+            decoder has to explain them all, so the objective stays a bound.
+        learning_rate: of Adam.
+        seed: of the noise.
+    """
+
+    vae: MixtureVAE | AttributeVAE
+
+    def __init__(
+        self,
+        vae: MixtureVAE | AttributeVAE,
+        estimator: Estimator,
+        label_loss: LabelLoss | None,
+        label_weight: float,
+        dropout: float,
+        learning_rate: float,
+        seed: int,
+    ):
+        super().__init__(estimator, learning_rate, seed)
+        self.vae = vae
+        self.label_loss = label_loss
+        self.label_weight = label_weight
+        self.dropout = dropout
+
+    @abstractmethod
+    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+        """The scores of labelled images, and the bound `[batch]` of theirs that is trained, 0 for none."""
+
+    @abstractmethod
+    def _accuracy(self, scores: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
+        """The share of labels that the scores of labelled images are right about."""
+
+    @property
+    def monitored(self) -> str:
+        """The share of validation images with a wrong label, or the bound where no label is known."""
+        return f"validation/{'bound' if self.label_loss is None else 'error'}"
+
+    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        potentials, code = self.vae.encoder(self._seen(x))
+        cost = Reconstruction(self.vae.decoder.given(code.sample(self._noise)), x)
+        objective = whole_bound(cost, potentials, self.estimator.kl)
+        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
+        loss = (estimate.surrogate + objective.kl + code.kl()).mean() + estimate.tuning
+        stats = {"cost": estimate.cost.mean(), **estimate.stats}
+        if self.label_loss is None:
+            return loss, stats
+        images, labels = labelled
+        scores, bound = self._labelled(images, labels)
+        label_loss = self.label_loss(scores, labels, self._noise, self.global_step)
+        stats["label_accuracy"] = self._accuracy(scores.detach(), labels)
+        return loss + (self.label_weight * label_loss + bound).mean(), stats
+
+    def _seen(self, x: torch.Tensor) -> torch.Tensor:
+        """What the encoder sees of images in a step."""
+        kept = 1 - self.dropout
+        if kept == 1:
+            return x
+        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
+        return x * (uniform < kept) / kept
+
+    def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
+        columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+        means = {name: column.mean().item() for name, column in columns.items()}
+        error = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
+        wrong = {"error": 1 - means["accuracy"]} if "accuracy" in means else {}
+        return {**means, **wrong, "standard_error": error}

@@ -1,0 +1,117 @@
+import itertools
+import math
+
+import pytest
+import torch
+
+from models import AttributeDecoder, AttributeEncoder, AttributeVAE
+from models.attributes import LEVELS, PIXELS
+
+N = 3
+DECODER = AttributeDecoder(N, c=2, channels=2)
+
+
+def images(batch, seed=0):
+    return torch.rand((batch, PIXELS), generator=torch.Generator().manual_seed(seed))
+
+
+def codes(batch, seed=1):
+    return torch.randn((batch, 2), generator=torch.Generator().manual_seed(seed))
+
+
+def every_state():
+    return torch.tensor(list(itertools.product((0.0, 1.0), repeat=N)))
+
+
+def normal_cost(x, z, code):
+    """-log of the normal density at each value times the width of a step, by torch's own normal."""
+    density = torch.distributions.Normal(DECODER(z, code), DECODER.scale)
+    return -(density.log_prob(x) - math.log(LEVELS)).sum(dim=-1)
+
+
+def test_the_cost_is_that_of_a_normal_distribution_of_stored_intensities():
+    x, code, z = images(2), codes(2), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.3, 1.0]])
+    torch.testing.assert_close(DECODER.given(code).cost(x, z), normal_cost(x, z, code))
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.501, 0.3333])
+@pytest.mark.parametrize("steps", [1.0, 1.5, 4.0])
+def test_the_256_probabilities_of_an_intensity_add_up_to_no_more_than_one(mean, steps):
+    intensities = torch.arange(LEVELS + 1, dtype=torch.float64) / LEVELS
+    density = torch.distributions.Normal(torch.tensor(mean, dtype=torch.float64), steps / LEVELS)
+    total = (density.log_prob(intensities).exp() / LEVELS).sum()
+    assert total <= 1 + 6e-9
+    assert total == pytest.approx(1, abs=1e-6)
+
+
+def test_the_scale_stays_above_a_step():
+    decoder = AttributeDecoder(N, c=2, channels=2)
+    with torch.no_grad():
+        decoder.log_scale.fill_(-50)
+    assert decoder.scale >= 1 / LEVELS
+
+
+def test_slopes_are_differences_between_states():
+    x, code, states = images(2), codes(2), every_state()
+    given = DECODER.given(code)
+    for z in states:
+        around = given.around(x, z.expand(2, -1))
+        torch.testing.assert_close(around.cost, normal_cost(x, z.expand(2, -1), code))
+        for i in range(N):
+            one, zero = z.clone(), z.clone()
+            one[i], zero[i] = 1, 0
+            change = normal_cost(x, one.expand(2, -1), code) - normal_cost(x, zero.expand(2, -1), code)
+            torch.testing.assert_close(around.slope[:, i], change, rtol=1e-4, atol=0.1)
+    assert not around.slope.requires_grad
+    assert around.cost.requires_grad
+
+
+def test_the_table_holds_the_cost_of_every_state_with_its_gradient():
+    x, code, states = images(2), codes(2).requires_grad_(), every_state()
+    table = DECODER.given(code).table(x, states)
+    expected = torch.stack([normal_cost(x, z.expand(2, -1), code) for z in states], dim=-1)
+    torch.testing.assert_close(table, expected)
+    weights = torch.randn(expected.shape, generator=torch.Generator().manual_seed(2))
+    wanted = (code, DECODER.first.weight)
+    for found, right in zip(
+        *(torch.autograd.grad((t * weights).sum(), wanted) for t in (table, expected)), strict=True
+    ):
+        torch.testing.assert_close(found, right, rtol=1e-3, atol=1e-2)
+    with torch.no_grad():
+        torch.testing.assert_close(DECODER.given(code).table(x, states), expected)
+
+
+def test_samples_share_the_code_of_their_image():
+    x, code, states = images(2), codes(2), every_state()
+    found = DECODER.given(code).cost(x, states[:, None].expand(-1, 2, -1))
+    expected = torch.stack([normal_cost(x, z.expand(2, -1), code) for z in states])
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_row_of_decoded_codes_has_one_code_under_every_state():
+    vae = AttributeVAE(n=N, c=2, channels=2)
+    code, states = codes(2), every_state()
+    rows = vae.decoded(code, states).reshape(2, len(states), PIXELS)
+    for row, one in zip(rows, code, strict=True):
+        for image, z in zip(row, states, strict=True):
+            torch.testing.assert_close(image, vae.decoder(z, one).detach())
+    assert 0 <= rows.min() <= rows.max() <= 1
+
+
+@pytest.mark.parametrize(("encoder", "pairs"), [("independent", 0), ("supermodular", 6), ("general", 6)])
+def test_encoders_give_potentials_and_a_code(encoder, pairs):
+    network = AttributeEncoder(encoder, n=4, c=5, channels=2)
+    potentials, code = network(images(2))
+    assert potentials.unary.shape == (2, 4)
+    assert (potentials.pairwise is None) == (pairs == 0)
+    if pairs:
+        assert potentials.pairwise.shape == (2, pairs)
+        assert encoder == "general" or (potentials.pairwise >= 0).all()
+    assert code.mean.shape == code.log_variance.shape == (2, 5)
+    torch.testing.assert_close(network.scores(images(2)).unary, potentials.unary)
+
+
+@pytest.mark.parametrize("encoder", ["categorical", "other"])
+def test_attributes_are_bits(encoder):
+    with pytest.raises(ValueError, match=f"no encoder of bits is called '{encoder}'"):
+        AttributeEncoder(encoder, n=4, c=5, channels=2)

@@ -1,0 +1,391 @@
+import csv
+import itertools
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib import image
+
+from models import AttributeVAE, CategoricalPotentials, Potentials
+from models.attributes import PIXELS
+from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae.attribute_evaluation import attribute_columns, evaluate_attributes
+from structured_vae.attribute_training import SWITCHED, combinations, switched
+from structured_vae.batches import ImageData, InOrderBatches, batches
+from structured_vae.checkpoints import read_checkpoint
+from structured_vae.cli import main
+from structured_vae.data import ImageDataset, Split
+from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
+from structured_vae.evaluate_run import evaluate_run
+from structured_vae.fitting import ESTIMATORS
+from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
+from structured_vae.labelled import drawn_labels
+from structured_vae.noise import gumbel_differences
+from structured_vae.reproduction.experiments import Experiment
+from structured_vae.runs import dataset_of, vae_of
+from structured_vae.schedules import Constant
+from structured_vae.training import data_of, training_of
+
+CELEBA = DataConfig(name="celeba", batch_size=8)
+SMALL = TrainConfig(
+    model="attributes", data=CELEBA, labels=4, channels=1, epochs=2, picture_every=0, label_weight=1
+)
+TIMES = {"ms_per_step", "seconds"}
+STATES = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)
+
+
+def faces(count, seed):
+    random = np.random.default_rng(seed)
+    images = random.integers(256, size=(count, PIXELS), dtype=np.uint8)
+    return Split(images, random.integers(2, size=(count, 8)))
+
+
+@pytest.fixture(scope="module")
+def tiny_faces():
+    splits = {"train": faces(12, 0), "validation": faces(4, 1), "test": faces(6, 2)}
+    return ImageDataset("celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False)
+
+
+@pytest.fixture
+def on_tiny_faces(monkeypatch, tiny_faces):
+    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_faces)
+
+
+def rows(folder):
+    with (folder / "metrics.csv").open(newline="") as file:
+        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+
+
+# --- losses of labelled images ------------------------------------------------------------------
+
+
+def potentials_of(batch, coupled):
+    unary = torch.tensor([0.8, -0.5, 0.1], dtype=torch.float64).requires_grad_()
+    pairwise = torch.tensor([0.9, -1.2, 0.4], dtype=torch.float64).requires_grad_()
+    edges = torch.tensor([[0, 1], [0, 2], [1, 2]])
+    if not coupled:
+        return unary, Potentials(unary.expand(batch, 3))
+    return unary, Potentials(unary.expand(batch, 3), pairwise.expand(batch, 3), edges)
+
+
+def scores_of_states():
+    pairs = STATES[:, [0, 0, 1]] * STATES[:, [1, 2, 2]]
+    unary = torch.tensor([0.8, -0.5, 0.1], dtype=torch.float64)
+    return STATES @ unary + pairs @ torch.tensor([0.9, -1.2, 0.4], dtype=torch.float64)
+
+
+def test_the_exact_loss_is_minus_log_q_of_the_attributes():
+    _, potentials = potentials_of(8, coupled=True)
+    found = exact_loss(potentials, STATES.long(), torch.Generator())
+    torch.testing.assert_close(found, -scores_of_states().log_softmax(0))
+
+
+@pytest.mark.statistical
+def test_the_argmax_loss_of_independent_attributes_has_the_gradient_of_the_cross_entropy():
+    draws, label = 40_000, torch.tensor([1, 0, 0])
+    unary, potentials = potentials_of(draws, coupled=False)
+    losses = ArgmaxLoss()(potentials, label.expand(draws, 3), torch.Generator().manual_seed(0))
+    found = torch.autograd.grad(losses.sum(), unary)[0] / draws
+    q = torch.tensor([0.8, -0.5, 0.1], dtype=torch.float64).sigmoid()
+    error = (q * (1 - q) / draws).sqrt()
+    assert ((found - (q - label)) / error).abs().max() < 4.5
+    assert ((1.1 * found - (q - label)) / error).abs().max() > 4.5
+
+
+def test_the_argmax_loss_of_coupled_attributes_is_that_of_every_state_enumerated():
+    draws, label = 500, torch.tensor([0, 1, 1])
+    unary, potentials = potentials_of(draws, coupled=True)
+    losses = ArgmaxLoss("exhaustive")(potentials, label.expand(draws, 3), torch.Generator().manual_seed(3))
+    noise = gumbel_differences(unary.detach().expand(1, draws, 3), torch.Generator().manual_seed(3))[0]
+    best = (scores_of_states() + noise @ STATES.T).argmax(dim=-1)
+    label_score = scores_of_states()[(label == STATES).all(dim=-1)]
+    torch.testing.assert_close(losses, scores_of_states()[best] - label_score)
+    (found,) = torch.autograd.grad(losses.sum(), unary)
+    torch.testing.assert_close(found, (STATES[best] - label).sum(dim=0))
+
+
+def test_the_relaxed_loss_of_attributes_is_the_cross_entropy_of_relaxed_bits():
+    unary, potentials = potentials_of(4, coupled=False)
+    labels = torch.tensor([[1, 0, 1]]).expand(4, 3)
+    found = RelaxedLoss(Constant(0.7))(potentials, labels, torch.Generator().manual_seed(1), 5)
+    noise = gumbel_differences(unary.detach().expand(1, 4, 3), torch.Generator().manual_seed(1))[0]
+    soft = ((unary.detach() + noise) / 0.7).sigmoid()
+    torch.testing.assert_close(found.detach(), -torch.where(labels == 1, soft, 1 - soft).log().sum(dim=-1))
+
+
+def test_losses_of_classes_are_what_they_were():
+    unary = torch.tensor([[0.3, -1.0, 0.4]], dtype=torch.float64)
+    found = exact_loss(CategoricalPotentials(unary), torch.tensor([2]), torch.Generator())
+    assert found.item() == pytest.approx(-math.log(math.exp(0.4) / sum(map(math.exp, (0.3, -1.0, 0.4)))))
+
+
+def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
+    """All of the loss that is not of the unlabelled images nor of the scores, for a code without variance."""
+    config = replace(SMALL, dropout=0.0)
+    training = training_of(config, vae_of(config, tiny_faces.pixels))
+    with torch.no_grad():
+        training.vae.encoder.style.weight.zero_()
+        training.vae.encoder.style.bias[:] = torch.cat([torch.linspace(-1, 1, 64), torch.full((64,), -40.0)])
+    training.on_train_epoch_start()
+    x = torch.from_numpy(tiny_faces.train.images[:3]).float() / 255
+    labels = torch.from_numpy(tiny_faces.train.labels[:3])
+    _, bound = training._labelled(x, labels)
+    code = torch.linspace(-1, 1, 64)
+    means = training.vae.decoder(labels.float(), code.expand(3, 64))
+    density = torch.distributions.Normal(means, training.vae.decoder.scale).log_prob(x) - math.log(255)
+    kl = (code.square() - 1 + 40).sum() / 2
+    torch.testing.assert_close(bound, kl - density.sum(dim=-1), rtol=1e-4, atol=0.0)
+
+
+# --- the labelled set and the batches -------------------------------------------------------------
+
+
+def test_labels_are_drawn_by_the_seed_and_nested():
+    few, many, other = drawn_labels(50, 10, 0), drawn_labels(50, 30, 0), drawn_labels(50, 10, 1)
+    assert set(few.tolist()) < set(many.tolist()) < set(range(50))
+    assert set(few.tolist()) != set(other.tolist())
+    with pytest.raises(ConfigError, match="labels can be at most 50, the images to train on; got 51"):
+        drawn_labels(50, 51, 0)
+
+
+def test_stored_bytes_become_intensities(tiny_faces):
+    labelled = torch.tensor([3, 5])
+    stored = torch.from_numpy(tiny_faces.train.images).double() / 255
+    steps = list(ImageData(tiny_faces, 8, 0, labelled).train_dataloader())
+    images = torch.cat([x for x, _, _ in steps]).double()
+    assert sorted(images.sum(dim=1).tolist()) == pytest.approx(sorted(stored.sum(dim=1).tolist()), rel=1e-6)
+    for _, x, labels in steps:
+        order = [3, 5] if torch.equal(labels[0], torch.from_numpy(tiny_faces.train.labels[3])) else [5, 3]
+        torch.testing.assert_close(x.double(), stored[order], rtol=1e-6, atol=1e-7)
+        assert labels.tolist() == tiny_faces.train.labels[order].tolist()
+    (x, labels), *_ = batches(tiny_faces.test, InOrderBatches(6, 4))
+    torch.testing.assert_close(x, torch.from_numpy(tiny_faces.test.images[:4]).float() / 255)
+    assert labels.tolist() == tiny_faces.test.labels[:4].tolist()
+
+
+# --- evaluation ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vae():
+    """Three attributes, coupled; the code hardly varies, so that states alone are random."""
+    torch.manual_seed(0)
+    vae = AttributeVAE("general", n=3, c=2, channels=1)
+    with torch.no_grad():
+        vae.encoder.attributes.network[-1].bias[:] = torch.tensor([0.5, -1, 0.2, 1.5, -0.7, 0.4])
+        vae.encoder.style.weight.zero_()
+        vae.encoder.style.bias[:] = torch.tensor([0.3, -0.2, -60.0, -60.0])
+    return vae.double()
+
+
+@torch.no_grad()
+def by_enumeration(vae, x):
+    """q of every state, and every state's cost, of one image."""
+    potentials, code = vae.encoder(x)
+    pairs = STATES[:, [0, 0, 1]] * STATES[:, [1, 2, 2]]
+    scores = STATES @ potentials.unary[0] + pairs @ potentials.pairwise[0]
+    costs = torch.stack([vae.decoder.cost(x, z[None], code.mean)[0] for z in STATES])
+    return scores.softmax(0), costs
+
+
+@pytest.mark.statistical
+def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
+    x = torch.rand((1, PIXELS), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    q, costs = by_enumeration(vae, x)
+    draws = 150
+    noise, labels = torch.Generator().manual_seed(2), torch.tensor([[1, 0, 1]])
+    columns = attribute_columns(vae, x, labels, "abc", noise, samples=draws)
+    kl = (q * (q * len(q)).log()).sum()
+    assert columns["kl_discrete"].item() == pytest.approx(kl.item())
+    mean, deviation = (q * costs).sum(), ((q * costs**2).sum() - (q * costs).sum() ** 2).sqrt()
+    difference = columns["reconstruction"].item() - mean.item()
+    assert abs(difference) < 4.5 * deviation.item() / draws**0.5
+    code_kl = 0.5 * (0.3**2 + 0.2**2 + 2 * math.exp(-60.0) - 2 + 120)
+    assert columns["kl_continuous"].item() == pytest.approx(code_kl)
+    assert columns["kl"].item() == pytest.approx(kl.item() + code_kl)
+    assert columns["bound"].item() == pytest.approx(columns["reconstruction"].item() + columns["kl"].item())
+    # With the code as good as fixed, all that importance weighting adds over states is their sum.
+    exact = math.log(len(q)) - (-costs).logsumexp(0) + code_kl
+    assert columns["minus_log_p"].item() == pytest.approx(exact.item(), abs=2.0)
+    most = STATES[q.argmax()].tolist()
+    assert [columns[f"accuracy_{name}"].item() for name in "abc"] == [
+        float(found == true) for found, true in zip(most, (1, 0, 1), strict=True)
+    ]
+
+
+def test_accuracy_stands_beside_that_of_the_majority(vae):
+    x = torch.rand((5, PIXELS), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    labels = torch.tensor([[1, 0, 1], [1, 0, 0], [1, 0, 1], [0, 1, 1], [1, 0, 1]])
+    found = evaluate_attributes(
+        vae, [(x[:3], labels[:3]), (x[3:], labels[3:])], "abc", torch.Generator(), samples=1
+    )
+    values = {name: quantity.value for name, quantity in found.quantities.items()}
+    assert [values[f"majority_{name}"] for name in "abc"] == pytest.approx([0.8, 0.8, 0.8])
+    states = [STATES[by_enumeration(vae, each[None])[0].argmax()] for each in x]
+    right = (torch.stack(states) == labels).double()
+    assert [values[f"accuracy_{name}"] for name in "abc"] == pytest.approx(right.mean(dim=0).tolist())
+    assert values["accuracy"] == pytest.approx(right.mean().item())
+    assert values["majority"] == pytest.approx(0.8)
+    unsupervised = evaluate_attributes(
+        vae, [(x, labels)], "abc", torch.Generator(), samples=1, supervised=False
+    )
+    assert not [name for name in unsupervised.quantities if "accuracy" in name or "majority" in name]
+
+
+# --- the figure -------------------------------------------------------------------------------------
+
+
+def test_the_columns_of_the_figure_are_all_combinations_on_a_typical_face():
+    states = combinations(torch.zeros(1))
+    places = [ATTRIBUTES.index(name) for name in SWITCHED]
+    assert states[:, places].tolist() == STATES.tolist()
+    rest = [place for place in range(8) if place not in places]
+    assert states[:, rest].tolist() == [[float(TYPICAL[place]) for place in rest]] * 8
+
+
+def test_a_row_of_the_figure_is_one_code():
+    vae = AttributeVAE(channels=1)
+    images, columns = switched(vae, torch.Generator().manual_seed(4), codes=2)
+    assert columns == 8
+    code = torch.randn((2, 64), generator=torch.Generator().manual_seed(4))
+    for number, (row, state) in enumerate(itertools.product(range(2), combinations(code))):
+        torch.testing.assert_close(
+            images[number], vae.decoder(state, code[row]).detach(), rtol=1e-4, atol=1e-5
+        )
+
+
+# --- runs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("on_tiny_faces")
+def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tmp_path):
+    config = replace(SMALL, encoder="general", picture_every=1)
+    whole = train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    parts = resume(tmp_path / "parts", 2)
+    assert rows(whole.folder) == rows(parts.folder)
+    for which in ("best", "last"):
+        one, other = (read_checkpoint(run.checkpoint(which))["state_dict"] for run in (whole, parts))
+        assert all(torch.equal(one[name], other[name]) for name in one)
+    names = {path.name for path in whole.pictures.iterdir()}
+    assert names == {"samples-0001.png", "samples-0002.png"}
+    picture = image.imread(whole.pictures / "samples-0002.png")
+    assert picture.shape[:2] == (10 * 128, 8 * 128)
+    assert np.ptp(picture[..., :3], axis=-1).max() > 0  # in colour
+    last = rows(whole.folder)[-1]
+    assert {f"validation/accuracy_{name}" for name in ATTRIBUTES} <= last.keys()
+    assert last["validation/error"] == pytest.approx(1 - last["validation/accuracy"])
+    assert last["test/bound"] == pytest.approx(last["test/reconstruction"] + last["test/kl"], rel=1e-5)
+
+
+@pytest.mark.usefixtures("on_tiny_faces")
+def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
+    where = str(tmp_path / "run")
+    options = [
+        "--data.name",
+        "celeba",
+        "--labels",
+        "6",
+        "--channels",
+        "1",
+        "--epochs",
+        "1",
+        "--encoder",
+        "supermodular",
+    ]
+    main(["train", "--model", "attributes", *options, "--solver", "max_flow", "--run", where])
+    main(["evaluate", where, "--samples", "2"])
+    out = capsys.readouterr().out
+    assert all(f"{kind}_{name}" in out for kind in ("accuracy", "majority") for name in ATTRIBUTES)
+    assert TrainConfig(**{**SMALL.__dict__, "data": DataConfig(name="celeba")}).data.binarisation == "none"
+    vae = load_vae(where)
+    assert isinstance(vae, AttributeVAE)
+    with pytest.raises(SystemExit):
+        main(["gradients", where])
+    assert "gradients of the model attributes are not compared" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("on_tiny_faces")
+def test_without_labels_no_accuracy_is_claimed(tmp_path):
+    run = train(replace(SMALL, labels=0, epochs=1), tmp_path / "run")
+    assert not [name for name in rows(run.folder)[0] if "accuracy" in name or "error" in name.split("/")[-1:]]
+    assert not [name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name]
+
+
+@pytest.mark.usefixtures("on_tiny_faces")
+@pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct"}))  # whose table is exact's
+def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
+    samples = None if estimator != "perturbed_argmax" else 2
+    config = replace(SMALL, encoder="independent", estimator=estimator, samples=samples)
+    if estimator == "maximum_likelihood":
+        with pytest.raises(
+            ConfigError, match="does not train the bound, which is what the model attributes needs"
+        ):
+            train(config, tmp_path / "run")
+        return
+    dataset = dataset_of(config)
+    training = training_of(config, vae_of(config, dataset.pixels))
+    training.on_train_epoch_start()
+    x, *labelled = next(iter(data_of(config, dataset).train_dataloader()))
+    training.loss(x[:1], *labelled).backward()
+    gradients = [each.grad for each in training.vae.parameters()]
+    assert all(gradient is not None and gradient.isfinite().all() for gradient in gradients)
+    assert training.vae.encoder.attributes.network[0].weight.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"data": DataConfig()}, "the model attributes goes with the images of celeba"),
+        ({"model": "mixture", "channels": 32}, "they with no other"),
+        ({"model": "discrete", "labels": 0, "label_weight": 30.0, "channels": 32}, "they with no other"),
+        (
+            {"encoder": "categorical"},
+            "attributes are bits: encoder must be independent, supermodular or general",
+        ),
+        ({"n": 5}, "n has no meaning with model attributes; got 5"),
+        ({"k": 5}, "k has no meaning with model attributes; got 5"),
+        ({"hidden": 5}, "hidden has no meaning with model attributes; got 5"),
+        ({"recipe": "elbo"}, "recipe has no meaning with model attributes; got elbo"),
+        ({"model": "mixture", "data": DataConfig()}, "channels has no meaning with model mixture; got 1"),
+        ({"channels": 0}, "channels must be at least 1; got 0"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        replace(SMALL, **settings)
+
+
+@pytest.mark.usefixtures("on_tiny_faces")
+def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    plain = Experiment.cells
+
+    def small(self, *arguments, **options):
+        cells = plain(self, *arguments, **options)
+        return [replace(cell, config=replace(cell.config, channels=1, labels=4)) for cell in cells]
+
+    monkeypatch.setattr(Experiment, "cells", small)
+    main(["reproduce", "celeba", "--epochs", "1", "--only", "general"])
+    main(["report", "celeba"])
+    lines = [
+        line for line in Path("results/report/celeba.md").read_text().splitlines() if line.startswith("|")
+    ]
+    found = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ") for line in reversed(lines)}
+    assert found["cell"] == ["cell", "all", *ATTRIBUTES]
+    assert len(found["general"]) == len(found["majority"]) == len(found["cell"])
+    assert all(50 <= float(rate) <= 100 for rate in found["majority"][1:])
+    assert Path("results/report/celeba.png").read_bytes().startswith(b"\x89PNG")
