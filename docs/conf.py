@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # formulas without a network
 ]
 exclude_patterns = ["_build", "gallery", "generated"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery's pages are made as .rst

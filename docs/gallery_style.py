@@ -7,8 +7,6 @@ SETTINGS = {
     "figure.dpi": 100,
     "font.size": 10,
     "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "legend.frameon": False,
 }
 

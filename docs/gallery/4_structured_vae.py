@@ -55,6 +55,8 @@ axes.set(xlabel="step", ylabel="cost of the samples (nats)")
 #
 # Test images, and what their 15 bits decode to.
 
+# sphinx_gallery_thumbnail_number = 2
+
 vae.eval()
 test = torch.from_numpy(dataset.test.images)
 
@@ -90,7 +92,7 @@ with torch.no_grad():
 # The first image is what the encoder chose, the others differ from it in one bit each.
 
 with torch.no_grad():
-    flipped = z[3].repeat(10, 1)
+    flipped = z[9].repeat(10, 1)
     rows = torch.arange(1, 10)
     flipped[rows, rows - 1] = 1 - flipped[rows, rows - 1]
     show([vae.decoder(flipped).sigmoid()])

@@ -65,32 +65,34 @@ candidates = {
     **{f"Gumbel-softmax {value}": GumbelSoftmax(Constant(value)) for value in values},
 }
 reports = gradient_report(vae, images[:10], candidates, draws=1000, generator=noise)
-norm = reports["ARM"].norm
-print(f"norm of the exact gradient: {norm:.1f}")
+print(f"norm of the exact gradient: {reports['ARM'].norm:.1f}")
 for name, report in reports.items():
     below = "" if report.bias > report.resolution else "  (below what so many draws can see)"
     print(f"{name:26} bias {report.bias:6.2f}   deviation {report.deviation:6.1f}{below}")
 
 # %%
-# The nearer to the lower left, the better. What is unbiased lies on the left edge, as far as chance lets one see.
+# The nearer to the lower left, the better. Where a marker is hollow, chance hides the bias: it is somewhere to the
+# left.
 
-figure, axes = plt.subplots(figsize=(7, 4.2))
-floor = 0.003 * norm
+figure, axes = plt.subplots(figsize=(8, 4.2))
+
+
+def place(name, marker, colour, label):
+    report = reports[name]
+    hidden = report.bias < report.resolution
+    at = max(report.bias, report.resolution), report.deviation
+    axes.plot(*at, marker, color=colour, fillstyle="none" if hidden else "full", label=label)
+    return at
+
+
 for family, colour in (("direct", "tab:blue"), ("Gumbel-softmax", "tab:orange")):
-    line = [reports[f"{family} {value}"] for value in values]
-    axes.plot(
-        [max(each.bias, floor) for each in line],
-        [each.deviation for each in line],
-        "o-",
-        color=colour,
-        label=family,
-    )
-    for value, each in zip(values, line, strict=True):
-        axes.annotate(f" {value:g}", (max(each.bias, floor), each.deviation), color=colour, fontsize=8)
-markers = iter("s^vDP*")
-for name in candidates:
-    if not name.startswith(("direct", "Gumbel")):
-        report = reports[name]
-        axes.plot(max(report.bias, floor), report.deviation, next(markers), color="0.3", label=name)
-axes.set(xscale="log", yscale="log", xlabel="bias (norm)", ylabel="standard deviation of a coordinate")
+    ends = [place(f"{family} {value}", "o", colour, None) for value in values]
+    axes.plot(*zip(*ends, strict=True), color=colour, linewidth=1, label=family)
+    for value, at in zip(values, ends, strict=True):
+        axes.annotate(f"{value:g}", at, (5, 3), textcoords="offset points", color=colour, fontsize=8)
+others = [name for name in candidates if not name.startswith(("direct", "Gumbel"))]
+for name, marker in zip(others, "s^vD*P", strict=True):
+    place(name, marker, "0.3", name)
+axes.set(xscale="log", yscale="log", xlabel="bias (norm)", ylabel="standard deviation\nof a coordinate")
+axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside right upper", fontsize=8)
