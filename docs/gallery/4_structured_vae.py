@@ -55,14 +55,16 @@ axes.set(xlabel="step", ylabel="cost of the samples (nats)")
 #
 # Test images, and what their 15 bits decode to.
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_number = 3
 
 vae.eval()
 test = torch.from_numpy(dataset.test.images)
 
 
 def show(rows, names=()):
-    _, grid = plt.subplots(len(rows), len(rows[0]), figsize=(8, 0.85 * len(rows)), squeeze=False)
+    _, grid = plt.subplots(
+        len(rows), len(rows[0]), figsize=(8, 8.5 * len(rows) / len(rows[0])), squeeze=False
+    )
     for axes, row in zip(grid, rows, strict=True):
         for place, image in zip(axes, row, strict=True):
             place.imshow(image.reshape(28, 28), cmap="gray_r", vmin=0, vmax=1)
@@ -83,7 +85,7 @@ with torch.no_grad():
 # The prior is uniform: any 15 bits are an image.
 
 with torch.no_grad():
-    show(vae.sample(20, noise).reshape(2, 10, -1))
+    show(vae.sample(40, noise).reshape(5, 8, -1))
 
 # %%
 # One bit at a time
