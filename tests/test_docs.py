@@ -46,6 +46,15 @@ def test_the_readme_has_the_table_of_the_registry():
     assert table in text("README.md"), "copy what `python docs/generated_pages.py` prints into README.md"
 
 
+def test_the_check_of_built_pages_names_what_leads_nowhere(tmp_path):
+    page = """<h1 id="top"></h1><a href="#top"></a><a href="b.html#there"></a><a href="https://example.org/x"></a>
+    <a href="#gone"></a><a href="b.html#gone"></a><a href="c.html"></a><img src="gone.png">"""
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
+    found = runpy.run_path(str(ROOT / "docs" / "built_html.py"))["broken_targets"](tmp_path)
+    assert list(found) == ["a.html: #gone", "a.html: b.html#gone", "a.html: c.html", "a.html: gone.png"]
+
+
 def documented():
     """Full names of what the API pages have, with the members of modules that are shown whole."""
     names = set()
