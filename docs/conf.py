@@ -80,7 +80,22 @@ def _readable(app, what, name, obj, options, signature, return_annotation):
     return signature and signature.replace("<factory>", "..."), return_annotation
 
 
+COLON = "\0"
+
+
+def _hide_colon(app, what, name, obj, options, lines):
+    """Napoleon takes what stands before a colon in an attribute's first line for its type; ours is a sentence."""
+    if what in ("attribute", "data", "property"):
+        lines[0] = lines[0].replace(":", COLON)
+
+
+def _show_colon(app, what, name, obj, options, lines):
+    lines[:] = [line.replace(COLON, ":") for line in lines]
+
+
 def setup(app):
     app.connect("builder-inited", generated_pages.write)
+    app.connect("autodoc-process-docstring", _hide_colon, priority=400)
+    app.connect("autodoc-process-docstring", _show_colon, priority=600)
     app.connect("autodoc-process-signature", _readable)
     app.connect("build-finished", built_html.check)
