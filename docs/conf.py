@@ -45,7 +45,7 @@ python_maximum_signature_line_length = 88
 # downloaded for each build, and what Sphinx takes for types in jaxtyping's shape strings, such as "batch n".
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(torch|Tensor|jaxtyping|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
+    (r"py:.*", r"(torch|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
     (r"py:class", r".*'|'.*"),
 ]
 
