@@ -19,7 +19,7 @@ check: .venv/for-development  ## format, lint, import layers, types, docs
 	$(MAKE) docs
 
 docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is run
-	$(BIN)/sphinx-build -W --keep-going -q -b doctest docs docs/_build/doctest
+	$(BIN)/sphinx-build -W --keep-going -q -b doctest -D plot_gallery=0 docs docs/_build/doctest
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 benchmarks: .venv/for-development  ## ratios, measured side by side; writes results/

@@ -1,9 +1,16 @@
-"""Sphinx configuration: Markdown pages, API pages from docstrings, every example run by doctest."""
+"""Sphinx configuration: pages in Markdown, API from docstrings, a gallery of scripts, every example run."""
 
+import sys
 import tomllib
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import built_html  # noqa: E402  # beside this file
+import generated_pages  # noqa: E402
+
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = PROJECT["name"]
 release = version = PROJECT["version"]
@@ -16,9 +23,11 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+    "sphinx-mathjax-offline",  # formulas without a network
 ]
-exclude_patterns = ["_build"]
-source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build", "gallery", "generated"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery's pages are made as .rst
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -32,12 +41,37 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 
+# Every reference has to lead somewhere. What cannot: types of other packages, whose inventories would have to be
+# downloaded for each build, and what Sphinx takes for types in jaxtyping's shape strings, such as "batch n".
+nitpicky = True
+nitpick_ignore_regex = [
+    (r"py:.*", r"(torch|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
+    (r"py:class", r".*'|'.*"),
+    (r"py:class", r"Sense|Labels"),  # aliases that conversion_methods.py imports for type checkers alone
+]
+
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.
 doctest_test_doctest_blocks = ""
-doctest_path = [str(Path(__file__).parent / "examples")]
+doctest_path = [str(HERE / "examples")]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,  # what they show depends on the library, not on the script alone
+    "capture_repr": (),
+    "reset_modules": ("matplotlib", "gallery_style.apply"),
+    "image_srcset": ["2x"],
+    "min_reported_time": 1e9,  # the machine's load says nothing about the example
+    "download_all_examples": False,
+    "show_signature": False,
+}
 
 html_theme = "furo"
 html_title = f"{project} {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
 
@@ -47,5 +81,22 @@ def _readable(app, what, name, obj, options, signature, return_annotation):
     return signature and signature.replace("<factory>", "..."), return_annotation
 
 
+COLON = "\0"
+
+
+def _hide_colon(app, what, name, obj, options, lines):
+    """Napoleon takes what stands before a colon in an attribute's first line for its type; ours is a sentence."""
+    if what in ("attribute", "data", "property"):
+        lines[0] = lines[0].replace(":", COLON)
+
+
+def _show_colon(app, what, name, obj, options, lines):
+    lines[:] = [line.replace(COLON, ":") for line in lines]
+
+
 def setup(app):
+    app.connect("builder-inited", generated_pages.write)
+    app.connect("autodoc-process-docstring", _hide_colon, priority=400)
+    app.connect("autodoc-process-docstring", _show_colon, priority=600)
     app.connect("autodoc-process-signature", _readable)
+    app.connect("build-finished", built_html.check)

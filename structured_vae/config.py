@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentError
 from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from jsonargparse import ArgumentParser
@@ -59,7 +60,8 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba.
+        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba; or an .npz
+            file with train_images, validation_images and test_images, uint8 [count, height, width].
         root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the environment variable
             STRUCTURED_VAE_DATA, then a per-user cache filled by download.
         binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
@@ -179,13 +181,14 @@ class TrainConfig:
     @property
     def title(self) -> str:
         """A name for the run's folder."""
+        data = Path(self.data.name).stem
         if self.model == "mixture":
-            return f"{self.data.name}-mixture{self.k}-{self.labels}labels-{self.estimator}-seed{self.seed}"
+            return f"{data}-mixture{self.k}-{self.labels}labels-{self.estimator}-seed{self.seed}"
         if self.model == "attributes":
             known = f"{self.encoder}-{self.labels}labels"
-            return f"{self.data.name}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
+            return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
         latent = f"{self.encoder}{self.latent}"
-        return f"{self.data.name}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
+        return f"{data}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
     def latent(self) -> int:

@@ -662,3 +662,54 @@ def test_every_error_derives_from_the_base():
     found = [each for each in vars(errors).values() if isinstance(each, type)]
     assert len(found) >= 5
     assert all(issubclass(each, StructuredVAEError) for each in found)
+
+
+def own_arrays(height=3, width=5):
+    random = np.random.default_rng(0)
+    return {
+        f"{split}_images": random.integers(0, 256, (count, height, width), np.uint8)
+        for split, count in (("train", 7), ("validation", 2), ("test", 3))
+    }
+
+
+def test_images_of_ones_own_come_from_an_npz(tmp_path):
+    arrays = own_arrays()
+    file = str(tmp_path / "own.npz")
+    np.savez(file, **arrays, train_labels=np.arange(7))
+    dataset = load_dataset(file, binarisation="none")
+    assert (dataset.height, dataset.width, dataset.pixels) == (3, 5, 15)
+    for split in ("train", "validation", "test"):
+        grey = dataset.split(split).images.reshape(-1, 3, 5) * 255
+        assert np.array_equal(grey.round(), arrays[f"{split}_images"])
+    assert dataset.train.labels.tolist() == list(range(7))
+    assert dataset.test.labels.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"train_images": np.zeros((7, 15), np.uint8)}, r"train_images is uint8 \[7, 15\]"),
+        ({"test_images": np.zeros((3, 3, 5))}, r"test_images is float64 \[3, 3, 5\]"),
+        ({"validation_images": np.zeros((0, 3, 5), np.uint8)}, r"validation_images is uint8 \[0, 3, 5\]"),
+        ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
+        ({"train_labels": np.zeros(6, int)}, r"train_labels must be integers \[7\]"),
+        ({"train_labels": np.full(7, 256)}, "from 0 to 255"),
+        ({"train_images": np.array([None] * 7)}, "pickle"),
+    ],
+)
+def test_an_npz_that_does_not_fit_is_refused_with_the_way(tmp_path, changed, message):
+    file = str(tmp_path / "own.npz")
+    np.savez(file, **{**own_arrays(), **changed})
+    with pytest.raises(DataError, match=message) as caught:
+        load_dataset(file)
+    assert "numpy.savez(FILE, train_images=" in str(caught.value)
+
+
+def test_an_npz_without_a_split_or_that_is_missing_is_named(tmp_path):
+    arrays = own_arrays()
+    del arrays["test_images"]
+    np.savez(tmp_path / "own.npz", **arrays)
+    with pytest.raises(DataError, match="test_images"):
+        load_dataset(str(tmp_path / "own.npz"))
+    with pytest.raises(DataNotFoundError, match=r"there is no file .*missing\.npz"):
+        load_dataset(str(tmp_path / "missing.npz"))

@@ -18,6 +18,7 @@ from .lookup import look_up
 from .mini import read_mini
 from .official import read_official
 from .omniglot import read_omniglot
+from .own import read_own
 from .sources import FASHION_MNIST, MNIST
 
 
@@ -107,7 +108,8 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
-            of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored.
+            of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored. Or the path
+            of an .npz file with images of your own, as `read_own` takes it.
         root: the folder with the files. None means the environment variable
             `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
             downloading. A root that is named, either way, is never downloaded to.
@@ -118,7 +120,7 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
 
     Raises:
         UnknownDataNameError: there is no such dataset or binarisation.
-        DataNotFoundError: files are missing under a root that was named.
+        DataNotFoundError: files are missing under a root that was named, or there is no such .npz file.
         DataDownloadError: no root was named, and a file could not be downloaded.
         DataError: a file is damaged, or is not the official one; or CelebA is to be binarised.
 
@@ -127,7 +129,8 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    read = look_up("dataset", name, {**_READERS, CELEBA: None})
+    own = name.endswith(".npz")
+    read = (lambda root: read_own(name)) if own else look_up("dataset", name, {**_READERS, CELEBA: None})
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
     chosen = look_up("binarisation", binarisation, BINARISATIONS)
     if read is None:

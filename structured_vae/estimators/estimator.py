@@ -15,7 +15,7 @@ from ..costs import Cost
 from ..errors import EstimatorError
 
 KLTerm = Literal["exact", "folded", "none"]
-"""How an objective with a KL reaches the estimator: as a term of its own, in the cost, or not at all."""
+"""An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
 
 
 @dataclass(frozen=True, eq=False)

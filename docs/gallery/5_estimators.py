@@ -1,0 +1,98 @@
+"""
+Gradient estimators compared
+============================
+
+An argmax has no gradient; there are a dozen ways to estimate what to do instead. With few bits the exact gradient is
+known by enumeration, and each estimator can be held against it: how far off is it on average, and how noisy is a draw?
+"""
+
+# %%
+# A small model
+# -------------
+#
+# Six independent bits, trained for one pass over the embedded images by the exact gradient. A model that has learned
+# something is where estimators differ.
+
+import matplotlib.pyplot as plt
+import torch
+
+from models import paper_vae
+from structured_vae import (
+    ARM,
+    REBAR,
+    Constant,
+    Direct,
+    DisARM,
+    Exact,
+    GumbelSoftmax,
+    ImplicitMLE,
+    ScoreFunction,
+    StraightThrough,
+    elbo_recipe,
+    gradient_report,
+    load_dataset,
+)
+
+images = torch.from_numpy(load_dataset("fashion-mnist-mini").train.images)
+torch.manual_seed(0)
+vae = paper_vae("independent", pixels=784, n=6)
+exact, noise = Exact(), torch.Generator().manual_seed(0)
+adam = torch.optim.Adam(vae.parameters(), lr=1e-3)
+for step, x in enumerate(images.split(100)):
+    potentials = vae.encoder(x)
+    objective = elbo_recipe(vae, x, potentials, exact.kl)
+    estimate = exact(potentials, objective.cost, noise, step)
+    adam.zero_grad()
+    (estimate.surrogate + objective.kl).mean().backward()
+    adam.step()
+
+# %%
+# Bias and deviation
+# ------------------
+#
+# Ten images, a thousand draws each. Direct optimization and Gumbel-softmax have a parameter that trades the one for the
+# other, epsilon and temperature.
+
+values = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+candidates = {
+    "score function, 2 samples": ScoreFunction(2),
+    "REBAR": REBAR(6),
+    "ARM": ARM(),
+    "DisARM": DisARM(),
+    "straight-through": StraightThrough(Constant(0.5)),
+    "implicit MLE": ImplicitMLE("independent", Constant(0.1)),
+    **{f"direct {value}": Direct("independent", Constant(value)) for value in values},
+    **{f"Gumbel-softmax {value}": GumbelSoftmax(Constant(value)) for value in values},
+}
+reports = gradient_report(vae, images[:10], candidates, draws=1000, generator=noise)
+print(f"norm of the exact gradient: {reports['ARM'].norm:.1f}")
+for name, report in reports.items():
+    below = "" if report.bias > report.resolution else "  (below what so many draws can see)"
+    print(f"{name:26} bias {report.bias:6.2f}   deviation {report.deviation:6.1f}{below}")
+
+# %%
+# The nearer to the lower left, the better. Where a marker is hollow, chance hides the bias: it is somewhere to the
+# left.
+
+figure, axes = plt.subplots(figsize=(8, 4.2))
+
+
+def place(name, marker, colour, label):
+    report = reports[name]
+    hidden = report.bias < report.resolution
+    at = max(report.bias, report.resolution), report.deviation
+    axes.plot(*at, marker, color=colour, fillstyle="none" if hidden else "full", label=label)
+    return at
+
+
+for family, colour in (("direct", "tab:blue"), ("Gumbel-softmax", "tab:orange")):
+    ends = [place(f"{family} {value}", "o", colour, None) for value in values]
+    axes.plot(*zip(*ends, strict=True), color=colour, linewidth=1, label=family)
+    for value, at in zip(values, ends, strict=True):
+        axes.annotate(f"{value:g}", at, (5, 3), textcoords="offset points", color=colour, fontsize=8)
+others = [name for name in candidates if not name.startswith(("direct", "Gumbel"))]
+for name, marker in zip(others, "s^vD*P", strict=True):
+    place(name, marker, "0.3", name)
+axes.set(xscale="log", yscale="log", xlabel="bias (norm)", ylabel="standard deviation\nof a coordinate")
+axes.spines[["top", "right"]].set_visible(False)
+figure.legend(loc="outside right upper", fontsize=8)

@@ -1,0 +1,59 @@
+"""Images of the user's own, from an .npz file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import DataError, DataNotFoundError
+from .grey import GreyDataset, GreySplit
+
+SPLITS = ("train", "validation", "test")
+
+
+def read_own(file: str | Path) -> GreyDataset:
+    """Return the images of an .npz file.
+
+    It holds `train_images`, `validation_images` and `test_images`, uint8 [count, height, width], and perhaps
+    `train_labels`, `validation_labels` and `test_labels`, integers [count] from 0 to 255. Without labels every
+    image has the label 0.
+
+    Args:
+        file: made by `numpy.savez` or `numpy.savez_compressed`.
+
+    Raises:
+        DataNotFoundError: there is no such file.
+        DataError: it is damaged, or has other arrays.
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise DataNotFoundError(f"there is no file {file.absolute()}. {WAY}")
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            dataset = GreyDataset(**{split: _split(arrays, split) for split in SPLITS})
+        sizes = {split: getattr(dataset, split).images.shape[1:] for split in SPLITS}
+        if len(set(sizes.values())) > 1:
+            raise ValueError(f"the splits have images of different sizes: {sizes}")
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise DataError(f"{file}: {error}. {WAY}") from error
+    return dataset
+
+
+WAY = (
+    "To provide images of your own: numpy.savez(FILE, train_images=..., validation_images=..., test_images=...), "
+    "each uint8 [count, height, width]"
+)
+
+
+def _split(arrays: np.lib.npyio.NpzFile, split: str) -> GreySplit:
+    images = arrays[f"{split}_images"]
+    if images.dtype != np.uint8 or images.ndim != 3 or images.size == 0:
+        raise ValueError(f"{split}_images is {images.dtype} {list(images.shape)}")
+    labels = arrays.get(f"{split}_labels", np.zeros(len(images), np.uint8))
+    whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (len(images),)
+    if not whole or labels.min() < 0 or labels.max() > 255:
+        raise ValueError(f"{split}_labels must be integers [{len(images)}] from 0 to 255")
+    return GreySplit(images, labels.astype(np.uint8))

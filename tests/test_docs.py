@@ -1,0 +1,152 @@
+"""README and pages: examples run, links lead somewhere, tables and numbers are those of registry and records."""
+
+import doctest
+import importlib
+import json
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent
+MODULES = [
+    "solvers",
+    "solvers.conversions",
+    "solvers.formats",
+    "models",
+    "structured_vae",
+    "structured_vae.data",
+]
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def record(path):
+    return json.loads(text(f"results/{path}"))
+
+
+def test_the_examples_of_the_readme_run():
+    found = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert found.attempted > 10
+    assert not found.failed
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "results/README.md"])
+def test_links_to_files_lead_to_files(page):
+    for target in re.findall(r"\]\(([^)#]+)", text(page)):
+        assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_readme_has_the_table_of_the_registry():
+    table = runpy.run_path(str(ROOT / "docs" / "generated_pages.py"))["backends"]()
+    assert table in text("README.md"), "copy what `python docs/generated_pages.py` prints into README.md"
+
+
+def test_the_check_of_built_pages_names_what_leads_nowhere(tmp_path):
+    page = """<h1 id="top"></h1><a href="#top"></a><a href="b.html#there"></a><a href="https://example.org/x"></a>
+    <a href="#gone"></a><a href="b.html#gone"></a><a href="c.html"></a><img src="gone.png">"""
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
+    found = runpy.run_path(str(ROOT / "docs" / "built_html.py"))["broken_targets"](tmp_path)
+    assert list(found) == ["a.html: #gone", "a.html: b.html#gone", "a.html: c.html", "a.html: gone.png"]
+
+
+def documented():
+    """Full names of what the API pages have, with the members of modules that are shown whole."""
+    names = set()
+    for page in (ROOT / "docs" / "api").glob("*.md"):
+        current = "solvers" if page.stem == "solvers" else "models"
+        directives = r"^\.\. (\w+):: ([\w.]+)(?:\n   :(\w+):)?"
+        for kind, name, option in re.findall(directives, page.read_text(encoding="utf-8"), re.MULTILINE):
+            if kind == "currentmodule":
+                current = name
+            elif kind == "automodule" and option == "members":
+                names |= {f"{name}.{each}" for each in dir(importlib.import_module(name))}
+            elif kind.startswith("auto"):
+                names |= {name, f"{current}.{name}"}
+    return names
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_object_is_on_an_api_page(module):
+    last = {name.rpartition(".")[2] for name in documented() if name.split(".")[0] == module.split(".")[0]}
+    missing = sorted(set(importlib.import_module(module).__all__) - last)
+    assert not missing, f"put them on docs/api/{module.split('.')[0]}.md: {missing}"
+
+
+def test_the_figure_of_the_readme_is_that_of_the_records():
+    script = "docs/figures/bound_by_wall_clock.py"
+    figure = runpy.run_path(str(ROOT / script))
+    with Image.open(figure["PICTURE"]) as picture:
+        assert picture.text["Description"] == figure["digest"](), f"draw it anew: python {script}"
+
+
+TEN, THIRTY = "fashion-mnist-n15-10-epochs", "fashion-mnist-n15-30-epochs"
+
+
+def quantities(path):
+    return {key: each["value"] for key, each in record(path)["evaluation"]["quantities"].items()}
+
+
+def last_row(name):
+    row = record(f"{TEN}/{name}.json")["epochs"][-1]
+    return row["test/bound_surrogate"], row["test/bound"]
+
+
+def of_readme():
+    step, instance = (record("training_step.json")[key] for key in ("ms_a_step", "us_an_instance"))
+    yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
+    yield "and {:.2f} times where the scores are supermodular", [step["supermodular"] / step["independent"]]
+    yield "`exhaustive` takes {:.1f} us", [instance["general: exhaustive"]]
+    yield "one instance at a time {:.0f} us", [instance["supermodular: PyMaxflow one by one"]]
+    yield "CP-SAT {:.1f} ms", [instance["general: cp_sat"] / 1000]
+    yield "CPLEX {:.0f} ms", [instance["general: cplex"] / 1000]
+
+
+def of_method():
+    encoders = ("independent", "supermodular", "general")
+    won = [last_row(name)[0] - last_row(f"{name}-epsilon0.1")[0] for name in encoders]
+    yield "ahead by {:d} to {:.0f} nats", [int(min(won)), max(won)]
+
+
+def of_semi_supervised():
+    found = quantities("mixture-mnist-100-labels/direct.json")
+    yield "| accuracy | {:.1f}%", [100 * found["accuracy"]]
+    yield "sampled class, in expectation | {:.1f}%", [100 * found["accuracy_sampled"]]
+    yield "nats | {:.1f} |", [found["bound"]]
+
+
+def of_records():
+    ours, paper = (
+        quantities(f"{THIRTY}/general-{name}.json") for name in ("score_function-elbo", "direct-paper")
+    )
+    yield "| {:.2f} | {:.2f} | **{:.2f}** ±", [ours["reconstruction"], ours["kl"], ours["bound"]]
+    yield "| {:.2f} | {:.2f} (histogram) | {:.2f} ±", [paper["reconstruction"], paper["kl"], paper["bound"]]
+    for row in (ours, paper):
+        yield "| {:.2f} | {:.2f} | {:.2f} |", [row["minus_log_p"], row["gap"], row["bound_surrogate"]]
+    yield "exact bound {:.2f}", [paper["gibbs_bound"]]
+    step = record("estimators.json")["ms_a_step"]["n = 15"]
+    ratio = step["general, score function, 4 samples"] / step["general, direct"]
+    yield "a step of the first costs {:.2f} of a step", [ratio]
+    for encoder in ("independent", "supermodular", "general"):
+        yield "| 1.0 | {:.1f} | {:.1f} |", list(last_row(encoder))
+        yield "| 0.1 | {:.1f} | {:.1f} |", list(last_row(f"{encoder}-epsilon0.1"))
+
+
+QUOTED = {
+    "README.md": of_readme,
+    "docs/method.md": of_method,
+    "docs/semi_supervised.md": of_semi_supervised,
+    "results/README.md": of_records,
+}
+
+
+@pytest.mark.parametrize("page", QUOTED)
+def test_quoted_numbers_are_those_of_the_records(page):
+    found = " ".join(text(page).split())
+    missing = [say for words, numbers in QUOTED[page]() if (say := words.format(*numbers)) not in found]
+    assert not missing, f"{page} should say: {missing}"
