@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import ClassVar, Final
 
 import torch
 from torch import nn
@@ -15,6 +15,7 @@ from .decoder import Neighbourhood
 from .encoder import ENCODERS, CategoricalEncoder, Encoder
 from .mixture import Gaussian
 from .potentials import Potentials
+from .pretrained import Pretrained
 from .shapes import Binary, Costs, FlipCosts, Images, Style, Table
 
 SIDE: Final = 64
@@ -64,6 +65,7 @@ class AttributeEncoder(nn.Module):
         head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
         if head is None or isinstance(head, CategoricalEncoder):
             raise ValueError(f"attributes are bits, and no encoder of bits is called '{encoder}'")
+        self.kind = encoder
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
         self.attributes: Encoder = head
@@ -183,7 +185,7 @@ class GivenCode:
         return torch.stack(costs, dim=-1)
 
 
-class AttributeVAE(nn.Module):
+class AttributeVAE(Pretrained):
     """p(x | z, code) with n attributes z, uniform over {0,1}^n, and a standard normal code.
 
     q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is the sum of two.
@@ -208,6 +210,10 @@ class AttributeVAE(nn.Module):
         auto-encoder, section 5: eight attributes and convolutions, whose sizes it does not state.
     """
 
+    usage: ClassVar[str] = (
+        "vae.decoded(vae.codes(4, torch.Generator().manual_seed(0)), torch.eye(vae.n))  # [4 * n, 3 * 64 * 64]"
+    )
+
     def __init__(self, encoder: str = "general", n: int = 8, c: int = 64, channels: int = 32):
         super().__init__()
         self.encoder = AttributeEncoder(encoder, n, c, channels)
@@ -217,6 +223,18 @@ class AttributeVAE(nn.Module):
     def n(self) -> int:
         """Number of attributes."""
         return self.encoder.n
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """What `AttributeVAE` makes networks of these shapes from."""
+        encoder, decoder = self.encoder, self.decoder
+        channels = decoder.first.out_features // (4 * SMALLEST**2)
+        return {"encoder": encoder.kind, "n": self.n, "c": decoder.c, "channels": channels}
+
+    @classmethod
+    def of_arguments(cls, encoder: str, n: int, c: int, channels: int) -> AttributeVAE:
+        """Networks with fresh weights."""
+        return cls(encoder, n, c, channels)
 
     @torch.no_grad()
     def decoded(self, codes: Style, states: Binary) -> Images:

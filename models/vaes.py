@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from .attributes import AttributeVAE
 from .errors import PretrainedError
 from .mixture import MixtureVAE
 from .pretrained import pretrained_config
 from .vae import DiscreteVAE
 
-VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE)}
+VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE)}
 """The models by the name that config.json gives them."""
 
 
-def load_pretrained(folder: str | Path) -> DiscreteVAE | MixtureVAE:
+def load_pretrained(folder: str | Path) -> DiscreteVAE | MixtureVAE | AttributeVAE:
     """The model of a folder that `save_pretrained` wrote, whichever it is.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from models import AttributeVAE, Figure, ModelCard
+from models import Figure, ModelCard
 from models.pretrained import pretrained_config
 
 from .checkpoints import read_checkpoint
@@ -57,8 +57,6 @@ def export_run(
         raise RunError(f"{folder} is the folder of a run; name another one")
     config = run.config()
     vae = load_vae(run.folder, which)
-    if isinstance(vae, AttributeVAE):
-        raise RunError(f"{run_folder} is of the model attributes, which cannot be exported yet")
     shared = replace(config, data=replace(config.data, root=None))  # a path of this machine
     vae.save_pretrained(folder, _card(run, config, which, license), shared.to_dict())
     return target.folder

@@ -27,14 +27,18 @@ MEANINGS: Final = {
 
 @torch.no_grad()
 def mixture_columns(
-    vae: MixtureVAE, x: torch.Tensor, classes: torch.Tensor, generator: torch.Generator, samples: int = 1
+    vae: MixtureVAE,
+    x: torch.Tensor,
+    classes: torch.Tensor | None,
+    generator: torch.Generator,
+    samples: int = 1,
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`; and `probabilities [batch, k]`.
 
     Args:
         vae: what is evaluated.
         x: `[batch, pixels]`.
-        classes: `[batch]`, the true ones.
+        classes: `[batch]`, the true ones; None, and there is no accuracy.
         generator: of the styles.
         samples: of the style for each image; the sum over classes is exact.
     """
@@ -52,10 +56,11 @@ def mixture_columns(
         "kl_discrete": (q * log_q).sum(dim=-1) + math.log(vae.n),
         "kl_continuous": style.kl(),
         "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
-        "accuracy": (q.argmax(dim=-1) == classes).to(q.dtype),
-        "accuracy_sampled": q.gather(1, classes[:, None])[:, 0],
         "probabilities": q,
     }
+    if classes is not None:
+        columns["accuracy"] = (q.argmax(dim=-1) == classes).to(q.dtype)
+        columns["accuracy_sampled"] = q.gather(1, classes[:, None])[:, 0]
     columns["kl"] = columns["kl_discrete"] + columns["kl_continuous"]
     columns["bound"] = columns["reconstruction"] + columns["kl"]
     return columns
@@ -77,10 +82,13 @@ def evaluate_mixture(
         samples: of the style for each image.
         supervised: whether the model knows which class is which; without, there is no accuracy.
     """
-    batches = [mixture_columns(vae, x, classes, generator, samples) for x, classes in image_batches]
+    batches = [
+        mixture_columns(vae, x, classes if supervised else None, generator, samples)
+        for x, classes in image_batches
+    ]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["probabilities"].mean(dim=0) >= ACTIVE_SHARE / vae.n).sum())
-    names = [name for name in MEANINGS if supervised or not name.startswith("accuracy")]
+    names = [name for name in MEANINGS if name in columns]
     quantities = {name: average(columns[name], *MEANINGS[name]) for name in names}
     quantities["active"] = Quantity(used, 0.0, "exact", f"classes in use, of {vae.n}")
     return Evaluation(quantities, len(columns["bound"]))

@@ -25,10 +25,9 @@ class MixtureTraining(SemiSupervisedTraining):
         return (scores.unary.argmax(dim=-1) == labels).float().mean()
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        columns = mixture_columns(self.vae, x, classes, self._noise_of_evaluation)
-        known = set() if self.label_loss is not None else {"accuracy", "accuracy_sampled"}
-        left_out = known | {"probabilities", "minus_log_p"}
-        return {name: column for name, column in columns.items() if name not in left_out}
+        known = None if self.label_loss is None else classes
+        columns = mixture_columns(self.vae, x, known, self._noise_of_evaluation)
+        return {name: columns[name] for name in columns if name not in ("probabilities", "minus_log_p")}
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: each image decoded from its most probable class and a style drawn for it."""

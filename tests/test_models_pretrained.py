@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from models import (
+    AttributeVAE,
     BinaryDecoder,
     DiscreteVAE,
     Encoder,
@@ -31,6 +32,7 @@ MAKE = {
     "double": lambda: paper_vae("general", pixels=9, n=4, hidden=5).double(),
     "bfloat16": lambda: MixtureVAE(9, k=3, c=2).bfloat16(),
     "mixture": lambda: MixtureVAE(9, k=3, c=2),
+    "attributes": lambda: AttributeVAE("supermodular", n=3, c=2, channels=1),
 }
 
 
@@ -71,7 +73,8 @@ def test_what_is_loaded_is_what_was_saved_bit_for_bit(tmp_path, make):
         for name, value in first.items():
             assert second[name].dtype == value.dtype
             assert torch.equal(second[name], value)
-        x = torch.rand(2, 9).to(next(iter(first.values())).dtype)
+        pixels = 3 * 64 * 64 if isinstance(saved, AttributeVAE) else 9
+        x = torch.rand(2, pixels).to(next(iter(first.values())).dtype)
         assert str(loaded.encoder(x)) == str(saved.encoder(x))
     assert {path.name for path in (tmp_path / "a" / "model").iterdir()} == {
         *("model.safetensors", "config.json", "README.md")

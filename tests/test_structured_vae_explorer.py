@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from models import MixtureVAE, paper_vae
+from models import AttributeVAE, MixtureVAE, paper_vae
 from structured_vae import DataError, RunError, TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import MissingPackageError
@@ -155,8 +155,9 @@ def test_an_exported_folder_is_opened(tmp_path):
             lambda: paper_vae("independent", pixels=9, n=21, hidden=5),
             "has 21 bits; the explorer shows up to 20",
         ),
+        (lambda: AttributeVAE("general", n=3, c=2, channels=1), "holds a AttributeVAE; the explorer shows"),
     ],
-    ids=["pixels", "bits"],
+    ids=["pixels", "bits", "attributes"],
 )
 def test_a_model_that_the_page_cannot_show_is_refused(tmp_path, vae, words):
     vae().save_pretrained(tmp_path)

@@ -19,7 +19,7 @@ from structured_vae.evaluate_run import evaluate_run
 from structured_vae.fitting import ESTIMATORS
 from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import balanced_labels
-from structured_vae.mixture_evaluation import mixture_columns
+from structured_vae.mixture_evaluation import evaluate_mixture, mixture_columns
 from structured_vae.mixture_training import MixtureTraining
 from structured_vae.noise import gumbel
 from structured_vae.recipes import whole_bound
@@ -183,6 +183,14 @@ def some_images():
     return torch.rand((4, 6), generator=torch.Generator().manual_seed(1)).round().double(), torch.tensor(
         [0, 1, 2, 0]
     )
+
+
+def test_without_labels_a_mixture_may_have_fewer_classes_than_the_images(vae):
+    x = some_images()[0]
+    noise = torch.Generator().manual_seed(2)
+    found = evaluate_mixture(vae, [(x, torch.tensor([9, 8, 7, 6]))], noise, samples=1, supervised=False)
+    assert found.images == 4
+    assert not any(name.startswith("accuracy") for name in found.quantities)
 
 
 def test_the_bound_is_the_sum_of_its_parts_over_all_classes(vae):
