@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentError
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -215,10 +216,17 @@ class TrainConfig:
                 raise ConfigError(
                     f"not a training configuration: {part} must be a mapping; got {values[part]!r}"
                 )
-        parser = ArgumentParser(exit_on_error=False)
-        parser.add_class_arguments(cls, as_group=False)
+        parser = _parser()
         try:
             chosen = parser.instantiate(parser.parse_object(values))
             return cls(**{field.name: chosen[field.name] for field in fields(cls)})
         except (ArgumentError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error
+
+
+@cache
+def _parser() -> ArgumentParser:
+    """Made once: it reads the whole signature."""
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(TrainConfig, as_group=False)
+    return parser
