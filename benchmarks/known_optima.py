@@ -51,7 +51,7 @@ COLLECTIONS = (
     Collection("max-cut: G-set", "maxcut", r"G\d+$", "local_search", SEARCHED, 800, "maxcut"),
     Collection("max-cut: Ising", "maxcut", r"ising|t[23]g", "local_search", SEARCHED, format="maxcut"),
     Collection("Markov grids, n <= 400", "mrf", r"(mar_G|g)rid", "auto", (20.0,), 400),
-    Collection("Markov grids, n > 400", "mrf", r"grid[48]0", "local_search", SEARCHED),
+    Collection("Markov grids, n > 400", "mrf", r"grid[48]0", "local_search", (*SEARCHED, 60.0)),
     Collection("Markov segmentations", "mrf", r".*Segmentation", "auto", (20.0,)),
     Collection("maximum flows", "maxflow", r".*\.max$", "auto", (20.0,)),
 )  # fmt: skip
