@@ -49,7 +49,7 @@ CHOICES: Final[dict[str, Any]] = {
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "dropout", "channels"),
+    "discrete": ("labels", "label_weight", "channels"),
     "mixture": ("encoder", "solver", "recipe", "n", "hidden", "channels"),
     "attributes": ("recipe", "n", "k", "hidden"),
 }
@@ -113,8 +113,8 @@ class TrainConfig:
         nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
         labels: training images whose classes, as many of each, or attributes the model sees; 0 for none.
         label_weight: of their loss beside the bound, in nats an image.
-        dropout: share of the values that the encoder of a mixture or of attributes does not see in a training
-            step.
+        dropout: share of the values of an image that the encoder does not see in a training step; default:
+            0.2 of a mixture and of attributes, else 0.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
     """
 
@@ -142,13 +142,15 @@ class TrainConfig:
     nodes: int = 1
     labels: int = 0
     label_weight: float = 30.0
-    dropout: float = 0.2
+    dropout: float | None = None
     channels: int = 32
 
     def __post_init__(self) -> None:
         if self.data.binarisation is None:  # a record says what was done
             named = replace(self.data, binarisation=usual_binarisation(self.data.name))
             object.__setattr__(self, "data", named)
+        if self.dropout is None:
+            object.__setattr__(self, "dropout", 0.0 if self.model == "discrete" else 0.2)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(map(str, get_args(choices)))
@@ -164,7 +166,7 @@ class TrainConfig:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
         if not self.label_weight > 0:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
-        if not 0 <= self.dropout < 1:
+        if not 0 <= (self.dropout or 0.0) < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
         foreign = FOREIGN[self.model]
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}

@@ -32,13 +32,16 @@ class Training(pl.LightningModule, ABC):
 
     Args:
         estimator: of the encoder's gradient.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
+            decoder has to explain them all, so the objective stays a bound.
         learning_rate: of Adam.
         seed: of the noise.
     """
 
-    def __init__(self, estimator: Estimator, learning_rate: float, seed: int):
+    def __init__(self, estimator: Estimator, dropout: float, learning_rate: float, seed: int):
         super().__init__()
         self.estimator = estimator
+        self.dropout = dropout
         self.learning_rate = learning_rate
         self.seed = seed
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
@@ -92,6 +95,14 @@ class Training(pl.LightningModule, ABC):
             self._trained.setdefault(name, []).append(value)
         return loss
 
+    def _seen(self, x: torch.Tensor) -> torch.Tensor:
+        """What the encoder sees of images in a step."""
+        kept = 1 - self.dropout
+        if kept == 1:
+            return x
+        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
+        return x * (uniform < kept) / kept
+
     def on_validation_epoch_start(self) -> None:
         """Starts the same noise for every evaluation, so that epochs compare."""
         self._noise_of_evaluation = generator(self.seed, Stream.EVALUATION, 0, self.device)
@@ -123,6 +134,7 @@ class ArgmaxTraining(Training):
         estimator: of the encoder's gradient.
         posterior: makes the distribution that the model is evaluated with.
         recipe: makes the objective that is minimised.
+        dropout: share of the pixels that are hidden from the encoder in a step.
         learning_rate: of Adam.
         seed: of the noise.
     """
@@ -136,10 +148,11 @@ class ArgmaxTraining(Training):
         estimator: Estimator,
         posterior: Callable[[AnyPotentials], Posterior],
         recipe: Recipe,
+        dropout: float,
         learning_rate: float,
         seed: int,
     ):
-        super().__init__(estimator, learning_rate, seed)
+        super().__init__(estimator, dropout, learning_rate, seed)
         self.vae = vae
         self.posterior = posterior
         self.recipe = recipe
@@ -153,7 +166,7 @@ class ArgmaxTraining(Training):
         return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
 
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        potentials = self.vae.encoder(x)
+        potentials = self.vae.encoder(self._seen(x))
         objective = self.recipe(self.vae, x, potentials, self.estimator.kl)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
         loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning

@@ -49,11 +49,10 @@ class SemiSupervisedTraining(Training):
         learning_rate: float,
         seed: int,
     ):
-        super().__init__(estimator, learning_rate, seed)
+        super().__init__(estimator, dropout, learning_rate, seed)
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight
-        self.dropout = dropout
 
     @abstractmethod
     def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
@@ -82,14 +81,6 @@ class SemiSupervisedTraining(Training):
         label_loss = self.label_loss(scores, labels, self._noise, self.global_step)
         stats["label_accuracy"] = self._accuracy(scores.detach(), labels)
         return loss + (self.label_weight * label_loss + bound).mean(), stats
-
-    def _seen(self, x: torch.Tensor) -> torch.Tensor:
-        """What the encoder sees of images in a step."""
-        kept = 1 - self.dropout
-        if kept == 1:
-            return x
-        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
-        return x * (uniform < kept) / kept
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
         columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}

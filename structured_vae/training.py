@@ -118,7 +118,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
     loss, weight = label_loss_of(config, solver), config.label_weight
-    rest = config.dropout, config.learning_rate, config.seed
+    rest = config.dropout or 0.0, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
         return MixtureTraining(vae, estimator, loss, weight, *rest)
     if isinstance(vae, AttributeVAE):
@@ -128,8 +128,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         estimator,
         posterior_of(estimator, solver),
         RECIPES[config.recipe],
-        config.learning_rate,
-        config.seed,
+        *rest,
     )
 
 

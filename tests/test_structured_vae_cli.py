@@ -34,6 +34,7 @@ COMMANDS = {
             "--epsilon.every",
             "--learning_rate",
             "--rate_decay",
+            "--dropout",
             "--epochs",
             "--seed",
             "--picture_every",
@@ -304,7 +305,7 @@ def test_printed_configuration_goes_in_again(cli):
     assert values.pop("run") is None
     expected = TrainConfig(n=5, encoder="independent").to_dict()
     expected["epsilon"]["floor"], expected["data"]["batch_size"] = 0.25, 7
-    expected["data"]["binarisation"] = None  # chosen when the dataset is known
+    expected["data"]["binarisation"] = expected["dropout"] = None  # chosen when dataset and model are known
     assert values == expected
     assert files() == ["mine.yaml"]
 

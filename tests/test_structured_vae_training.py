@@ -168,6 +168,7 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
         {"recipe": "elbo"},
         {"learning_rate": 0.002},
         {"rate_decay": "cosine"},
+        {"dropout": 0.5},
         {"epsilon": ExponentialDecay(start=0.5, floor=0.5)},
         {"data": replace(SMALL.data, batch_size=50)},
         {"encoder": "supermodular"},
