@@ -6,6 +6,7 @@ import signal
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from solvers import (
     ArgmaxSolver,
@@ -33,6 +34,14 @@ def problem_best(problem):
     states = (np.arange(2**problem.n)[:, None] >> np.arange(problem.n)) & 1
     pairs = states[:, problem.edges[:, 0]] * states[:, problem.edges[:, 1]]
     return (problem.unary @ states.T + problem.pairwise @ pairs.T).max(axis=1)
+
+
+@pytest.fixture(autouse=True)
+def _own_worker_processes():
+    """joblib keeps its worker processes for the next caller. A later test waited forever for one of them that had
+    ended while it imported torch (joblib 1.6.0)."""
+    yield
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
