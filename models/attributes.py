@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from .decoder import Neighbourhood
-from .encoder import ENCODERS, CategoricalEncoder, Encoder
+from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
 from .mixture import Gaussian
 from .potentials import Potentials
 from .pretrained import Pretrained
@@ -65,7 +65,6 @@ class AttributeEncoder(nn.Module):
         head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
         if head is None or isinstance(head, CategoricalEncoder):
             raise ValueError(f"attributes are bits, and no encoder of bits is called '{encoder}'")
-        self.kind = encoder
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
         self.attributes: Encoder = head
@@ -229,7 +228,12 @@ class AttributeVAE(Pretrained):
         """What `AttributeVAE` makes networks of these shapes from."""
         encoder, decoder = self.encoder, self.decoder
         channels = decoder.first.out_features // (4 * SMALLEST**2)
-        return {"encoder": encoder.kind, "n": self.n, "c": decoder.c, "channels": channels}
+        return {
+            "encoder": encoder_name(encoder.attributes) or "",
+            "n": self.n,
+            "c": decoder.c,
+            "channels": channels,
+        }
 
     @classmethod
     def of_arguments(cls, encoder: str, n: int, c: int, channels: int) -> AttributeVAE:
