@@ -50,8 +50,8 @@ CHOICES: Final[dict[str, Any]] = {
 
 FOREIGN: Final = {
     "discrete": ("labels", "label_weight", "channels"),
-    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "channels"),
-    "attributes": ("recipe", "n", "k", "hidden"),
+    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "kl_warmup", "channels"),
+    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup"),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -95,6 +95,8 @@ class TrainConfig:
         k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
+        kl_warmup: epochs in which the KL counts for less than all, in equal steps up to it; 0 for none. It keeps
+            codes alive that a full KL would have the encoder give up before the decoder knows them.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
@@ -126,6 +128,7 @@ class TrainConfig:
     n: int = 15
     k: int = 10
     hidden: int = 300
+    kl_warmup: int = 0
     data: DataConfig = field(default_factory=DataConfig)
     samples: int | None = None
     sides: Sides = 1
@@ -156,7 +159,7 @@ class TrainConfig:
                 known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
         smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
-        smallest |= {"processes": 1, "nodes": 1, "channels": 1}
+        smallest |= {"processes": 1, "nodes": 1, "channels": 1, "kl_warmup": 0}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")

@@ -150,7 +150,7 @@ class CostOfCategories:
 
 @dataclass(frozen=True, eq=False)
 class WithKL:
-    """A cost plus log q(z | x) - log p(z), with log q cut off from the encoder's gradient.
+    """A cost plus weight * (log q(z | x) - log p(z)), with log q cut off from the encoder's gradient.
 
     Since E_q[grad log q] = 0, the gradient of E_q[cost + log q - log p] = E_q[cost] + KL(q || p) is that
     of a cost in which log q is held fixed. So the KL needs no term of its own: it rides through the
@@ -164,20 +164,22 @@ class WithKL:
     Attributes:
         cost: what is added to.
         posterior: detached potentials.
+        weight: of the KL; less than 1 while it warms up.
     """
 
     cost: Cost
     posterior: AnyPotentials
+    weight: float = 1.0
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the inner cost and h(z)."""
-        return self.cost(z) + self.posterior.score(z)
+        """`[..., batch]`: the inner cost and weight * h(z)."""
+        return self.cost(z) + self.weight * self.posterior.score(z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
         """The inner cost, which is all that a decoder sees, and the change of both in each coordinate."""
         inner = self.cost.around(z)
-        return Neighbourhood(inner.cost, inner.slope + self.posterior.field(z))
+        return Neighbourhood(inner.cost, inner.slope + self.weight * self.posterior.field(z))
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the inner cost and h of each state."""
-        return self.cost.table(states) + self.posterior.table(states)
+        """`[batch, states]`: the inner cost and weight * h of each state."""
+        return self.cost.table(states) + self.weight * self.posterior.table(states)

@@ -14,6 +14,7 @@ from .bound import image_costs, summarise
 from .estimators import Estimator
 from .posteriors import Posterior
 from .recipes import Recipe
+from .schedules import Schedule
 from .seeds import Stream, generator
 
 SPLITS = ("validation", "test")
@@ -134,6 +135,7 @@ class ArgmaxTraining(Training):
         estimator: of the encoder's gradient.
         posterior: makes the distribution that the model is evaluated with.
         recipe: makes the objective that is minimised.
+        kl_weight: of the KL in it, by the epoch.
         dropout: share of the pixels that are hidden from the encoder in a step.
         learning_rate: of Adam.
         seed: of the noise.
@@ -148,6 +150,7 @@ class ArgmaxTraining(Training):
         estimator: Estimator,
         posterior: Callable[[AnyPotentials], Posterior],
         recipe: Recipe,
+        kl_weight: Schedule,
         dropout: float,
         learning_rate: float,
         seed: int,
@@ -156,6 +159,7 @@ class ArgmaxTraining(Training):
         self.vae = vae
         self.posterior = posterior
         self.recipe = recipe
+        self.kl_weight = kl_weight
 
     @property
     def monitored(self) -> str:
@@ -167,7 +171,8 @@ class ArgmaxTraining(Training):
 
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials = self.vae.encoder(self._seen(x))
-        objective = self.recipe(self.vae, x, potentials, self.estimator.kl)
+        weight = self.kl_weight(self.current_epoch)
+        objective = self.recipe(self.vae, x, potentials, self.estimator.kl, weight)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
         loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
         return loss, {"cost": estimate.cost.mean(), **estimate.stats}

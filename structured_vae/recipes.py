@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 import torch
 
@@ -28,34 +27,46 @@ class Objective:
     kl: torch.Tensor | float = 0.0
 
 
-Recipe: TypeAlias = Callable[[DiscreteVAE, torch.Tensor, AnyPotentials, KLTerm], Objective]
-"""(vae, images, potentials, how a KL reaches the estimator) -> what is minimised."""
+class Recipe(Protocol):
+    """Makes what is minimised of a VAE, images, and how a KL reaches the estimator."""
+
+    def __call__(
+        self,
+        vae: DiscreteVAE,
+        x: torch.Tensor,
+        potentials: AnyPotentials,
+        kl_term: KLTerm,
+        kl_weight: float = 1.0,
+    ) -> Objective:
+        """The objective of images `x [batch, pixels]`, with a weight for the KL while it warms up."""
 
 
-def paper_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+def paper_recipe(
+    vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0
+) -> Objective:
     """As in the code released with the paper.
 
     Direct optimization minimises the reconstruction alone; the KL is reported but not trained. Estimators
     that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its KL too.
     """
     reconstruction = Reconstruction(vae.decoder, x)
-    return _with_exact_kl(reconstruction, potentials) if kl_term == "exact" else Objective(reconstruction)
+    if kl_term == "folded":
+        return Objective(reconstruction)
+    return whole_bound(reconstruction, potentials, kl_term, kl_weight)
 
 
-def elbo_recipe(vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+def elbo_recipe(
+    vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0
+) -> Objective:
     """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
-    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term)
+    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight)
 
 
-def whole_bound(cost: Cost, potentials: AnyPotentials, kl_term: KLTerm) -> Objective:
+def whole_bound(cost: Cost, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0) -> Objective:
     """A cost and the KL of the potentials, the latter as the estimator needs it."""
     if kl_term == "folded":
-        return Objective(WithKL(cost, potentials.detach()))
-    return _with_exact_kl(cost, potentials) if kl_term == "exact" else Objective(cost)
-
-
-def _with_exact_kl(cost: Cost, potentials: AnyPotentials) -> Objective:
-    return Objective(cost, Gibbs(potentials).kl().value)
+        return Objective(WithKL(cost, potentials.detach(), kl_weight))
+    return Objective(cost, kl_weight * Gibbs(potentials).kl().value if kl_term == "exact" else 0.0)
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

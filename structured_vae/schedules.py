@@ -39,6 +39,35 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class WarmUp:
+    """(epoch + 1) / (epochs + 1), up to 1 after `epochs` epochs: the weight of a KL.
+
+    Attributes:
+        epochs: at less than full weight; 0 for none.
+
+    Raises:
+        ConfigError: epochs is negative.
+
+    Example:
+        >>> [WarmUp(3)(epoch) for epoch in range(5)]
+        [0.25, 0.5, 0.75, 1.0, 1.0]
+
+    References:
+        Bowman et al. (2016), Generating sentences from a continuous space.
+    """
+
+    epochs: int
+
+    def __post_init__(self) -> None:
+        if self.epochs < 0:
+            raise ConfigError(f"need epochs >= 0; got {self}")
+
+    def __call__(self, step: int) -> float:
+        """The weight in epoch `step`."""
+        return min(1.0, (step + 1) / (self.epochs + 1))
+
+
+@dataclass(frozen=True)
 class ExponentialDecay:
     """max(floor, start * exp(-rate * step)), renewed every `every` steps.
 

@@ -29,7 +29,7 @@ from .pictures import Pictures
 from .recipes import RECIPES
 from .record import RunRecord
 from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
-from .schedules import Constant, CosineDecay, Schedule
+from .schedules import Constant, CosineDecay, Schedule, WarmUp
 from .seeds import Stream, generator
 
 PICTURED = 50
@@ -128,6 +128,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         estimator,
         posterior_of(estimator, solver),
         RECIPES[config.recipe],
+        WarmUp(config.kl_warmup),
         *rest,
     )
 

@@ -17,6 +17,7 @@ from structured_vae import (
     Gibbs,
     PerturbAndMAP,
     Reconstruction,
+    WarmUp,
     WithKL,
     argmax,
     elbo_recipe,
@@ -308,6 +309,13 @@ def test_impossible_cosines(values):
         CosineDecay(*values)
 
 
+def test_the_kl_warms_up_in_equal_steps():
+    assert [WarmUp(4)(epoch) for epoch in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
+    assert WarmUp(0)(0) == 1.0
+    with pytest.raises(ConfigError, match="need epochs >= 0"):
+        WarmUp(-1)
+
+
 # --- the estimator ------------------------------------------------------------------------------
 
 
@@ -530,6 +538,21 @@ def test_recipes_differ_by_the_kl_alone():
     torch.testing.assert_close(slopes[1] - slopes[0], h.unary.detach(), rtol=0, atol=1e-12)
     assert not slopes[1].requires_grad
     assert paper.kl == elbo.kl == 0
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3])
+def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
+    vae = tiny_vae(general_encoder)
+    x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
+    h = vae.encoder(x)
+    cost, z = Reconstruction(vae.decoder, x), argmax(h, "auto")
+    folded, exact = (elbo_recipe(vae, x, h, term, weight) for term in ("folded", "exact"))
+    torch.testing.assert_close(folded.cost(z), cost(z) + weight * h.score(z))
+    kl_slope = weight * h.detach().field(z)
+    torch.testing.assert_close(folded.cost.around(z).slope, cost.around(z).slope + kl_slope)
+    states = h.states()
+    torch.testing.assert_close(folded.cost.table(states), cost.table(states) + weight * h.table(states))
+    torch.testing.assert_close(exact.kl, weight * Gibbs(h).kl().value)
 
 
 @pytest.mark.parametrize("recipe", [paper_recipe, elbo_recipe])

@@ -166,6 +166,7 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
     "change",
     [
         {"recipe": "elbo"},
+        {"recipe": "elbo", "kl_warmup": 1},
         {"learning_rate": 0.002},
         {"rate_decay": "cosine"},
         {"dropout": 0.5},
@@ -228,7 +229,13 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 @tiny
 @pytest.mark.parametrize(
     "change",
-    [{"estimator": "rebar"}, {"estimator": "relax"}, {"epsilon_rule": "adaptive"}, {"rate_decay": "cosine"}],
+    [
+        {"estimator": "rebar"},
+        {"estimator": "relax"},
+        {"epsilon_rule": "adaptive"},
+        {"rate_decay": "cosine"},
+        {"recipe": "elbo", "kl_warmup": 2},
+    ],
     ids=str,
 )
 def test_what_changes_over_a_run_is_resumed_and_evaluated(tmp_path, change):
