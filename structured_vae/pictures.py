@@ -41,6 +41,16 @@ def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> 
     return rows.reshape(-1, x.shape[1])
 
 
+def picture_name(kind: str, epoch: int) -> str:
+    """The file of a picture.
+
+    Args:
+        kind: reconstructions or samples.
+        epoch: after which it was drawn, counted from 1.
+    """
+    return f"{kind}-{epoch:04d}.png"
+
+
 class Pictures(Callback):
     """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
 
@@ -88,4 +98,4 @@ class Pictures(Callback):
             pictures["reconstructions"] = pairs, self.COLUMNS
         pictures["samples"] = training.samples(noise)
         for name, (images, columns) in pictures.items():
-            save_grid(self.folder / f"{name}-{epoch:04d}.png", images, columns, *self.size)
+            save_grid(self.folder / picture_name(name, epoch), images, columns, *self.size)

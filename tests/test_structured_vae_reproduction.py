@@ -22,7 +22,7 @@ TINY = """
 title: Two encoders
 view: curves
 paper: {general: {bound: 145}}
-base: {n: 3, hidden: 5, epochs: 2, picture_every: 0, data: {batch_size: 100}}
+base: {n: 3, hidden: 5, epochs: 2, picture_every: 0, picture: true, data: {batch_size: 100}}
 cells:
   independent: {encoder: independent, estimator: arm, recipe: elbo}
   general: {encoder: general}
@@ -55,7 +55,7 @@ def test_every_experiment_has_cells_with_checked_configurations(name):
     cells = experiment.cells(seeds=(0, 1), epochs=7)
     assert len({(cell.name, cell.config.seed) for cell in cells}) == len(cells)
     assert all(isinstance(cell.config, TrainConfig) and cell.config.epochs == 7 for cell in cells)
-    assert {cell.name for cell in cells} >= set(experiment.paper) or name in ("curves", "supplement")
+    assert {cell.name for cell in cells} >= set(experiment.paper) or name != experiment.folder
     assert experiment.title
     assert bool(experiment.source) == bool(experiment.paper)
     assert experiment.view in VIEWS
@@ -117,6 +117,10 @@ def test_cells_run_once_and_leave_records(two_cells, capsys):
         assert [row["epoch"] for row in record.epochs] == [1, 2]
         assert record.evaluation["quantities"]["bound"]["value"] > 0
         assert record.argmaxes == (0 if cell.name == "independent" else 2 * 300 * 2)
+        assert (
+            places.picture(cell).read_bytes()
+            == places.run(cell).pictures.joinpath("samples-0002.png").read_bytes()
+        )
         assert record.seconds == pytest.approx(sum(row["seconds"] for row in record.epochs))
         assert {"commit", "versions", "hardware"} <= set(json.loads(places.record(cell).read_text()))
     before = {path: path.stat().st_mtime_ns for path in Path("results").rglob("*.json")}
@@ -235,6 +239,19 @@ def test_a_grid_marks_what_is_as_good_as_the_paper(two_cells, tmp_path):
     assert (
         "Cells whose bound is as good as the paper's or better (bold): direct 1 of 1, exact 0 of 1." in page
     )
+
+
+@tiny
+def test_pictures_of_the_cells_are_shown_side_by_side(two_cells):
+    text = "title: Samples\nview: pictures\ncells_of: tiny\nonly: independent\n"
+    (experiments.CELLS / "samples.yaml").write_text(text)
+    samples, places = Experiment.named("samples"), Places(Path("results"), Path("runs/reproduce"))
+    assert command("reproduce", "samples") == 0
+    found = write_report(samples, places.results, Path("report"))
+    assert all(path.stat().st_size > 1000 for path in found.pictures)
+    places.picture(samples.cells()[0]).unlink()
+    with pytest.raises(RunError, match=r"independent-seed0.png is missing; delete the record"):
+        write_report(samples, places.results, Path("report"))
 
 
 def test_the_gradients_of_the_repository_are_drawn(tmp_path):

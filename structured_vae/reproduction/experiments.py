@@ -17,6 +17,8 @@ from ..config import TrainConfig
 from ..errors import ConfigError
 
 CELLS = files(__package__) / "cells"
+AFTERWARDS = ("refine", "picture")
+"""Settings of a cell that do not concern its training."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,14 @@ class Cell:
         name: of the cell, without the seed.
         config: what to train.
         refine: steps that improve each image's posterior in the evaluation, see `evaluate`.
+        picture: whether the last picture of samples is kept beside the record.
     """
 
     experiment: str
     name: str
     config: TrainConfig
     refine: int = 0
+    picture: bool = False
 
     @property
     def title(self) -> str:
@@ -83,13 +87,18 @@ class Experiment:
 
     @property
     def view(self) -> str:
-        """How a report shows it: curves, grid, attributes or gradients."""
+        """How a report shows it: curves, grid, attributes, gradients or pictures."""
         return str(self.content["view"])
 
     @cached_property
     def _source(self) -> Experiment:
         """The experiment whose cells these are."""
         return Experiment.named(self.content["cells_of"]) if "cells_of" in self.content else self
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its records: that of the experiment whose cells these are."""
+        return self._source.name
 
     @property
     def paper(self) -> dict[str, dict[str, float]]:
@@ -152,9 +161,9 @@ class Experiment:
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [
-            Cell(self._source.name, name, _config([*values, *chosen, ("seed", seed)]), refine)
+            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), **kept)
             for seed in seeds
-            for name, (values, refine) in settings.items()
+            for name, (values, kept) in settings.items()
         ]
 
     def _settings(self) -> list[tuple[str, list[tuple[str, Any]]]]:
@@ -175,10 +184,10 @@ def experiment_names() -> list[str]:
     return sorted(path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml"))
 
 
-def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], int]:
-    """What a cell trains, and how its evaluation refines."""
-    training = [(name, value) for name, value in settings if name != "refine"]
-    return training, dict(settings).get("refine", 0)
+def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
+    """What a cell trains, and what it does with the result."""
+    training = [(name, value) for name, value in settings if name not in AFTERWARDS]
+    return training, {name: value for name, value in settings if name in AFTERWARDS}
 
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:

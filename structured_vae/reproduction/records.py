@@ -29,6 +29,10 @@ class Places:
         """The JSON file of a cell."""
         return self.results / cell.experiment / f"{cell.title}.json"
 
+    def picture(self, cell: Cell) -> Path:
+        """The PNG of a cell, beside its record."""
+        return self.record(cell).with_suffix(".png")
+
     def run(self, cell: Cell) -> Run:
         """The run folder of a cell."""
         return Run(self.runs / cell.experiment / cell.title)

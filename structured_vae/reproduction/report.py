@@ -19,6 +19,7 @@ from .experiments import Experiment
 from .grid import grid_figure, grid_tables
 from .quantities import Records, markdown_table, shown, values_of
 from .records import Record, read_record
+from .sample_pictures import sample_pictures
 
 HEADER: Final = (
     *(
@@ -60,6 +61,7 @@ VIEWS: Final = {
     ),
     "curves": View(_no_tables, lambda experiment, records, folder: curves(experiment, records)),
     "grid": View(grid_tables, lambda experiment, records, folder: grid_figure(experiment, records)),
+    "pictures": View(_no_tables, sample_pictures),
     "gradients": View(
         _no_tables,
         lambda experiment, records, folder: bias_and_deviation(read_reports(folder / "gradients.json")),
@@ -98,7 +100,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
-    figure = VIEWS[experiment.view].figure(experiment, records, results / experiment.name)
+    figure = VIEWS[experiment.view].figure(experiment, records, results / experiment.folder)
     for path in pictures:
         with whole_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
@@ -115,7 +117,7 @@ def records_of(experiment: Experiment, results: Path) -> Records:
     """
     found: dict[str, list[Record]] = {}
     for cell in experiment.cells():
-        paths = sorted((results / cell.experiment).glob(f"{cell.name}-seed*.json"))
+        paths = sorted((results / experiment.folder).glob(f"{cell.name}-seed*.json"))
         records = [record for path in paths if (record := read_record(path)) is not None]
         if records:
             found[cell.name] = records

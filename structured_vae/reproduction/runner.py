@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from joblib import Parallel, cpu_count, delayed
 
+from ..atomic import whole_file
 from ..errors import StructuredVAEError
 from ..evaluate_run import evaluate_run
 from ..fitting import fitting_estimator, fitting_solver
+from ..pictures import picture_name
 from ..runs import dataset_of, load_vae
 from ..training import resume, train
 from .experiments import Cell
@@ -114,3 +117,6 @@ def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | Non
     estimator = fitting_estimator(cell.config, vae, fitting_solver(cell.config.solver, vae))
     images = len(dataset_of(cell.config).train)
     record_of_run(cell, run, estimator.argmaxes, images, evaluation).write(places.record(cell))
+    if cell.picture:
+        with whole_file(places.picture(cell)) as part:
+            shutil.copyfile(run.pictures / picture_name("samples", cell.config.epochs), part)

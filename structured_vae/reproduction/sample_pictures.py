@@ -1,0 +1,44 @@
+"""The pictures of samples that cells leave beside their records, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.image
+from matplotlib.figure import Figure
+
+from ..errors import RunError
+from .experiments import Experiment
+from .quantities import Records
+
+SIDE = 4.0
+"""Inches of a picture."""
+
+
+def sample_pictures(experiment: Experiment, records: Records, folder: Path) -> Figure:
+    """A row for each dataset, a column for each of its cells.
+
+    Args:
+        experiment: whose cells.
+        records: the first of each cell names the dataset.
+        folder: of the records.
+
+    Raises:
+        RunError: a record is without its picture.
+    """
+    rows: dict[str, list[tuple[str, Path]]] = {}
+    for name, cells in records.items():
+        path = folder / f"{name}-seed{cells[0].config['seed']}.png"
+        if not path.exists():
+            raise RunError(f"{path} is missing; delete the record beside it, and reproduce {experiment.name}")
+        rows.setdefault(cells[0].config["data"]["name"], []).append((name, path))
+    count = len(rows), max(map(len, rows.values()))
+    figure = Figure(figsize=(SIDE * count[1], (SIDE + 0.3) * count[0]), layout="constrained")
+    for across, pictures in zip(figure.subplots(*count, squeeze=False), rows.values(), strict=True):
+        for axes in across:
+            axes.set_axis_off()
+        for axes, (name, path) in zip(across, pictures, strict=False):
+            axes.imshow(matplotlib.image.imread(path), cmap="gray")
+            axes.set_title(name, fontsize=9)
+    figure.suptitle(experiment.title)
+    return figure
