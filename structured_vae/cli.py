@@ -206,7 +206,7 @@ def _evaluate_parser() -> ArgumentParser:
         "--refine",
         type=int,
         default=0,
-        help="gradient steps that improve the Gibbs posterior of each image, for a tighter bound; up to 16 bits",
+        help="moves of a search among the states for each image, for a tighter bound of up to 62 bits",
     )
     return parser
 

@@ -38,7 +38,7 @@ def evaluate_run(
         which: the best epoch on the validation split, or the last.
         samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
             attributes 10.
-        refine: steps that improve the Gibbs posterior of each image, of models of up to 16 bits; 0 for none.
+        refine: moves of a search for each image that tighten the bound of a model of bits; 0 for none.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from hypothesis import strategies as st
 import models.decoder
 from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate, evaluation
-from structured_vae.refinement import refined
+from structured_vae.refinement import refined_bound
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}
 every_family = pytest.mark.parametrize("family", SIZES)
+every_family_of_bits = pytest.mark.parametrize("family", ["independent", "general", "supermodular"])
 PIXELS, IMAGES = 6, 8
 
 
@@ -143,47 +145,41 @@ def test_perturb_and_map_without_pairs_is_gibbs(family):
 # --- refined ------------------------------------------------------------------------------------
 
 
-def test_a_refined_posterior_of_two_coupled_bits_is_the_true_one():
-    vae, x = vae_of("general", n=2), images()
-    quantities = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 2, refine=400).quantities
-    assert quantities["refined_bound"].value == pytest.approx(quantities["minus_log_p"].value, abs=1e-4)
-    assert quantities["gibbs_bound"].value > quantities["minus_log_p"].value + 0.05
+@every_family_of_bits
+@pytest.mark.parametrize("moves", [2, 9])
+def test_a_search_that_meets_all_states_gives_the_likelihood(family, moves):
+    vae, x = vae_of(family, n=2), images()
+    quantities = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 2, refine=moves).quantities
+    assert quantities["refined_bound"].value == pytest.approx(quantities["minus_log_p"].value, abs=1e-9)
+    assert quantities["bound"].value > quantities["minus_log_p"].value + 0.05
     assert quantities["refined_bound"].kind == "bound"
 
 
-def test_a_refined_posterior_without_pairs_is_a_fixed_point_of_mean_field():
-    vae, x = vae_of("independent"), images()
+def test_one_move_counts_the_start_and_its_neighbours():
+    vae, x = vae_of("general"), images()
     expected = reference(vae, x)
-    with torch.no_grad():
-        found = refined(vae.encoder(x), torch.from_numpy(expected.costs), 600)
-    assert found.pairwise is None
-    p = sigmoid(found.unary.numpy())
-    states = expected.states
-    for bit in range(
-        vae.n
-    ):  # the optimal score of a bit: the mean difference of costs, the others as they are
-        others = np.delete(np.arange(vae.n), bit)
-        chances = np.where(states[:, others] == 1, p[:, None, others], 1 - p[:, None, others]).prod(axis=2)
-        slope = (chances * expected.costs * (1 - 2 * states[:, bit])).sum(axis=1)
-        assert found.unary[:, bit].numpy() == pytest.approx(slope, abs=2e-3)
+    start = torch.from_numpy(expected.states[:IMAGES]).double()
+    near = np.abs(expected.states[:, None] - expected.states[:IMAGES]).sum(axis=2).T <= 1
+    p = np.where(near, np.exp(-expected.costs), 0.0).sum(axis=1) / len(expected.states)
+    assert refined_bound(vae.decoder, x, start, 1).numpy() == pytest.approx(-np.log(p), abs=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
-@given(
-    seed=st.integers(0, 2**31), steps=st.integers(0, 5), family=st.sampled_from(["independent", "general"])
-)
-def test_refining_never_hurts(seed, steps, family):
-    vae, x = vae_of(family, n=3, seed=seed), images(3, seed)
-    quantities = evaluate(vae, [(x,)], Gibbs, seeded(), refine=steps).quantities
-    bound, least = quantities["bound"].value, quantities["minus_log_p"].value
-    assert ("refined_bound" in quantities) == (steps > 0)
-    if steps:
-        assert least - 1e-9 <= quantities["refined_bound"].value <= bound + 1e-9
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 6))
+def test_more_moves_never_hurt(seed, n):
+    vae, x = vae_of("independent", n=n, seed=seed), images(3, seed)
+    start = torch.randint(2, (3, n), generator=seeded(seed)).to(x.dtype)
+    bounds = [refined_bound(vae.decoder, x, start, moves).numpy() for moves in (1, 2, 5, 20)]
+    first = vae.decoder.cost(x, start).detach().numpy() + n * np.log(2)
+    for higher, lower in pairwise([first, *bounds, reference(vae, x).minus_log_p]):
+        assert (lower <= higher + 1e-9).all()
 
 
-def test_categories_are_not_refined():
-    with pytest.raises(ConfigError, match="only posteriors of up to 16 bits can be refined; set refine to 0"):
-        evaluate(vae_of("categorical"), [(images(),)], Gibbs, seeded(), refine=1)
+def test_what_cannot_be_refined():
+    message = "only posteriors of up to 62 bits can be refined; set refine to 0"
+    for family, n in (("categorical", 3), ("independent", 63)):
+        with pytest.raises(ConfigError, match=message):
+            evaluate(vae_of(family, n=n), [(images(),)], Gibbs, seeded(), refine=1)
 
 
 def test_plain_values_go_in_a_file():

@@ -29,7 +29,7 @@ class Cell:
         experiment: whose folder the record lies in.
         name: of the cell, without the seed.
         config: what to train.
-        refine: steps that improve each image's posterior in the evaluation, see `evaluate`.
+        refine: moves of a search for each image in the evaluation, see `evaluate`.
         picture: whether the last picture of samples is kept beside the record.
     """
 

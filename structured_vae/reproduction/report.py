@@ -135,7 +135,7 @@ def markdown(experiment: Experiment, records: Records) -> str:
         "epoch of the best validation bound, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
         "for bits and categories, by all states, and a bound by importance weighting for others. `refined bound` is "
-        "valid too: a Gibbs posterior improved for each image, from the encoder's. `paper's number` is "
+        "valid too: by the states that a search for each image meets. `paper's number` is "
         "what the paper's code reports: the KL of the unary scores alone, which is no bound for structured encoders. "
         f"± is the standard error over seeds, and without it there is one seed. {experiment.source}".strip(),
         "",
