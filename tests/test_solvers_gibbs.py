@@ -125,6 +125,22 @@ def test_enumeration_inverts_the_cumulative_distribution(n, seed, magnitude):
         assert u >= (cumulative[b, state - 1] if state else 0.0) - 1e-12
 
 
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 11), seed=SEEDS, magnitude=MAGNITUDES)
+def test_samples_drawn_later_are_the_same(method, n, seed, magnitude):
+    unary, pairwise, edges = drawn(n, seed, magnitude)
+    shape = uniforms_shape(Problem.from_arrays(unary, pairwise, edges=edges), 7, method)
+    uniforms = np.random.default_rng(seed).random(shape)
+    found = gibbs(unary, pairwise, edges=edges, method=method)
+    samples = gibbs(unary, pairwise, edges=edges, uniforms=uniforms, method=method).samples
+    assert found.samples is None
+    assert (found.sample(uniforms) == samples).all()
+    for k in range(7):
+        assert (found.sample(uniforms[k : k + 1], threads=1)[0] == samples[k]).all()
+    assert len(found.sample(uniforms[:0])) == 0
+
+
 def test_uniforms_at_the_ends():
     """Neither end gives a state of no probability."""
     result = gibbs([[-2000.0, 2000.0] * 5], uniforms=[[0.0], [np.nextafter(1.0, 0.0)]])
@@ -263,6 +279,7 @@ def test_leading_dimensions_and_edges():
     assert result.pairwise_marginals.shape == (2, 3, 1)
     assert result.samples.shape == (5, 2, 3, 4)
     assert [part.shape for part in result.covariance_product(unary)] == [(2, 3, 4), (2, 3, 1)]
+    assert result.sample(np.zeros((7, 2, 3))).shape == (7, 2, 3, 4)
     assert gibbs(unary).samples is None
     np.testing.assert_allclose(gibbs(unary).unary_marginals, 1 / (1 + np.exp(-unary)), rtol=1e-13)
 
@@ -274,6 +291,7 @@ def test_tensors_give_tensors():
     result = gibbs(unary, uniforms=torch.zeros(2, 3, dtype=torch.float64))
     assert result.unary_marginals.dtype == torch.float64
     assert result.samples.dtype == torch.int8
+    assert torch.equal(result.sample(torch.zeros(2, 3, dtype=torch.float64)), result.samples)
     expected = torch.sigmoid(unary.detach().double())
     torch.testing.assert_close(result.unary_marginals, expected)
     variance = expected * (1 - expected)
@@ -327,6 +345,8 @@ def test_twenty_variables_take_little_memory():
 def test_bad_uniforms(uniforms, message):
     with pytest.raises(ProblemError, match=message):
         gibbs(np.zeros((2, 3)), uniforms=uniforms)
+    with pytest.raises(ProblemError, match=message):
+        gibbs(np.zeros((2, 3))).sample(uniforms)
 
 
 def test_elimination_wants_a_uniform_a_variable():

@@ -1,6 +1,8 @@
 """Posteriors against numpy sums over all states, and against transfer matrices beyond."""
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
 from structured_vae.posteriors import histogram_kl
-from structured_vae.posteriors.gibbs import _sample_table, _table_sums
+from structured_vae.posteriors.gibbs import _found, _sample_table, _table_sums
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -190,6 +192,73 @@ def test_samples_depend_on_the_generator_alone(family):
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert not first.requires_grad
+
+
+# --- what posteriors of the same potentials share --------------------------------------------------
+
+
+def separate(h):
+    """The same scores as potentials of their own."""
+    return Potentials(
+        h.unary.detach().clone().requires_grad_(), h.pairwise.detach().clone().requires_grad_(), h.edges
+    )
+
+
+@structured
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_shared_sums_change_neither_samples_nor_gradients(family, dtype):
+    h = problem(family).potentials(3)
+    h = Potentials(h.unary.to(dtype), h.pairwise.to(dtype), h.edges)
+    shared, *alone = (separate(h) for _ in range(4))
+    found = []
+    for drawn, scored, summed in ([shared] * 3, alone):
+        z = Gibbs(drawn).sample(seeded(), 5)
+        value = (Gibbs(scored).log_prob(z).sum(dim=0) * Gibbs(summed).kl().value).sum()
+        leaves = [*leaves_of(scored), *leaves_of(summed)]
+        found.append([z, value.detach(), *torch.autograd.grad(value, leaves)])
+    (z, value, *both), (alone_z, alone_value, *parts) = found
+    assert torch.equal(z, alone_z)
+    assert torch.equal(value, alone_value)
+    for k in range(2):  # the gradient of a leaf that is used twice comes as a whole
+        assert torch.equal(both[k], both[k + 2])
+        torch.testing.assert_close(both[k], parts[k] + parts[k + 2])
+
+
+def test_one_enumeration_serves_kl_and_samples():
+    h = problem("general").potentials(2)
+    Gibbs(h).kl()
+    found = _found(h)
+    Gibbs(h).sample(seeded())
+    assert _found(h) is found
+
+
+@pytest.mark.parametrize("part", ["unary", "pairwise"])
+@pytest.mark.parametrize("through_data", [False, True])
+def test_scores_that_have_changed_in_place_are_summed_anew(part, through_data):
+    h = problem("general").potentials(2)
+    before = Gibbs(h).log_partition.clone()
+    scores = getattr(h, part)
+    (scores.data if through_data else scores).mul_(2)
+    expected = Gibbs(separate(h))
+    q = Gibbs(h)
+    assert not torch.equal(q.log_partition, before)
+    assert torch.equal(q.log_partition, expected.log_partition)
+    assert torch.equal(q.sample(seeded(), 20), expected.sample(seeded(), 20))
+
+
+def test_nothing_outlives_the_potentials():
+    h = separate(problem("general").potentials(2))
+    q = Gibbs(h)
+    kl = q.kl().value
+    q.sample(seeded())
+    kl.sum().backward()
+    kept = [weakref.ref(each) for each in (h, _found(h), q.log_partition)]
+    gc.disable()  # cycles would keep them until the next collection
+    try:
+        del h, q, kl
+        assert not any(each() is not None for each in kept)
+    finally:
+        gc.enable()
 
 
 # --- beyond enumeration -------------------------------------------------------------------------

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 import torch
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import one_hot, softplus
 
+import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
-from solvers import Problem, gibbs, uniforms_shape
 
 from ..errors import ConfigError
 from ..kl import KL, kl_ceiling
@@ -20,14 +21,17 @@ from ..noise import gumbel
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""
 
+_FOUND: WeakKeyDictionary[Potentials, tuple[tuple[torch.Tensor, ...], solvers.Gibbs]] = WeakKeyDictionary()
+"""Of living potentials their scores and edges, and the sums over their states; nothing here refers to them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Gibbs:
     """q(z) = exp(h(z)) / Z, all of it exact and differentiable in the potentials.
 
     In closed form for independent bits and for categories. With pairwise scores over all states up to 20
-    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, on a
-    device by a table of all states.
+    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, once for
+    all posteriors of the same potentials; on a device by a table of all states.
 
     Attributes:
         potentials: h.
@@ -68,7 +72,7 @@ class Gibbs:
         if h.pairwise is None or h.edges is None:
             return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
         if h.unary.device.type == "cpu":
-            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, h.edges)  # type: ignore[no-untyped-call]
+            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, _found(h))  # type: ignore[no-untyped-call]
             return log_z, (unary, pairwise)
         return _table_sums(h)
 
@@ -119,7 +123,7 @@ class Gibbs:
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
-        h = self.potentials.detach()
+        h = self.potentials
         if isinstance(h, CategoricalPotentials):
             noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
             return one_hot((h.unary + noise).argmax(dim=-1), h.unary.shape[-1]).to(h.unary.dtype)
@@ -128,11 +132,27 @@ class Gibbs:
                 h.unary
             )
         if h.unary.device.type == "cpu":
-            problem = Problem.from_arrays(h.unary, h.pairwise, edges=h.edges)
-            uniforms = _uniform(h, uniforms_shape(problem, samples), generator)
-            drawn: Any = gibbs(h.unary, h.pairwise, edges=h.edges, uniforms=uniforms).samples
+            found = _found(h)
+            uniforms = _uniform(h, solvers.uniforms_shape(found.problem, samples), generator)
+            drawn: Any = found.sample(uniforms)
             return cast("torch.Tensor", drawn.to(h.unary.dtype))
         return _sample_table(h, samples, generator)
+
+
+def _found(h: Potentials) -> solvers.Gibbs:
+    """The sums over the states of potentials on the host, found anew only where their scores have changed.
+
+    A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
+    """
+    now = tuple(part.detach() for part in (h.unary, h.pairwise, h.edges) if part is not None)
+    then, found = _FOUND.get(h, (None, None))
+    if then is None or found is None or not all(map(torch.equal, then, now)):
+        then = unary, pairwise, edges = tuple(
+            part.clone() for part in now
+        )  # what is trained changes in place
+        found = solvers.gibbs(unary, pairwise, edges=edges)
+        _FOUND[h] = then, found
+    return found
 
 
 def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
@@ -164,13 +184,14 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
+        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: solvers.Gibbs
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         ctx.set_materialize_grads(False)
-        ctx.found = found = gibbs(unary.detach(), pairwise.detach(), edges=edges)
+        ctx.found = found
         ctx.dtype = unary.dtype
         parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
-        log_z, ones, pairs = (part.to(unary.dtype) for part in parts)
+        # Copies, as autograd makes what is returned a part of this graph.
+        log_z, ones, pairs = (part.to(unary.dtype, copy=True) for part in parts)
         return log_z, ones, pairs
 
     @staticmethod

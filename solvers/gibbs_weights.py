@@ -1,0 +1,127 @@
+"""The weights of all 2^n states under p(z) ~ exp(score(z)), block by block.
+
+The weights exp(score) are products of exponentials of the n + e coefficients (`state_blocks`): no exponential
+a state. While the positive coefficients add up to at most STEEP, and the negative ones too, every product
+of some of them is far from the ends of float64 and each weight has a relative error of about (n + e) eps.
+In a steeper instance scores are added up, and states get exp(score - maximum), unless that vanishes for a
+whole block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .arrays import Edges
+from .block_sums import maximum
+from .exponentials import exponentiate
+from .state_blocks import (
+    BASE,
+    BLOCK,
+    BLOCK_BITS,
+    LINE,
+    aligned,
+    fill_block,
+    fill_fields,
+    fill_root,
+    load,
+)
+
+STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
+VANISHES = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing
+
+_jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+class Blocks(NamedTuple):
+    """Where the blocks of an instance are built: see `state_blocks`.
+
+    Attributes:
+        weights: `[n, n]`, n at least BLOCK_BITS.
+        root: `[BLOCK]`.
+        fields: `[2^depth, BLOCK_BITS + 1]`.
+        maxima: `[2^depth]`, of the scores of each block; steep instances only.
+        line: `[LINE]`, for use inside.
+        powers: `[BLOCK]`, for use inside.
+        increment: for use inside.
+    """
+
+    weights: np.ndarray
+    root: np.ndarray
+    fields: np.ndarray
+    maxima: np.ndarray
+    line: np.ndarray
+    powers: np.ndarray
+    increment: np.ndarray
+
+
+@_jit
+def new_blocks(depth):
+    """Space for the 2^depth blocks of an instance."""
+    size = BLOCK_BITS + depth
+    fields = np.empty((1 << depth, BASE + 1))
+    increment = np.empty(max(BLOCK, 1 << depth))
+    weights, maxima = np.empty((size, size)), np.empty(1 << depth)
+    return Blocks(weights, aligned(BLOCK), fields, maxima, aligned(LINE), aligned(BLOCK), increment)
+
+
+@_jit
+def load_blocks(coefficients, rows, columns, n, product, padding, blocks):
+    """Prepares the blocks of an instance's scores, or of their exponentials."""
+    load(coefficients, rows, columns, n, product, padding, blocks.weights)
+    fill_root(blocks.weights, product, blocks.root, blocks.increment)
+    fill_fields(blocks.weights, max(n - BLOCK_BITS, 0), product, blocks.fields, blocks.increment)
+
+
+@_jit
+def _is_steep(coefficients):
+    gains = losses = 0.0
+    for c in coefficients:
+        gains += max(c, 0.0)
+        losses += max(-c, 0.0)
+    return max(gains, losses) > STEEP
+
+
+@_jit
+def load_weights(coefficients, rows, columns, n, blocks):
+    """Prepares the weights of an instance; returns whether it is steep."""
+    steep = _is_steep(coefficients)
+    load_blocks(coefficients, rows, columns, n, not steep, -np.inf if steep else 0.0, blocks)
+    return steep
+
+
+@_jit
+def find_reference(steep, blocks, block):
+    """The score of weight 1: that of the likeliest state in a steep instance, whose maxima this fills."""
+    if not steep:
+        return 0.0
+    for h in range(len(blocks.fields)):
+        fill_block(blocks.root, blocks.fields[h], False, blocks.line, block)
+        blocks.maxima[h] = maximum(block)
+    return blocks.maxima.max()
+
+
+@_jit
+def fill_weights(blocks, h, steep, reference, block):
+    """exp(score - reference) of the states of block h."""
+    fill_block(blocks.root, blocks.fields[h], not steep, blocks.line, block)
+    if steep:
+        block -= reference
+        exponentiate(block, VANISHES, blocks.powers)
+
+
+@_jit
+def fill_weights_or_zeros(blocks, h, steep, reference, block):
+    """The same, without the work where the whole block of a steep instance vanishes."""
+    if steep and blocks.maxima[h] - reference < VANISHES:
+        block[:] = 0.0
+    else:
+        fill_weights(blocks, h, steep, reference, block)
+
+
+def places(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of every coefficient in the lower triangle."""
+    diagonal = np.arange(n)
+    return np.concatenate((diagonal, edges[:, 1])), np.concatenate((diagonal, edges[:, 0]))
