@@ -57,7 +57,7 @@ class Gibbs:
     def sample(self, uniforms: Any, *, threads: int | None = None) -> Array:
         """Independent samples, those that `gibbs` gives for the same uniforms.
 
-        Enumeration has kept what they need, 2^n / 16 bytes an instance: the states are not enumerated again.
+        Enumeration has kept running sums for it, 2^n / 64 bytes an instance, and builds 512 states a sample.
         Elimination runs again.
 
         Args:

@@ -1,7 +1,7 @@
 """Samples of p(z) ~ exp(score(z)) over all 2^n states, from running sums of the weights that a pass has left.
 
-A uniform number chooses a line by the running sums of all lines, and a state within it: of the states only
-those of its block are built again.
+A uniform number chooses a block of states by the running sums of all blocks. That block alone is built again,
+to choose a line of it, and a state in the line.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges, Scores
+from .block_sums import add_block, new_sums
 from .gibbs_weights import fill_weights, load_weights, new_blocks, places
 from .state_blocks import BLOCK, BLOCK_BITS, LINE, LINE_BITS, aligned
 from .threads import over_slices
@@ -29,12 +30,12 @@ class RunningSums(NamedTuple):
     Attributes:
         coefficients: `[batch, n + e]`, unary and pairwise scores.
         references: `[batch]`, the score of weight 1.
-        lines: `[batch, 2^n / LINE]`, the running sum of the weights up to the end of each line.
+        blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
     """
 
     coefficients: np.ndarray
     references: Scores
-    lines: np.ndarray
+    blocks: np.ndarray
 
 
 @_jit
@@ -50,30 +51,37 @@ def _first_above(cumulative, target):
 
 
 @_jit
-def _state_at(blocks, steep, reference, cumulative, target, block):
+def _state_at(blocks, steep, reference, cumulative, target, sums, block):
     """The first state up to which, itself included, the weights add up to more than the target."""
-    line = _first_above(cumulative, target)  # its weight is positive, so its block does not vanish
-    fill_weights(blocks, line >> BLOCK_BITS - LINE_BITS, steep, reference, block)
-    start = (line << LINE_BITS) % BLOCK
-    running = cumulative[line - 1] if line else 0.0
-    state = 0
-    for s in range(LINE):
-        running += block[start + s]
-        if block[start + s] > 0.0:  # where rounding leaves the target above the line, its last state is meant
+    h = _first_above(cumulative, target)
+    fill_weights(blocks, h, steep, reference, block)
+    add_block(block, 0, 0, sums)
+    running = cumulative[h - 1] if h else 0.0
+    line = 0
+    while running + sums.lines[line] <= target:  # up to the block's end they add up to more, as in the pass
+        running += sums.lines[line]
+        line += 1
+    start = line << LINE_BITS
+    state = start
+    for s in range(start, start + LINE):
+        running += block[s]
+        if block[s] > 0.0:  # where rounding leaves the target above the line, its last state is meant
             state = s
             if running > target:
                 break
-    return line << LINE_BITS | state
+    return h << BLOCK_BITS | state
 
 
 @_jit
-def _draw(rows, columns, n, coefficients, references, lines, uniforms, z):
-    blocks, block = new_blocks(max(n - BLOCK_BITS, 0)), aligned(BLOCK)
+def _draw(rows, columns, n, coefficients, references, cumulative, uniforms, z):
+    blocks, sums, block = new_blocks(max(n - BLOCK_BITS, 0)), new_sums(0), aligned(BLOCK)
+    blocks.maxima[:] = np.inf  # not known, nor needed: a block that vanishes is not chosen
     for b in range(len(z)):
         steep = load_weights(coefficients[b], rows, columns, n, blocks)
+        sums.halves[:] = 0.0
         for k in range(uniforms.shape[1]):
-            target = min(uniforms[b, k], BELOW_ONE) * lines[b, -1]
-            state = _state_at(blocks, steep, references[b], lines[b], target, block)
+            target = min(uniforms[b, k], BELOW_ONE) * cumulative[b, -1]
+            state = _state_at(blocks, steep, references[b], cumulative[b], target, sums, block)
             for i in range(n):
                 z[b, k, i] = state >> i & 1
 

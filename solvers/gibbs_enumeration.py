@@ -16,7 +16,7 @@ from .arrays import Edges, Pairwise, Scores, Unary
 from .block_sums import add_block, fill_moments, new_sums, sum_of
 from .gibbs_draws import RunningSums
 from .gibbs_weights import (
-    fill_weights_or_zeros,
+    fill_weights,
     find_reference,
     load_blocks,
     load_weights,
@@ -32,7 +32,7 @@ _jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_jit
-def _infer(rows, columns, n, coefficients, references, lines, log_z, marginals):
+def _infer(rows, columns, n, coefficients, references, cumulative, log_z, marginals):
     depth = max(n - BLOCK_BITS, 0)
     blocks, sums, block = new_blocks(depth), new_sums(depth), aligned(BLOCK)
     moments = np.empty_like(blocks.weights)
@@ -41,12 +41,12 @@ def _infer(rows, columns, n, coefficients, references, lines, log_z, marginals):
         references[b] = find_reference(steep, blocks, block)
         sums.halves[:] = 0.0
         for h in range(1 << depth):
-            fill_weights_or_zeros(blocks, h, steep, references[b], block)
+            fill_weights(blocks, h, steep, references[b], block)
             add_block(block, h, depth, sums)
         total = 0.0
         for line in range(len(sums.lines)):
             total += sums.lines[line]
-            lines[b, line] = total
+            cumulative[b, line >> BLOCK_BITS - LINE_BITS] = total  # at last that of the block
         log_z[b] = references[b] + math.log(total)
         fill_moments(sums, depth, moments)
         for c in range(len(rows)):
@@ -66,7 +66,7 @@ def _covary(rows, columns, n, coefficients, directions, means, products):
         sums.halves[:] = 0.0
         total = 0.0
         for h in range(1 << depth):
-            fill_weights_or_zeros(blocks, h, steep, reference, block)
+            fill_weights(blocks, h, steep, reference, block)
             total += sum_of(block)
             fill_block(tilt.root, tilt.fields[h], False, tilt.line, statistic)
             for s in range(BLOCK):
@@ -90,8 +90,7 @@ def infer(
     """
     batch, n = unary.shape
     coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
-    lines = np.empty((batch, 1 << max(n, BLOCK_BITS) - LINE_BITS))
-    sums = RunningSums(coefficients, np.empty(batch), lines)
+    sums = RunningSums(coefficients, np.empty(batch), np.empty((batch, 1 << max(n - BLOCK_BITS, 0))))
     log_z, marginals = np.empty(batch), np.empty_like(coefficients)
     work = NANOSECONDS * (2**n + 2**13)
     kernel = partial(_infer, *places(n, edges), n)

@@ -106,19 +106,14 @@ def find_reference(steep, blocks, block):
 @_jit
 def fill_weights(blocks, h, steep, reference, block):
     """exp(score - reference) of the states of block h."""
-    fill_block(blocks.root, blocks.fields[h], not steep, blocks.line, block)
-    if steep:
-        block -= reference
-        exponentiate(block, VANISHES, blocks.powers)
-
-
-@_jit
-def fill_weights_or_zeros(blocks, h, steep, reference, block):
-    """The same, without the work where the whole block of a steep instance vanishes."""
-    if steep and blocks.maxima[h] - reference < VANISHES:
+    if not steep:
+        fill_block(blocks.root, blocks.fields[h], True, blocks.line, block)
+    elif blocks.maxima[h] - reference < VANISHES:
         block[:] = 0.0
     else:
-        fill_weights(blocks, h, steep, reference, block)
+        fill_block(blocks.root, blocks.fields[h], False, blocks.line, block)
+        block -= reference
+        exponentiate(block, VANISHES, blocks.powers)
 
 
 def places(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
