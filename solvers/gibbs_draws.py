@@ -56,16 +56,18 @@ def _state_at(blocks, steep, reference, cumulative, target, sums, block):
     h = _first_above(cumulative, target)
     fill_weights(blocks, h, steep, reference, block)
     add_block(block, 0, 0, sums)
-    running = cumulative[h - 1] if h else 0.0
-    line = 0
-    while running + sums.lines[line] <= target:  # up to the block's end they add up to more, as in the pass
-        running += sums.lines[line]
-        line += 1
-    start = line << LINE_BITS
-    state = start
+    before = running = cumulative[h - 1] if h else 0.0
+    start = 0
+    for line in range(len(sums.lines)):
+        if sums.lines[line] > 0.0:  # where rounding leaves the target above the block, its last line is meant
+            start, before = line << LINE_BITS, running
+            running += sums.lines[line]
+            if running > target:
+                break
+    state, running = start, before
     for s in range(start, start + LINE):
         running += block[s]
-        if block[s] > 0.0:  # where rounding leaves the target above the line, its last state is meant
+        if block[s] > 0.0:  # and above the line, its last state
             state = s
             if running > target:
                 break
