@@ -94,6 +94,10 @@ class AttributeDecoder(nn.Module):
     does not depend on the code. The Gaussian has the image that `forward` gives as its mean, and one learnt
     standard deviation for all pixels.
 
+    Codes have the prior p(code | z) = N(prior(z), 1), prior being a linear layer. An encoder sees from the face
+    what the attributes say, and writes it into the code as well; a prior that knows the attributes takes it out
+    again, so that what is left of a code, code - prior(z), is the person's.
+
     With intensities v in steps of 1/255, -log p(v | z, code) = sum -log(N(v; mean, scale) / 255) in nats an
     image. At scale >= 1/255 these values add up to at most 1 + 6e-9 over the 256 intensities (Poisson's
     summation formula), so they are a distribution of stored images, with a little mass outside [0, 1].
@@ -114,6 +118,9 @@ class AttributeDecoder(nn.Module):
         self.c = c
         self.first = nn.Linear(2 * n + c, 4 * channels * SMALLEST**2)
         self.layers = _channels_last(nn.Sequential(*layers))
+        self.prior = nn.Linear(n, c)
+        nn.init.zeros_(self.prior.weight)
+        nn.init.zeros_(self.prior.bias)
         self.log_scale = nn.Parameter(torch.tensor(START_SCALE - 1 / LEVELS).log())
 
     @property
@@ -130,6 +137,18 @@ class AttributeDecoder(nn.Module):
         return means
 
     def cost(self, x: Images, z: Binary, code: Style) -> Costs:
+        """`[..., batch]`: -log p(x, code | z) + log N(code; 0, 1) of `z [..., batch, n]` in nats.
+
+        Its mean over a distribution of codes, and the KL of that to the standard normal, are the bound given z.
+        """
+        return self.reconstruction(x, z, code) + self.prior_cost(z, code)
+
+    def prior_cost(self, z: Binary, code: Style) -> Costs:
+        """`[..., batch]`: log N(code; 0, 1) - log p(code | z) in nats; its mean over codes is that of their mean."""
+        mean: torch.Tensor = self.prior(z)
+        return (mean * (mean / 2 - code)).sum(dim=-1)
+
+    def reconstruction(self, x: Images, z: Binary, code: Style) -> Costs:
         """`[..., batch]`: -log p(x | z, code) of `z [..., batch, n]` in nats, differentiable in all but x."""
         means = self(z, code.expand(*z.shape[:-1], -1))
         squares: torch.Tensor = (means - x).square().sum(dim=-1)
@@ -145,6 +164,8 @@ class AttributeDecoder(nn.Module):
 class GivenCode:
     """A decoder of the attributes alone: what `Decoder` is to its costs, with the code of each image fixed.
 
+    The cost of attributes has the prior of the code in it, as `AttributeDecoder.cost` has.
+
     Attributes:
         decoder: of attributes and code.
         code: `[batch, c]`.
@@ -154,7 +175,7 @@ class GivenCode:
     code: Style
 
     def cost(self, x: Images, z: Binary) -> Costs:
-        """`[..., batch]`: -log p(x | z, code) of `z [..., batch, n]` in nats, relaxed states will do."""
+        """`[..., batch]`: the cost of `z [..., batch, n]` in nats, relaxed states will do."""
         return self.decoder.cost(x, z, self.code)
 
     def around(self, x: Images, z: Binary) -> Neighbourhood:
@@ -173,7 +194,7 @@ class GivenCode:
         return slope
 
     def table(self, x: Images, states: Binary) -> Table:
-        """`[batch, states]`: -log p(x | z, code) of each of `states [states, n]`, a decode an image each.
+        """`[batch, states]`: the cost of each of `states [states, n]`, a decode an image each.
 
         With gradients, backwards decodes again rather than keep all images.
         """
@@ -185,9 +206,10 @@ class GivenCode:
 
 
 class AttributeVAE(Pretrained):
-    """p(x | z, code) with n attributes z, uniform over {0,1}^n, and a standard normal code.
+    """p(x | z, code) p(code | z) with n attributes z, uniform over {0,1}^n, and a normal code around prior(z).
 
-    q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is the sum of two.
+    q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is that of z and the mean over z of that of
+    the code.
 
     Args:
         encoder: "independent", "supermodular" or "general": what joins the attributes given an image.
@@ -200,17 +222,19 @@ class AttributeVAE(Pretrained):
 
     Example:
         >>> vae = AttributeVAE("general", n=3, channels=4)
-        >>> codes, states = torch.randn(2, 64), torch.eye(3)
-        >>> vae.decoded(codes, states).shape  # every code under every state
+        >>> persons, states = torch.randn(2, 64), torch.eye(3)
+        >>> vae.decoded(persons, states).shape  # every person under every state
         torch.Size([6, 12288])
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
         auto-encoder, section 5: eight attributes and convolutions, whose sizes it does not state.
+        Joy, Schmon, Torr, Siddharth, Rainforth (2021), Capturing label characteristics in VAEs: codes whose
+        prior knows the labels.
     """
 
     usage: ClassVar[str] = (
-        "vae.decoded(vae.codes(4, torch.Generator().manual_seed(0)), torch.eye(vae.n))  # [4 * n, 3 * 64 * 64]"
+        "vae.decoded(vae.persons(4, torch.Generator().manual_seed(0)), torch.eye(vae.n))  # [4 * n, 3 * 64 * 64]"
     )
 
     def __init__(self, encoder: str = "general", n: int = 8, c: int = 64, channels: int = 32):
@@ -241,14 +265,22 @@ class AttributeVAE(Pretrained):
         return cls(encoder, n, c, channels)
 
     @torch.no_grad()
-    def decoded(self, codes: Style, states: Binary) -> Images:
-        """`[codes * states, pixels]`: mean images of `codes [codes, c]`, each under `states [states, n]`."""
-        repeated = codes.repeat_interleave(len(states), dim=0)
-        means: torch.Tensor = self.decoder(states.repeat(len(codes), 1), repeated)
+    def decoded(self, persons: Style, states: Binary) -> Images:
+        """`[persons * states, pixels]`: mean images of each person under each of `states [states, n]`.
+
+        Args:
+            persons: `[persons, c]`, what codes have beyond the prior's mean, code - prior(z); of a face with
+                attributes z and a code, or of `persons`.
+            states: of the attributes.
+        """
+        codes = persons.repeat_interleave(len(states), dim=0) + self.decoder.prior(states).repeat(
+            len(persons), 1
+        )
+        means: torch.Tensor = self.decoder(states.repeat(len(persons), 1), codes)
         return means
 
-    def codes(self, count: int, generator: torch.Generator) -> Style:
-        """`[count, c]`: drawn from the prior."""
+    def persons(self, count: int, generator: torch.Generator) -> Style:
+        """`[count, c]`: code - prior(z) of codes drawn from the prior, for any z."""
         like = self.decoder.first.weight
         drawn = torch.randn((count, self.decoder.c), generator=generator, device=like.device)
         return drawn.to(like.dtype)

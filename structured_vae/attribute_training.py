@@ -20,7 +20,7 @@ from .semi_supervised import SemiSupervisedTraining
 SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
 """The attributes of the paper's figure."""
 
-CODES: Final = 10
+PERSONS: Final = 10
 """Rows of that figure."""
 
 
@@ -42,20 +42,22 @@ def combinations(like: torch.Tensor) -> torch.Tensor:
     return states.to(like)
 
 
-def switched(vae: AttributeVAE, generator: torch.Generator, codes: int = CODES) -> tuple[torch.Tensor, int]:
-    """`[codes * 8, pixels]`: codes of the prior, each decoded under every combination of three attributes.
+def switched(
+    vae: AttributeVAE, generator: torch.Generator, persons: int = PERSONS
+) -> tuple[torch.Tensor, int]:
+    """`[persons * 8, pixels]`: persons of the prior, each decoded under every combination of three attributes.
 
     Glasses off and on; within each smile off and on; within each woman and man. And 8, the images of a row.
 
     Args:
         vae: of the eight attributes of CelebA.
-        generator: of the codes.
-        codes: how many rows.
+        generator: of the persons.
+        persons: how many rows.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max, the figure of CelebA.
     """
-    drawn = vae.codes(codes, generator)
+    drawn = vae.persons(persons, generator)
     states = combinations(drawn)
     return vae.decoded(drawn, states), len(states)
 
@@ -120,5 +122,5 @@ class AttributeTraining(SemiSupervisedTraining):
         return means
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A row for each of ten codes of the prior, a column for each combination of three attributes."""
+        """A row for each of ten persons of the prior, a column for each combination of three attributes."""
         return switched(self.vae, noise)

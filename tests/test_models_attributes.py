@@ -8,7 +8,16 @@ from models import AttributeDecoder, AttributeEncoder, AttributeVAE
 from models.attributes import LEVELS, PIXELS
 
 N = 3
-DECODER = AttributeDecoder(N, c=2, channels=2)
+
+
+def with_prior(decoder):
+    """Its prior's mean depends on the attributes, as after training; a fresh one's is zero."""
+    torch.nn.init.normal_(decoder.prior.weight, generator=torch.Generator().manual_seed(7))
+    torch.nn.init.normal_(decoder.prior.bias, generator=torch.Generator().manual_seed(8))
+    return decoder
+
+
+DECODER = with_prior(AttributeDecoder(N, c=2, channels=2))
 
 
 def images(batch, seed=0):
@@ -23,15 +32,56 @@ def every_state():
     return torch.tensor(list(itertools.product((0.0, 1.0), repeat=N)))
 
 
-def normal_cost(x, z, code):
+def normal_reconstruction(x, z, code):
     """-log of the normal density at each value times the width of a step, by torch's own normal."""
     density = torch.distributions.Normal(DECODER(z, code), DECODER.scale)
     return -(density.log_prob(x) - math.log(LEVELS)).sum(dim=-1)
 
 
-def test_the_cost_is_that_of_a_normal_distribution_of_stored_intensities():
+def normal_cost(x, z, code):
+    """With the code's prior given z, in the place of the standard normal."""
+    mean = z @ DECODER.prior.weight.T + DECODER.prior.bias
+    standard, prior = (torch.distributions.Normal(m, 1.0).log_prob(code) for m in (0 * mean, mean))
+    return normal_reconstruction(x, z, code) + (standard - prior).sum(dim=-1)
+
+
+def test_the_reconstruction_is_that_of_a_normal_distribution_of_stored_intensities():
     x, code, z = images(2), codes(2), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.3, 1.0]])
-    torch.testing.assert_close(DECODER.given(code).cost(x, z), normal_cost(x, z, code))
+    torch.testing.assert_close(DECODER.reconstruction(x, z, code), normal_reconstruction(x, z, code))
+
+
+def test_the_cost_of_attributes_has_the_prior_of_the_code_in_it():
+    x, code, z = images(2), codes(2), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.3, 1.0]])
+    torch.testing.assert_close(DECODER.given(code).cost(x, z), normal_cost(x, z, code), rtol=1e-6, atol=1e-2)
+    difference = normal_cost(x, z, code) - normal_reconstruction(x, z, code)
+    torch.testing.assert_close(DECODER.prior_cost(z, code), difference, rtol=1e-4, atol=1e-2)
+
+
+def test_the_prior_of_a_fresh_decoder_is_the_standard_normal_for_all_attributes():
+    z = torch.rand((4, N), generator=torch.Generator().manual_seed(0))
+    assert (AttributeDecoder(N, c=2, channels=2).prior_cost(z, codes(4)) == 0).all()
+
+
+def test_the_prior_takes_out_of_the_code_what_the_attributes_say():
+    """Codes z M + noise: what is left of them by the prior that costs least is that noise."""
+    draw = torch.Generator().manual_seed(3)
+    z = torch.randint(2, (2000, N), generator=draw).float()
+    step, noise = torch.tensor([[2.0, 0.0], [0.0, -1.0], [0.5, 0.5]]), torch.randn((2000, 2), generator=draw)
+    code = z @ step + noise
+    decoder = AttributeDecoder(N, c=2, channels=2)
+    optimiser = torch.optim.LBFGS(decoder.prior.parameters(), line_search_fn="strong_wolfe")
+
+    def cost():
+        optimiser.zero_grad()
+        mean = decoder.prior_cost(z, code).mean()
+        mean.backward()
+        return mean
+
+    for _ in range(5):
+        optimiser.step(cost)
+    torch.testing.assert_close(decoder.prior.weight.detach().T, step, rtol=0, atol=0.2)
+    left = code - decoder.prior(z).detach()
+    assert (z - z.mean(dim=0)).T.mul(1 / len(z)).mm(left).abs().max() < 1e-3
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.501, 0.3333])
@@ -88,13 +138,15 @@ def test_samples_share_the_code_of_their_image():
     torch.testing.assert_close(found, expected)
 
 
-def test_a_row_of_decoded_codes_has_one_code_under_every_state():
+def test_a_row_of_decoded_persons_has_one_under_every_state():
     vae = AttributeVAE(n=N, c=2, channels=2)
-    code, states = codes(2), every_state()
-    rows = vae.decoded(code, states).reshape(2, len(states), PIXELS)
-    for row, one in zip(rows, code, strict=True):
+    with_prior(vae.decoder)
+    persons, states = codes(2), every_state()
+    rows = vae.decoded(persons, states).reshape(2, len(states), PIXELS)
+    for row, person in zip(rows, persons, strict=True):
         for image, z in zip(row, states, strict=True):
-            torch.testing.assert_close(image, vae.decoder(z, one).detach())
+            code = person + vae.decoder.prior.weight @ z + vae.decoder.prior.bias
+            torch.testing.assert_close(image, vae.decoder(z, code).detach())
     assert 0 <= rows.min() <= rows.max() <= 1
 
 

@@ -136,7 +136,9 @@ def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
     """All of the loss that is not of the unlabelled images nor of the scores, for a code without variance."""
     config = replace(SMALL, dropout=0.0)
     training = training_of(config, vae_of(config, tiny_faces.pixels))
+    prior = training.vae.decoder.prior
     with torch.no_grad():
+        prior.weight.normal_(std=3.0, generator=torch.Generator().manual_seed(5))
         training.vae.encoder.style.weight.zero_()
         training.vae.encoder.style.bias[:] = torch.cat([torch.linspace(-1, 1, 64), torch.full((64,), -40.0)])
     training.on_train_epoch_start()
@@ -146,7 +148,7 @@ def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
     code = torch.linspace(-1, 1, 64)
     means = training.vae.decoder(labels.float(), code.expand(3, 64))
     density = torch.distributions.Normal(means, training.vae.decoder.scale).log_prob(x) - math.log(255)
-    kl = (code.square() - 1 + 40).sum() / 2
+    kl = ((code - labels.float() @ prior.weight.T).square() - 1 + 40).sum(dim=-1) / 2
     torch.testing.assert_close(bound, kl - density.sum(dim=-1), rtol=1e-4, atol=0.0)
 
 
@@ -188,6 +190,7 @@ def vae():
         vae.encoder.attributes.network[-1].bias[:] = torch.tensor([0.5, -1, 0.2, 1.5, -0.7, 0.4])
         vae.encoder.style.weight.zero_()
         vae.encoder.style.bias[:] = torch.tensor([0.3, -0.2, -60.0, -60.0])
+        vae.decoder.prior.bias[:] = torch.tensor([0.7, -0.1])
     return vae.double()
 
 
@@ -197,7 +200,7 @@ def by_enumeration(vae, x):
     potentials, code = vae.encoder(x)
     pairs = STATES[:, [0, 0, 1]] * STATES[:, [1, 2, 2]]
     scores = STATES @ potentials.unary[0] + pairs @ potentials.pairwise[0]
-    costs = torch.stack([vae.decoder.cost(x, z[None], code.mean)[0] for z in STATES])
+    costs = torch.stack([vae.decoder.reconstruction(x, z[None], code.mean)[0] for z in STATES])
     return scores.softmax(0), costs
 
 
@@ -213,7 +216,7 @@ def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
     mean, deviation = (q * costs).sum(), ((q * costs**2).sum() - (q * costs).sum() ** 2).sqrt()
     difference = columns["reconstruction"].item() - mean.item()
     assert abs(difference) < 4.5 * deviation.item() / draws**0.5
-    code_kl = 0.5 * (0.3**2 + 0.2**2 + 2 * math.exp(-60.0) - 2 + 120)
+    code_kl = 0.5 * (0.4**2 + 0.1**2 + 2 * math.exp(-60.0) - 2 + 120)
     assert columns["kl_continuous"].item() == pytest.approx(code_kl)
     assert columns["kl"].item() == pytest.approx(kl.item() + code_kl)
     assert columns["bound"].item() == pytest.approx(columns["reconstruction"].item() + columns["kl"].item())
@@ -256,15 +259,15 @@ def test_the_columns_of_the_figure_are_all_combinations_on_a_typical_face():
     assert states[:, rest].tolist() == [[float(TYPICAL[place]) for place in rest]] * 8
 
 
-def test_a_row_of_the_figure_is_one_code():
+def test_a_row_of_the_figure_is_one_person():
     vae = AttributeVAE(channels=1)
-    images, columns = switched(vae, torch.Generator().manual_seed(4), codes=2)
+    torch.nn.init.normal_(vae.decoder.prior.weight, generator=torch.Generator().manual_seed(5))
+    images, columns = switched(vae, torch.Generator().manual_seed(4), persons=2)
     assert columns == 8
-    code = torch.randn((2, 64), generator=torch.Generator().manual_seed(4))
-    for number, (row, state) in enumerate(itertools.product(range(2), combinations(code))):
-        torch.testing.assert_close(
-            images[number], vae.decoder(state, code[row]).detach(), rtol=1e-4, atol=1e-5
-        )
+    persons = torch.randn((2, 64), generator=torch.Generator().manual_seed(4))
+    for number, (row, state) in enumerate(itertools.product(range(2), combinations(persons))):
+        code = persons[row] + vae.decoder.prior.weight @ state
+        torch.testing.assert_close(images[number], vae.decoder(state, code).detach(), rtol=1e-4, atol=1e-5)
 
 
 # --- runs -------------------------------------------------------------------------------------------
