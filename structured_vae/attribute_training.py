@@ -11,6 +11,7 @@ from models import AnyPotentials, AttributeVAE
 from solvers import ArgmaxSolver
 
 from .attribute_evaluation import attribute_columns
+from .consistency import consistency_loss
 from .data.celeba_lists import ATTRIBUTES, TYPICAL
 from .estimators import Estimator
 from .label_losses import LabelLoss, state_of
@@ -65,13 +66,15 @@ def switched(
 class AttributeTraining(SemiSupervisedTraining):
     """z_d are attributes, z_c a code; the bound of labelled images is trained too, with z_d = y.
 
-    So the decoder sees right attributes from the first step on, not the encoder's first guesses alone.
+    So the decoder sees right attributes from the first step on, not the encoder's first guesses alone. And the
+    encoder has to find again what persons of the prior were decoded with, which trains the decoder alone.
 
     Args:
         vae: what is trained.
         estimator: of the gradient in the scores of the attributes.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
+        consistency: weight of the same loss of decoded images.
         dropout: share of the values that are hidden from the encoder in a step.
         learning_rate: of Adam.
         seed: of the noise.
@@ -90,13 +93,23 @@ class AttributeTraining(SemiSupervisedTraining):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
+        consistency: float,
         dropout: float,
         learning_rate: float,
         seed: int,
         solver: str | ArgmaxSolver = "auto",
     ):
         super().__init__(vae, estimator, label_loss, label_weight, dropout, learning_rate, seed)
+        self.consistency = consistency
         self.solver = solver
+
+    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        loss, stats = super()._loss(x, *labelled)
+        if self.label_loss is None or self.consistency == 0:
+            return loss, stats
+        arguments = labelled[1], self.label_loss, self._seen, self._noise, self.global_step
+        found = consistency_loss(self.vae, *arguments).mean()
+        return loss + self.consistency * found, {**stats, "consistency": found.detach()}
 
     def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
         scores, code = self.vae.encoder(self._seen(x))

@@ -49,8 +49,8 @@ CHOICES: Final[dict[str, Any]] = {
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "channels"),
-    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "kl_warmup", "channels"),
+    "discrete": ("labels", "label_weight", "consistency", "channels"),
+    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "kl_warmup", "consistency", "channels"),
     "attributes": ("recipe", "n", "k", "hidden", "kl_warmup"),
 }
 """What each model has no use for, and so must not be set."""
@@ -115,6 +115,8 @@ class TrainConfig:
         nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
         labels: training images whose classes, as many of each, or attributes the model sees; 0 for none.
         label_weight: of their loss beside the bound, in nats an image.
+        consistency: weight of the same loss of images decoded from attributes, by which the decoder learns to
+            show them; 0 for none. Without labels it has no effect.
         dropout: share of the values of an image that the encoder does not see in a training step; default:
             0.2 of a mixture and of attributes, else 0.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
@@ -145,6 +147,7 @@ class TrainConfig:
     nodes: int = 1
     labels: int = 0
     label_weight: float = 30.0
+    consistency: float = 300.0
     dropout: float | None = None
     channels: int = 32
 
@@ -169,6 +172,8 @@ class TrainConfig:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
         if not self.label_weight > 0:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
+        if not self.consistency >= 0:
+            raise ConfigError(f"consistency must be at least 0; got {self.consistency}")
         if not 0 <= (self.dropout or 0.0) < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
         foreign = FOREIGN[self.model]

@@ -122,7 +122,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     if isinstance(vae, MixtureVAE):
         return MixtureTraining(vae, estimator, loss, weight, *rest)
     if isinstance(vae, AttributeVAE):
-        return AttributeTraining(vae, estimator, loss, weight, *rest, solver)
+        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
     return ArgmaxTraining(
         vae,
         estimator,

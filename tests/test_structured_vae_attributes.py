@@ -17,6 +17,7 @@ from structured_vae.attribute_training import SWITCHED, combinations, switched
 from structured_vae.batches import ImageData, InOrderBatches, batches
 from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
+from structured_vae.consistency import consistency_loss, one_switched
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluate_run import evaluate_run
@@ -150,6 +151,56 @@ def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
     density = torch.distributions.Normal(means, training.vae.decoder.scale).log_prob(x) - math.log(255)
     kl = ((code - labels.float() @ prior.weight.T).square() - 1 + 40).sum(dim=-1) / 2
     torch.testing.assert_close(bound, kl - density.sum(dim=-1), rtol=1e-4, atol=0.0)
+
+
+def test_one_attribute_of_each_state_is_switched_all_as_often():
+    labels = STATES.repeat(200, 1)
+    switches = one_switched(labels, torch.Generator().manual_seed(0)) != labels
+    assert (switches.sum(dim=1) == 1).all()
+    counts = switches.sum(dim=0)
+    expected = len(labels) / 3
+    assert ((counts - expected) ** 2 / expected).sum() < 23  # chi-squared, 2 degrees: 1 in 100,000
+
+
+def test_the_consistency_loss_is_that_of_images_decoded_from_persons_of_the_prior():
+    torch.manual_seed(0)
+    vae, labels = AttributeVAE("general", n=3, c=2, channels=1), STATES[:5].float()
+    torch.nn.init.normal_(vae.decoder.prior.weight, generator=torch.Generator().manual_seed(5))
+    seed, given = torch.Generator().manual_seed(1), []
+
+    def label_loss(scores, states, generator, step):
+        given.append(states)
+        return exact_loss(scores, states, generator, step)
+
+    losses = consistency_loss(vae, labels, label_loss, lambda x: x / 2, seed, 0)
+    persons = torch.randn((5, 2), generator=torch.Generator().manual_seed(1))
+    images = vae.decoder(given[0], persons + given[0] @ vae.decoder.prior.weight.T + vae.decoder.prior.bias)
+    expected = exact_loss(vae.encoder.scores(images / 2), given[0], seed)
+    torch.testing.assert_close(losses, expected)
+    losses.sum().backward()
+    assert all(weight.grad is None for weight in vae.encoder.parameters())
+    parts = (vae.decoder.first, vae.decoder.prior, vae.decoder.layers[-1])
+    found = [part.weight.grad for part in parts]
+    right = torch.autograd.grad(expected.sum(), [part.weight for part in parts])
+    torch.testing.assert_close(found, list(right))
+
+
+def test_consistency_has_the_decoder_show_what_the_encoder_knows():
+    """An encoder that takes the mean of red for the first attribute: trained decoders have it red or not."""
+    torch.manual_seed(0)
+    vae, noise = AttributeVAE("independent", n=1, c=2, channels=4), torch.Generator().manual_seed(1)
+    optimiser = torch.optim.Adam(vae.decoder.parameters(), lr=0.005)
+    vae.encoder.forward = lambda x: (
+        Potentials(100 * (x[:, : 64 * 64].mean(dim=1, keepdim=True) - 0.5)),
+        None,
+    )
+    for _ in range(60):
+        labels = torch.randint(2, (8, 1), generator=noise)
+        consistency_loss(vae, labels, ArgmaxLoss(), lambda x: x, noise, 0).mean().backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    red = vae.decoded(vae.persons(4, noise), torch.tensor([[0.0], [1.0]]))[:, : 64 * 64].mean(dim=1)
+    assert (red.view(4, 2)[:, 1] > red.view(4, 2)[:, 0] + 0.01).all()
 
 
 # --- the labelled set and the batches -------------------------------------------------------------
@@ -290,6 +341,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     assert np.ptp(picture[..., :3], axis=-1).max() > 0  # in colour
     last = rows(whole.folder)[-1]
     assert {f"validation/accuracy_{name}" for name in ATTRIBUTES} <= last.keys()
+    assert "train/consistency" in last
     assert last["validation/error"] == pytest.approx(1 - last["validation/accuracy"])
     assert last["test/bound"] == pytest.approx(last["test/reconstruction"] + last["test/kl"], rel=1e-5)
 
@@ -365,6 +417,11 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
         ({"recipe": "elbo"}, "recipe has no meaning with model attributes; got elbo"),
         ({"model": "mixture", "data": DataConfig()}, "channels has no meaning with model mixture; got 1"),
         ({"channels": 0}, "channels must be at least 1; got 0"),
+        ({"consistency": -1.0}, "consistency must be at least 0; got -1"),
+        (
+            {"model": "mixture", "channels": 32, "data": DataConfig(), "consistency": 0.0},
+            "consistency has no",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(settings, message):
