@@ -64,10 +64,11 @@ def switched(
 
 
 class AttributeTraining(SemiSupervisedTraining):
-    """z_d are attributes, z_c a code; the bound of labelled images is trained too, with z_d = y.
+    """z_d are attributes, z_c a code, whose prior given z_d is in the decoder's cost.
 
-    So the decoder sees right attributes from the first step on, not the encoder's first guesses alone. And the
-    encoder has to find again what persons of the prior were decoded with, which trains the decoder alone.
+    The bound of labelled images is trained too, with z_d = y, so that the decoder sees right attributes from
+    the first step on, not the encoder's first guesses alone. And the encoder has to find again what persons of
+    the prior were decoded with, which trains the decoder alone.
 
     Args:
         vae: what is trained.
