@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from .arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
 from .elimination import treewidth_bound
 from .errors import OptionError, ProblemError, UnsupportedProblemError
 from .problem import Problem
+from .running_sums import RunningSums
 from .selection import ENUMERABLE
-
-if TYPE_CHECKING:
-    from .gibbs_draws import RunningSums  # numba takes a while to import
 
 MAX_TREEWIDTH = 20
 MAX_ENTRIES = 1 << 24

@@ -7,14 +7,14 @@ to choose a line of it, and a state in the line.
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from .arrays import Edges, Scores
+from .arrays import Edges
 from .block_sums import add_block, new_sums
 from .gibbs_weights import fill_weights, load_weights, new_blocks, places
+from .running_sums import RunningSums
 from .state_blocks import BLOCK, BLOCK_BITS, LINE, LINE_BITS, aligned
 from .threads import over_slices
 
@@ -22,20 +22,6 @@ BELOW_ONE = 1.0 - 2.0**-52  # times x it is less than x
 LOAD_NANOSECONDS, DRAW_NANOSECONDS = 2_000.0, 250.0  # an instance, a sample
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
-
-
-class RunningSums(NamedTuple):
-    """What enumeration leaves for drawing.
-
-    Attributes:
-        coefficients: `[batch, n + e]`, unary and pairwise scores.
-        references: `[batch]`, the score of weight 1.
-        blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
-    """
-
-    coefficients: np.ndarray
-    references: Scores
-    blocks: np.ndarray
 
 
 @_jit

@@ -14,7 +14,6 @@ from numba import njit
 
 from .arrays import Edges, Pairwise, Scores, Unary
 from .block_sums import add_block, fill_moments, new_sums, sum_of
-from .gibbs_draws import RunningSums
 from .gibbs_weights import (
     fill_weights,
     find_reference,
@@ -23,6 +22,7 @@ from .gibbs_weights import (
     new_blocks,
     places,
 )
+from .running_sums import RunningSums
 from .state_blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
 from .threads import over_slices
 
