@@ -147,7 +147,7 @@ class TrainConfig:
     nodes: int = 1
     labels: int = 0
     label_weight: float = 30.0
-    consistency: float = 300.0
+    consistency: float = 30.0
     dropout: float | None = None
     channels: int = 32
 
