@@ -119,9 +119,10 @@ def test_instances_out_of_time_keep_the_start(solver):
     hard = dense(60, 3, np.random.default_rng(2))
     start = np.random.default_rng(3).integers(0, 2, (3, 60))
     limited = solver_class(solver)(start=start)
-    solution = solve(hard.unary, hard.pairwise, edges=hard.edges, solver=limited, time_limit=0.05)
-    assert solution.stats["reached"] == 1
-    np.testing.assert_array_equal(solution.z[1:], start[1:])
+    solution = solve(hard.unary, hard.pairwise, edges=hard.edges, solver=limited, time_limit=0.01)
+    reached = solution.stats["reached"]
+    assert 1 <= reached < 3
+    np.testing.assert_array_equal(solution.z[reached:], start[reached:])
 
 
 def test_a_start_is_improved_by_single_flips():

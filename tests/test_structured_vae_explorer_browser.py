@@ -118,6 +118,7 @@ def until_changed(page, description, before):
 def test_a_flipped_bit_changes_the_image_and_flipped_back_restores_it(visit):
     page, _ = visit
     label = page.locator(".st-key-bits label")
+    label.nth(BITS - 1).wait_for(timeout=PATIENCE)
     assert label.count() == BITS
     first = source(page, "decoded image")
     label.nth(1).click()
