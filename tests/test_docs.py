@@ -103,7 +103,10 @@ DIRECT = "structured/general-direct-elbo-seed0.json"
 
 def of_readme():
     gibbs, direct = quantities(GIBBS), quantities(DIRECT)
-    yield "direct optimization has {:.1f} nats after {:.0f} minutes", [direct["bound"], record(DIRECT)["seconds"] / 60]
+    yield (
+        "direct optimization has {:.1f} nats after {:.0f} minutes",
+        [direct["bound"], record(DIRECT)["seconds"] / 60],
+    )
     yield "finds then, {:.1f} and {:.1f}, by 32 flips", [each["refined_bound"] for each in (gibbs, direct)]
     yield "exact -log p(x) {:.1f} and {:.1f})", [each["minus_log_p"] for each in (gibbs, direct)]
     step, instance = (record("training_step.json")[key] for key in ("ms_a_step", "us_an_instance"))
