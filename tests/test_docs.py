@@ -98,7 +98,7 @@ def last_row(name):
 
 
 GIBBS = "structured/general-gibbs-elbo-seed0.json"
-DIRECT = "structured/general-direct-elbo-seed0.json"
+DIRECT = "structured/general-direct-cosine-seed0.json"
 
 
 def of_readme():
@@ -142,6 +142,7 @@ def of_celeba():
 
 def of_structured():
     rows = {
+        "general, direct, falling rate": "general-direct-cosine",
         "general, direct": "general-direct-elbo",
         "general, Gibbs": "general-gibbs-elbo",
         "supermodular, direct": "supermodular-direct-elbo",
