@@ -146,6 +146,7 @@ def of_structured():
         "general, direct": "general-direct-elbo",
         "general, Gibbs": "general-gibbs-elbo",
         "supermodular, direct": "supermodular-direct-elbo",
+        "supermodular, Gibbs": "supermodular-gibbs-elbo",
         "general, direct, recipe of the paper": "general-direct",
         "supermodular, direct, recipe of the paper": "supermodular-direct",
         "independent, direct": "independent-direct-elbo",
