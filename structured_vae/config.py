@@ -95,8 +95,7 @@ class TrainConfig:
         k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
-        kl_warmup: epochs in which the KL counts for less than all, in equal steps up to it; 0 for none. It keeps
-            codes alive that a full KL would have the encoder give up before the decoder knows them.
+        kl_warmup: epochs in which the KL counts for less than all, in equal steps up to it; 0 for none.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
