@@ -11,6 +11,7 @@ from .encoder import (
     supermodular_encoder,
 )
 from .errors import ModelsError, PretrainedError
+from .layers import train_mixed
 from .mixture import Gaussian, GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
 from .model_card import Figure, ModelCard
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
@@ -56,4 +57,5 @@ __all__ = [
     "paper_vae",
     "state_index",
     "supermodular_encoder",
+    "train_mixed",
 ]

@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from .decoder import Neighbourhood
 from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from .layers import Conv2d, ConvTranspose2d, Linear
 from .mixture import Gaussian
 from .potentials import Potentials
 from .pretrained import Pretrained
@@ -60,7 +61,7 @@ class AttributeEncoder(nn.Module):
         widths = (3, channels, 2 * channels, 4 * channels, 4 * channels)
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
-            layers += [nn.Conv2d(before, after, 4, 2, 1), nn.ReLU()]
+            layers += [Conv2d(before, after, 4, 2, 1), nn.ReLU()]
         features = 4 * channels * SMALLEST**2
         head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
         if head is None or isinstance(head, CategoricalEncoder):
@@ -68,7 +69,7 @@ class AttributeEncoder(nn.Module):
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
         self.attributes: Encoder = head
-        self.style = nn.Linear(features, 2 * c)
+        self.style = Linear(features, 2 * c)
 
     def forward(self, x: Images) -> tuple[Potentials, Gaussian]:
         """The scores of the attributes and the code's distribution, for each image of `x [batch, pixels]`."""
@@ -113,12 +114,12 @@ class AttributeDecoder(nn.Module):
         widths = (4 * channels, 4 * channels, 2 * channels, channels, 3)
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
-            layers += [nn.ReLU(), nn.ConvTranspose2d(before, after, 4, 2, 1)]
+            layers += [nn.ReLU(), ConvTranspose2d(before, after, 4, 2, 1)]
         self.n = n
         self.c = c
-        self.first = nn.Linear(2 * n + c, 4 * channels * SMALLEST**2)
+        self.first = Linear(2 * n + c, 4 * channels * SMALLEST**2)
         self.layers = _channels_last(nn.Sequential(*layers))
-        self.prior = nn.Linear(n, c)
+        self.prior = Linear(n, c)
         nn.init.zeros_(self.prior.weight)
         nn.init.zeros_(self.prior.bias)
         self.log_scale = nn.Parameter(torch.tensor(START_SCALE - 1 / LEVELS).log())

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 from torch.utils.checkpoint import checkpoint
 
+from .layers import Linear
 from .shapes import Binary, Costs, FlipCosts, Images, Logits, OneHot, Table
 
 DECODED_TOGETHER = 1 << 22
@@ -88,8 +89,8 @@ class Decoder(nn.Module, ABC):
 
     def __init__(self, inputs: int, pixels: int, hidden: int):
         super().__init__()
-        self.first = nn.Linear(inputs, hidden)
-        self.last = nn.Linear(hidden, pixels)
+        self.first = Linear(inputs, hidden)
+        self.last = Linear(hidden, pixels)
 
     @abstractmethod
     def start(self, z: torch.Tensor) -> torch.Tensor:

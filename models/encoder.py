@@ -8,6 +8,7 @@ from typing import Final, cast
 import torch
 from torch import nn
 
+from .layers import Linear
 from .potentials import CategoricalPotentials, Potentials
 from .shapes import Images
 
@@ -36,7 +37,7 @@ class Encoder(nn.Module):
         self.n = n
         self.link = link
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
-        self.network = nn.Sequential(nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, n + len(pairs)))
+        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs)))
 
     def forward(self, x: Images) -> Potentials:
         """The potentials of each image of `x [batch, pixels]`."""
@@ -87,7 +88,7 @@ class CategoricalEncoder(nn.Module):
     def __init__(self, pixels: int, k: int, hidden: int = 300):
         super().__init__()
         self.n = k
-        self.network = nn.Sequential(nn.Linear(pixels, hidden), nn.ReLU(), nn.Linear(hidden, k))
+        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, k))
 
     def forward(self, x: Images) -> CategoricalPotentials:
         """The potentials of each image of `x [batch, pixels]`."""

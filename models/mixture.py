@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.functional import softplus
 
 from .decoder import Neighbourhood
+from .layers import Linear
 from .potentials import CategoricalPotentials
 from .pretrained import Pretrained
 from .shapes import Costs, Images, Logits, OneHot, Style, Table
@@ -60,9 +61,9 @@ class MixtureEncoder(nn.Module):
     def __init__(self, pixels: int, k: int = 10, c: int = 20):
         super().__init__()
         self.n = k
-        self.base = nn.Sequential(nn.Linear(pixels, 400), nn.ReLU(), nn.Linear(400, 200))
-        self.classes = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, k))
-        self.style = nn.Sequential(nn.Linear(200, 100), nn.ReLU(), nn.Linear(100, 66), nn.Linear(66, 2 * c))
+        self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
+        self.classes = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, k))
+        self.style = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, 2 * c))
 
     def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
         """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`."""
@@ -92,8 +93,8 @@ class MixtureDecoder(nn.Module):
         super().__init__()
         self.n = k
         self.c = c
-        self.first = nn.Linear(k * c, 400)
-        self.last = nn.Linear(400, pixels)
+        self.first = Linear(k * c, 400)
+        self.last = Linear(400, pixels)
 
     def forward(self, z: OneHot, style: Style) -> Logits:
         """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`."""
@@ -103,10 +104,14 @@ class MixtureDecoder(nn.Module):
 
     def every_class(self, style: Style) -> Logits:
         """`[batch, k, pixels]`: the logits of styles `[batch, c]` under each class."""
+        logits: torch.Tensor = self.last(self.hidden(style))
+        return logits
+
+    def hidden(self, style: Style) -> torch.Tensor:
+        """`[batch, k, hidden]`: what the last layer gets for styles `[batch, c]` under each class."""
         rows = self.first.weight.view(-1, self.n, self.c).permute(2, 1, 0).flatten(start_dim=1)
         start = (style @ rows).view(len(style), self.n, -1) + self.first.bias
-        logits: torch.Tensor = self.last(start.relu())
-        return logits
+        return start.relu()
 
     def given(self, style: Style) -> GivenStyle:
         """A decoder of classes, with the styles `[batch, c]` of the images."""
@@ -127,23 +132,24 @@ class GivenStyle:
 
     def cost(self, x: Images, z: OneHot) -> Costs:
         """`[..., batch]`: -log p(x | z, style) of `z [..., batch, k]` in nats, relaxed states will do."""
-        return _cost(self.decoder(z, self.style.expand(*z.shape[:-1], -1)), x)
+        logits = self.decoder(z, self.style.expand(*z.shape[:-1], -1))
+        return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
-        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order."""
-        logits = self.decoder.every_class(self.style)
-        return _cost(logits, x[:, None, :]) @ states.T
+        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order.
+
+        With hidden units g and logits l = W g + b, x.l = g.(W'x) + b.x is less work than the logits' own.
+        """
+        last = self.decoder.last
+        hidden = self.decoder.hidden(self.style)
+        match = torch.einsum("bkh,bh->bk", hidden, x @ last.weight) + (x @ last.bias)[:, None]
+        return (softplus(last(hidden)).sum(dim=-1) - match) @ states.T
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
         """The cost at `z [..., batch, k]` with its gradient, and without one that of every class."""
         with torch.no_grad():
             table = self.table(x, torch.eye(self.decoder.n, dtype=z.dtype, device=z.device))
         return Neighbourhood(self.cost(x, z), table.expand_as(z))
-
-
-def _cost(logits: torch.Tensor, x: Images) -> Costs:
-    """`[...]`: the cross-entropy of images: with logits l, sum softplus(l) - x.l."""
-    return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
 
 
 class MixtureVAE(Pretrained):

@@ -34,7 +34,7 @@ from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
 from .sampling import argmax, perturb_and_map
-from .schedules import Constant, CosineDecay, ExponentialDecay, Schedule, WarmUp
+from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
 from .training import resume, train
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "PerturbedArgmax",
     "Posterior",
     "Quantity",
+    "Ramp",
     "Reconstruction",
     "Run",
     "RunError",
@@ -87,7 +88,6 @@ __all__ = [
     "StructuredVAEError",
     "TableDirect",
     "TrainConfig",
-    "WarmUp",
     "WithKL",
     "argmax",
     "elbo_recipe",

@@ -33,6 +33,7 @@ Estimator = Literal[
     "perturbed_argmax",
 ]
 RateDecay = Literal["none", "cosine"]
+Precision = Literal["32-true", "bf16-mixed"]
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
@@ -45,13 +46,24 @@ CHOICES: Final[dict[str, Any]] = {
     "sides": Sides,
     "epsilon_rule": EpsilonRule,
     "rate_decay": RateDecay,
+    "precision": Precision,
     "device": Device,
 }
 
 FOREIGN: Final = {
     "discrete": ("labels", "label_weight", "consistency", "channels"),
-    "mixture": ("encoder", "solver", "recipe", "n", "hidden", "kl_warmup", "consistency", "channels"),
-    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup"),
+    "mixture": (
+        "encoder",
+        "solver",
+        "recipe",
+        "n",
+        "hidden",
+        "kl_warmup",
+        "kl_start",
+        "consistency",
+        "channels",
+    ),
+    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start"),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -95,7 +107,9 @@ class TrainConfig:
         k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
-        kl_warmup: epochs in which the KL counts for less than all, in equal steps up to it; 0 for none.
+        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none.
+        kl_start: 0 lets the encoder use a code before it pays for it; above 1, such as 30, spreads the posterior
+            over all states at first, so that none is given up early (deterministic annealing).
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
@@ -105,6 +119,8 @@ class TrainConfig:
         temperature: of gumbel_softmax and straight_through, as it decays over training.
         learning_rate: of Adam.
         rate_decay: none; or cosine, which lowers the learning rate to zero over all epochs.
+        precision: 32-true, or bf16-mixed: products of the networks' layers in bfloat16 during training, all
+            else, and every evaluation, in float32.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
         picture_every: epochs between pictures; 0 for none. The last epoch always has them.
@@ -130,6 +146,7 @@ class TrainConfig:
     k: int = 10
     hidden: int = 300
     kl_warmup: int = 0
+    kl_start: float = 0.0
     data: DataConfig = field(default_factory=DataConfig)
     samples: int | None = None
     sides: Sides = 1
@@ -138,6 +155,7 @@ class TrainConfig:
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
     learning_rate: float = 1e-3
     rate_decay: RateDecay = "none"
+    precision: Precision = "32-true"
     epochs: int = 30
     seed: int = 0
     picture_every: int = 10
@@ -169,6 +187,8 @@ class TrainConfig:
             raise ConfigError(f"data.batch_size must be at least 1; got {self.data.batch_size}")
         if not self.learning_rate > 0:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
+        if not self.kl_start >= 0:
+            raise ConfigError(f"kl_start must be at least 0; got {self.kl_start}")
         if not self.label_weight > 0:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
         if not self.consistency >= 0:

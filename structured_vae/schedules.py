@@ -39,32 +39,44 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class WarmUp:
-    """(epoch + 1) / (epochs + 1), up to 1 after `epochs` epochs: the weight of a KL.
+class Ramp:
+    """From `start` to 1 in equal steps, reached after `epochs` epochs: the weight of a KL.
+
+    Up from 0 is a warm-up, which lets the encoder use the code before it pays for it. Down from more than 1 is
+    deterministic annealing: a posterior is first spread over all states, which come apart as the weight falls,
+    so that none is given up early. What is right depends on the scale of the cost: with much too high a weight
+    every state learns the same.
 
     Attributes:
-        epochs: at less than full weight; 0 for none.
+        epochs: at another weight than 1; 0 for none.
+        start: weight before the first step.
 
     Raises:
-        ConfigError: epochs is negative.
+        ConfigError: one of them is negative.
 
     Example:
-        >>> [WarmUp(3)(epoch) for epoch in range(5)]
+        >>> [Ramp(3)(epoch) for epoch in range(5)]
         [0.25, 0.5, 0.75, 1.0, 1.0]
+        >>> [Ramp(3, start=9)(epoch) for epoch in range(5)]
+        [7.0, 5.0, 3.0, 1.0, 1.0]
 
     References:
         Bowman et al. (2016), Generating sentences from a continuous space.
+        Rose (1998), Deterministic annealing for clustering, compression, classification, regression, and
+        related optimization problems.
     """
 
     epochs: int
+    start: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.epochs < 0:
-            raise ConfigError(f"need epochs >= 0; got {self}")
+        if self.epochs < 0 or not self.start >= 0:
+            raise ConfigError(f"need epochs >= 0 and start >= 0; got {self}")
 
     def __call__(self, step: int) -> float:
         """The weight in epoch `step`."""
-        return min(1.0, (step + 1) / (self.epochs + 1))
+        share = min(1.0, (step + 1) / (self.epochs + 1))
+        return self.start + (1 - self.start) * share
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 
-from models import AttributeVAE, MixtureVAE
+from models import AttributeVAE, MixtureVAE, train_mixed
 
 from .attribute_training import AttributeTraining
 from .batches import ImageData
@@ -29,7 +29,7 @@ from .pictures import Pictures
 from .recipes import RECIPES
 from .record import RunRecord
 from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
-from .schedules import Constant, CosineDecay, Schedule, WarmUp
+from .schedules import Constant, CosineDecay, Ramp, Schedule
 from .seeds import Stream, generator
 
 PICTURED = 50
@@ -113,6 +113,8 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         ConfigError: encoder, solver and estimator do not fit.
         solvers.SolverError: the solver is unknown or its package missing.
     """
+    if config.precision == "bf16-mixed":
+        train_mixed(vae)
     solver = fitting_solver(config.solver, vae)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
@@ -128,7 +130,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         estimator,
         posterior_of(estimator, solver),
         RECIPES[config.recipe],
-        WarmUp(config.kl_warmup),
+        Ramp(config.kl_warmup, config.kl_start),
         *rest,
     )
 

@@ -16,8 +16,8 @@ from structured_vae import (
     ExponentialDecay,
     Gibbs,
     PerturbAndMAP,
+    Ramp,
     Reconstruction,
-    WarmUp,
     WithKL,
     argmax,
     elbo_recipe,
@@ -310,10 +310,17 @@ def test_impossible_cosines(values):
 
 
 def test_the_kl_warms_up_in_equal_steps():
-    assert [WarmUp(4)(epoch) for epoch in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
-    assert WarmUp(0)(0) == 1.0
+    assert [Ramp(4)(epoch) for epoch in range(6)] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0, 1.0])
+    assert Ramp(0)(0) == 1.0
     with pytest.raises(ConfigError, match="need epochs >= 0"):
-        WarmUp(-1)
+        Ramp(-1)
+
+
+def test_the_kl_is_annealed_in_equal_steps():
+    assert [Ramp(4, start=11)(epoch) for epoch in range(6)] == pytest.approx([9.0, 7.0, 5.0, 3.0, 1.0, 1.0])
+    assert Ramp(0, start=11)(0) == 1.0
+    with pytest.raises(ConfigError, match="start >= 0"):
+        Ramp(4, start=-1.0)
 
 
 # --- the estimator ------------------------------------------------------------------------------

@@ -167,8 +167,10 @@ def test_a_run_does_not_depend_on_the_global_random_state(tmp_path):
     [
         {"recipe": "elbo"},
         {"recipe": "elbo", "kl_warmup": 1},
+        {"recipe": "elbo", "kl_warmup": 1, "kl_start": 5.0},
         {"learning_rate": 0.002},
         {"rate_decay": "cosine"},
+        {"precision": "bf16-mixed"},
         {"dropout": 0.5},
         {"epsilon": ExponentialDecay(start=0.5, floor=0.5)},
         {"data": replace(SMALL.data, batch_size=50)},
@@ -234,6 +236,7 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
         {"estimator": "relax"},
         {"epsilon_rule": "adaptive"},
         {"rate_decay": "cosine"},
+        {"precision": "bf16-mixed"},
         {"recipe": "elbo", "kl_warmup": 2},
     ],
     ids=str,

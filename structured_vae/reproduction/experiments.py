@@ -170,13 +170,22 @@ class Experiment:
         """Name and settings of every cell; a key such as "data.name" is a path."""
         content = self._source.content
         base = list(content["base"].items())
-        named = [(name, [*base, *values.items()]) for name, values in content.get("cells", {}).items()]
+        named = [(name, list(values.items())) for name, values in content.get("cells", {}).items()]
         grid = content.get("grid", {})
         rows = product(*grid.values()) if grid else ()
         for row in rows:
             values = list(zip(grid, row, strict=True))
-            named.append((self._source.name_of(*row), [*base, *values]))
-        return named
+            named.append((self._source.name_of(*row), values))
+        return [(name, [*base, *self._of_names_like(name), *values]) for name, values in named]
+
+    def _of_names_like(self, name: str) -> list[tuple[str, Any]]:
+        """The settings of a cell that go with a part of its name, such as an estimator."""
+        return [
+            setting
+            for pattern, settings in self._source.content.get("named", {}).items()
+            if re.search(pattern, name)
+            for setting in settings.items()
+        ]
 
 
 def experiment_names() -> list[str]:
