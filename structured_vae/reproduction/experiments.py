@@ -122,6 +122,11 @@ class Experiment:
         """What a table shows, and which values are good: lower or higher ones."""
         return dict(self._source.content.get("quantities", {"bound": "lower"}))
 
+    @property
+    def beside(self) -> str | None:
+        """The line of a grid whose numbers in the paper all lines are held against, if there is one."""
+        return self._source.content.get("beside")
+
     def name_of(self, *values: Any) -> str:
         """The name of the cell of a grid that has these values."""
         named = {"k": "k{}", "labels": "{}labels"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from statistics import mean
 
 from matplotlib.figure import Figure
@@ -44,22 +45,29 @@ def _as_good(experiment: Experiment, quantity: str, ours: float, paper: float) -
 
 def _summary(experiment: Experiment, records: Records, quantity: str) -> str:
     """How many cells of each line are as good as the paper's; they are bold in the tables."""
+    own = _counts(experiment, records, quantity)
+    found = f"Cells whose {quantity} is as good as the paper's or better (bold): {own}."
+    beside = experiment.beside
+    if beside is None:
+        return found
+    return f"{found} As good as the paper's {beside}: {_counts(experiment, records, quantity, beside)}."
+
+
+def _counts(experiment: Experiment, records: Records, quantity: str, beside: str | None = None) -> str:
+    """For each line, how many cells are as good as the paper's of the same line, or of the line `beside`."""
     panels, rows, lines = experiment.grid
     counts = []
     for line in lines.values:
-        names = [experiment.name_of(panel, row, line) for panel in panels.values for row in rows.values]
-        both = [
-            (mean(values), experiment.paper[name][quantity])
-            for name in names
-            if quantity in experiment.paper.get(name, {})
-            and (values := values_of(records.get(name, ()), quantity))
-        ]
+        both = []
+        for place in product(panels.values, rows.values):
+            values = values_of(records.get(experiment.name_of(*place, line), ()), quantity)
+            paper = experiment.paper.get(experiment.name_of(*place, beside or line), {}).get(quantity)
+            if values and paper is not None:
+                both.append((mean(values), paper))
         if both:
             good = sum(_as_good(experiment, quantity, ours, paper) for ours, paper in both)
             counts.append(f"{line} {good} of {len(both)}")
-    return (
-        f"Cells whose {quantity} is as good as the paper's or better (bold): {', '.join(counts) or 'none'}."
-    )
+    return ", ".join(counts) or "none"
 
 
 def grid_figure(experiment: Experiment, records: Records) -> Figure:
