@@ -3,7 +3,8 @@
     python benchmarks/estimators.py --output results/estimators.json
 
 k categories and the mixture with 100 labelled images against Gumbel-softmax, n = 15 bits against direct
-optimization, batch 100; medians, measured turn by turn in this process.
+optimization, and products in bfloat16 against those in float32, batch 100; medians, measured turn by turn in this
+process.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.interleaved import Contender, medians
-from models import paper_vae
+from models import paper_vae, train_mixed
 from structured_vae import (
     ARM,
     REBAR,
@@ -51,12 +52,18 @@ from structured_vae.training import training_of
 BATCH, N = 100, 15
 CATEGORIES = (10, 30, 50)
 MIXTURE = ("gumbel_softmax", "direct", "table_direct", "exact")
+PRECISIONS = ("32-true", "bf16-mixed")
+MIXED = ("general, direct", "general, score function, 4 samples")
 
 
-def step_of(encoder: str, n: int, estimator: Estimator, recipe: str, x: torch.Tensor) -> Contender:
+def step_of(
+    encoder: str, n: int, estimator: Estimator, recipe: str, x: torch.Tensor, mixed: bool = False
+) -> Contender:
     """One training step: estimate, KL, backward, Adam."""
     torch.manual_seed(0)
     vae = paper_vae(encoder, n=n).to(x.device)
+    if mixed:
+        train_mixed(vae)
     estimator = estimator.to(x.device)
     parameters = [*vae.parameters(), *estimator.parameters()]
     adam = torch.optim.Adam(parameters, lr=1e-3, fused=True)
@@ -108,9 +115,11 @@ def bits() -> dict[str, tuple[str, Estimator]]:
     }
 
 
-def mixture_step_of(estimator: str, x: torch.Tensor, classes: torch.Tensor) -> Contender:
+def mixture_step_of(
+    estimator: str, x: torch.Tensor, classes: torch.Tensor, precision: str = "32-true"
+) -> Contender:
     """One training step of the mixture, with as many labelled images as others."""
-    config = TrainConfig(model="mixture", labels=BATCH, estimator=estimator)
+    config = TrainConfig(model="mixture", labels=BATCH, estimator=estimator, precision=precision)
     training = training_of(config, vae_of(config, pixels=x.shape[1])).to(x.device)
     training.on_train_epoch_start()
     adam = training.configure_optimizers()
@@ -143,6 +152,17 @@ def main() -> None:
     tables[f"n = {N}"] = report(console, f"{N} bits", steps, options.rounds, "independent, direct")
     steps = {name: mixture_step_of(name, x, classes) for name in MIXTURE}
     tables["mixture"] = report(console, "mixture of 10 classes", steps, options.rounds, "gumbel_softmax")
+    for name in MIXED:
+        encoder, estimator = bits()[name]
+        steps = {
+            precision: step_of(encoder, N, estimator, "elbo", x, mixed=precision == "bf16-mixed")
+            for precision in PRECISIONS
+        }
+        tables[f"n = {N}, {name}"] = report(
+            console, f"{N} bits, {name}", steps, options.rounds, PRECISIONS[0]
+        )
+    steps = {each: mixture_step_of("direct", x, classes, each) for each in PRECISIONS}
+    tables["mixture, direct"] = report(console, "mixture, direct", steps, options.rounds, PRECISIONS[0])
     record = {**environment(), "device": options.device, "threads": torch.get_num_threads(), "batch": BATCH}
     with whole_file(options.output) as part:
         part.write_text(json.dumps({**record, "ms_a_step": tables}, indent=1) + "\n", encoding="utf-8")
