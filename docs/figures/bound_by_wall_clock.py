@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "_static" / "bound_by_wall_clock.png"
 
 OURS = {
-    "Gibbs posterior, score function": "results/structured/general-gibbs-elbo-seed0.json",
+    "Gibbs posterior, annealed KL": "results/structured/general-gibbs-annealed-seed0.json",
     "perturb-and-MAP, direct optimization": "results/structured/general-direct-cosine-seed0.json",
 }
 """The record of each curve."""
