@@ -41,8 +41,8 @@ def digest() -> str:
 def draw() -> Figure:
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    for colour, (name, path) in zip(("C0", "C2"), records().items(), strict=True):
-        curve(axes, json.loads(path.read_text(encoding="utf-8")), name, colour)
+    for (colour, side), (name, path) in zip((("C0", -8), ("C2", 8)), records().items(), strict=True):
+        curve(axes, json.loads(path.read_text(encoding="utf-8")), name, colour, side)
     axes.axhline(UNSTRUCTURED, color="0.6", linewidth=1, linestyle=":")
     axes.text(
         7e5, UNSTRUCTURED + 0.5, "paper, no pairwise scores: a bound", color="0.4", fontsize=8, ha="right"
@@ -58,8 +58,8 @@ def draw() -> Figure:
     return figure
 
 
-def curve(axes: Axes, record: dict, name: str, colour: str) -> None:
-    """The bound after every epoch, and the tightest one that `evaluate` gives at the best."""
+def curve(axes: Axes, record: dict, name: str, colour: str, side: int) -> None:
+    """The bound after every epoch, and the tightest one that `evaluate` gives at the best, with its number aside."""
     seconds = list(accumulate(row["seconds"] for row in record["epochs"]))
     found = record["evaluation"]["quantities"]
     bound = found.get("refined_bound", found["bound"])["value"]
@@ -68,8 +68,9 @@ def curve(axes: Axes, record: dict, name: str, colour: str) -> None:
     )
     axes.plot(seconds[-1], bound, "*", color=colour, markersize=10)  # at the end of training
     axes.annotate(
-        f"{bound:.1f}", (seconds[-1], bound), (8, -3), textcoords="offset points", color=colour, fontsize=8
-    )
+        f"{bound:.1f}", (seconds[-1], bound), (side, -3), textcoords="offset points", color=colour, fontsize=8,
+        ha="left" if side > 0 else "right",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
