@@ -189,6 +189,10 @@ class TrainConfig:
             raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
         if not self.kl_start >= 0:
             raise ConfigError(f"kl_start must be at least 0; got {self.kl_start}")
+        if self.kl_start and not self.kl_warmup:
+            raise ConfigError(
+                f"kl_start {self.kl_start} has no effect over no epochs: give kl_warmup, the epochs it takes to 1"
+            )
         if not self.label_weight > 0:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
         if not self.consistency >= 0:

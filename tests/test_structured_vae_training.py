@@ -771,6 +771,9 @@ def test_a_damaged_configuration(run, content):
         ({"learning_rate": -1.0}, "learning_rate"),
         ({"learning_rate": math.nan}, "learning_rate"),
         ({"seed": -1}, "seed"),
+        ({"precision": "16"}, "precision"),
+        ({"kl_start": -1.0, "kl_warmup": 2}, "kl_start must be at least 0"),
+        ({"kl_start": 10.0}, "give kl_warmup"),
     ],
     ids=str,
 )
