@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction.grid import grid_tables
+from structured_vae.reproduction.report import records_of
+
 ROOT = Path(__file__).parent.parent
 MODULES = [
     "solvers",
@@ -162,8 +166,22 @@ def of_structured():
         yield f"| {title} | " + " | ".join(["{:.2f}"] * 4) + " |", [found[column] for column in columns]
 
 
+def of_table1():
+    experiment = Experiment.named("table1")
+    *_, summary, _ = grid_tables(experiment, records_of(experiment, ROOT / "results"))
+    yield summary, []
+    for title, name in (("annealed", "exact"), ("not annealed", "exact-plain")):
+        found = [
+            quantities(f"table1/{cell}-{name}-seed0.json")
+            for cell in ("mnist-k10", "mnist-k20", "fashion-mnist-k10")
+        ]
+        row = " | ".join("{:.2f}, {:.0f}" for _ in found)
+        yield f"| {title} | {row} |", [value for each in found for value in (each["bound"], each["active"])]
+
+
 def of_records():
     yield from of_structured()
+    yield from of_table1()
     ours, paper = (
         quantities(f"{THIRTY}/general-{name}.json") for name in ("score_function-elbo", "direct-paper")
     )
