@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,22 +20,28 @@ SPAN: Final = 45
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The first seed of each cell, a row for each dataset; dashed where the number is no bound."""
+    """The first seed of each cell, a row for each dataset and size of the code; dashed where the number is no bound."""
     rows: dict[str, dict[str, Record]] = {}
     for name, cells in records.items():
-        rows.setdefault(cells[0].config["data"]["name"], {})[name] = cells[0]
-    figure = Figure(figsize=(11, 1 + 3.5 * len(rows)), layout="constrained")
+        rows.setdefault(_row(cells[0].config), {})[name] = cells[0]
+    figure = Figure(figsize=(11, 1 + 3 * len(rows)), layout="constrained")
     axes_of = figure.subplots(len(rows), 2, sharey="row", squeeze=False)
-    for (left, right), (dataset, cells_of_row) in zip(axes_of, rows.items(), strict=True):
+    for (left, right), (title, cells_of_row) in zip(axes_of, rows.items(), strict=True):
         _draw(left, cells_of_row, lambda record: [row["epoch"] for row in record.epochs])
         _draw(right, cells_of_row, _hours)
         lowest = min(min(_losses(record)[0]) for record in cells_of_row.values())
         left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(lowest - 2, lowest + SPAN))
-        left.set_title(dataset, loc="left", fontsize=9)
+        left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
         right.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=7, frameon=False)
     figure.suptitle(experiment.title)
     return figure
+
+
+def _row(config: dict[str, Any]) -> str:
+    """What the cells of a row share."""
+    size = "k" if config["encoder"] == "categorical" else "n"
+    return f"{config['data']['name']}, {size} = {config[size]}"
 
 
 def _draw(axes: Axes, records: Mapping[str, Record], place: Callable[[Record], list[float]]) -> None:
