@@ -71,8 +71,8 @@ def test_table_1_has_the_numbers_of_the_paper_in_45_cells():
         assert name.removesuffix("-plain") == f"{config.data.name}-k{config.k}-{config.estimator}"
         assert config.encoder == "categorical"
         assert config.epochs == 300
-        relaxed = config.estimator in ("exact", "gumbel_softmax") and not plain
-        annealed = relaxed or (config.estimator == "direct" and config.k <= 20)
+        few = config.estimator == "direct" and config.k <= 20
+        annealed = (few or config.estimator in ("exact", "gumbel_softmax")) and not plain
         assert config.kl_start == (30 if annealed else 0)
 
 
