@@ -17,7 +17,7 @@ from ..config import TrainConfig
 from ..errors import ConfigError
 
 CELLS = files(__package__) / "cells"
-AFTERWARDS = ("refine", "picture")
+AFTERWARDS = ("refine", "draws", "picture")
 """Settings of a cell that do not concern its training."""
 
 
@@ -30,6 +30,7 @@ class Cell:
         name: of the cell, without the seed.
         config: what to train.
         refine: moves of a search for each image in the evaluation, see `evaluate`.
+        draws: posterior samples an image in it; None for its default.
         picture: whether the last picture of samples is kept beside the record.
     """
 
@@ -37,6 +38,7 @@ class Cell:
     name: str
     config: TrainConfig
     refine: int = 0
+    draws: int | None = None
     picture: bool = False
 
     @property

@@ -104,7 +104,8 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
             train(cell.config, run.folder)
         elif _epochs_of(cell, places) < cell.config.epochs:
             resume(run.folder, cell.config.epochs)
-        write_record(cell, places, evaluate_run(run.folder, refine=cell.refine).to_dict())
+        found = evaluate_run(run.folder, samples=cell.draws, refine=cell.refine)
+        write_record(cell, places, found.to_dict())
     except StructuredVAEError as error:
         return Outcome(cell, str(error))
     return Outcome(cell)
