@@ -178,7 +178,6 @@ def of_table1():
         row = " | ".join("{:.2f}, {:.0f}" for _ in found)
         yield f"| {title} | {row} |", [value for each in found for value in (each["bound"], each["active"])]
 
-
     fashion = "table1/fashion-mnist-k{}-direct{}-seed0.json"
     for words, plain in (("{:.2f} and {:.2f} without", "-plain"), ("{:.2f} and {:.2f} with it", "")):
         yield words, [quantities(fashion.format(k, plain))["bound"] for k in (10, 20)]

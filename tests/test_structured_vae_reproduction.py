@@ -1,4 +1,5 @@
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ paper: {general: {bound: 145}}
 base: {n: 3, hidden: 5, epochs: 2, picture_every: 0, picture: true, data: {batch_size: 100}}
 cells:
   independent: {encoder: independent, estimator: arm, recipe: elbo}
-  general: {encoder: general}
+  general: {encoder: general, draws: 1, refine: 2}
 """
 
 
@@ -127,6 +128,9 @@ def test_cells_run_once_and_leave_records(two_cells, capsys):
         )
         assert record.seconds == pytest.approx(sum(row["seconds"] for row in record.epochs))
         assert {"commit", "versions", "hardware"} <= set(json.loads(places.record(cell).read_text()))
+    found = record.evaluation["quantities"]  # of the general encoder
+    assert found["kl"]["value"] == pytest.approx(3 * math.log(2))  # one draw has no entropy
+    assert found["refined_bound"]["value"] <= found["bound"]["value"]
     before = {path: path.stat().st_mtime_ns for path in Path("results").rglob("*.json")}
     capsys.readouterr()
     assert command("reproduce", "tiny") == 0
