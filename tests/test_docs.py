@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from statistics import median
 
 import pytest
 from PIL import Image
@@ -183,9 +184,18 @@ def of_table1():
         yield words, [quantities(fashion.format(k, plain))["bound"] for k in (10, 20)]
 
 
+def of_larger():
+    for name in ("n20-direct", "n30-direct-local_search"):
+        path = f"larger/{name}-seed0.json"
+        found, epochs = quantities(path), record(path)["epochs"]
+        numbers = [found["bound"], found["refined_bound"], median(row["ms_per_step"] for row in epochs)]
+        yield f"| `{name}` | {{:.2f}} | {{:.2f}} | {{:.0f}} |", numbers
+
+
 def of_records():
     yield from of_structured()
     yield from of_table1()
+    yield from of_larger()
     ours, paper = (
         quantities(f"{THIRTY}/general-{name}.json") for name in ("score_function-elbo", "direct-paper")
     )
