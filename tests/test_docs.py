@@ -185,7 +185,7 @@ def of_table1():
 
 
 def of_larger():
-    for name in ("n20-direct", "n30-direct-local_search"):
+    for name in ("n20-gibbs", "n20-direct", "n30-direct-local_search"):
         path = f"larger/{name}-seed0.json"
         found, epochs = quantities(path), record(path)["epochs"]
         numbers = [found["bound"], found["refined_bound"], median(row["ms_per_step"] for row in epochs)]
