@@ -191,6 +191,7 @@ def test_highs_errors_become_ours(monkeypatch):
 @pytest.mark.parametrize("solver", ["cplex", "cp_sat"])
 def test_the_keyboard_stops_a_search(solver):
     hard = dense(90, 1, np.random.default_rng(6))
+    solve([1.0], solver=solver)  # imports its package, in whose callbacks a signal would be lost
     signal_soon = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     signal_soon.start()
