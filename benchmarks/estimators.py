@@ -57,12 +57,17 @@ MIXED = ("general, direct", "general, score function, 4 samples")
 
 
 def step_of(
-    encoder: str, n: int, estimator: Estimator, recipe: str, x: torch.Tensor, mixed: bool = False
+    encoder: str,
+    n: int,
+    estimator: Estimator,
+    recipe: str,
+    x: torch.Tensor,
+    precision: str = "32-true",
 ) -> Contender:
     """One training step: estimate, KL, backward, Adam."""
     torch.manual_seed(0)
     vae = paper_vae(encoder, n=n).to(x.device)
-    if mixed:
+    if precision == "bf16-mixed":
         train_mixed(vae)
     estimator = estimator.to(x.device)
     parameters = [*vae.parameters(), *estimator.parameters()]
@@ -154,10 +159,7 @@ def main() -> None:
     tables["mixture"] = report(console, "mixture of 10 classes", steps, options.rounds, "gumbel_softmax")
     for name in MIXED:
         encoder, estimator = bits()[name]
-        steps = {
-            precision: step_of(encoder, N, estimator, "elbo", x, mixed=precision == "bf16-mixed")
-            for precision in PRECISIONS
-        }
+        steps = {each: step_of(encoder, N, estimator, "elbo", x, each) for each in PRECISIONS}
         tables[f"n = {N}, {name}"] = report(
             console, f"{N} bits, {name}", steps, options.rounds, PRECISIONS[0]
         )
