@@ -75,6 +75,7 @@ class AttributeTraining(SemiSupervisedTraining):
         estimator: of the gradient in the scores of the attributes.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
+        label_dropout: share of the values of labelled images that are hidden from the encoder in a step.
         consistency: weight of the same loss of decoded images.
         dropout: share of the values that are hidden from the encoder in a step.
         learning_rate: of Adam.
@@ -94,13 +95,14 @@ class AttributeTraining(SemiSupervisedTraining):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
+        label_dropout: float,
         consistency: float,
         dropout: float,
         learning_rate: float,
         seed: int,
         solver: str | ArgmaxSolver = "auto",
     ):
-        super().__init__(vae, estimator, label_loss, label_weight, dropout, learning_rate, seed)
+        super().__init__(vae, estimator, label_loss, label_weight, label_dropout, dropout, learning_rate, seed)
         self.consistency = consistency
         self.solver = solver
 
@@ -112,8 +114,10 @@ class AttributeTraining(SemiSupervisedTraining):
         found = consistency_loss(self.vae, *arguments).mean()
         return loss + self.consistency * found, {**stats, "consistency": found.detach()}
 
-    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
-        scores, code = self.vae.encoder(self._seen(x))
+    def _labelled(
+        self, x: torch.Tensor, seen: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
+        scores, code = self.vae.encoder(seen)
         cost = self.vae.decoder.cost(x, state_of(scores, labels), code.sample(self._noise))
         return scores, cost + code.kl()
 

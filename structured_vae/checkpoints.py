@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
         RunError: there is no such file, it is damaged, or it holds anything else.
     """
     if not path.is_file():
-        raise RunError(f"{path} does not exist: the run has not reached the end of its first epoch")
+        raise RunError(f"{path} does not exist: the run has not come to its first evaluation")
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
@@ -77,7 +78,7 @@ class EpochCheckpoints(Checkpoint):
     def __init__(self, folder: Path, monitored: str):
         self.folder = folder
         self.monitored = monitored
-        self.best = float("inf")
+        self.best = math.inf
 
     def state_dict(self) -> dict[str, Any]:
         """The lowest value so far."""
@@ -89,7 +90,7 @@ class EpochCheckpoints(Checkpoint):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves."""
-        value = float(trainer.callback_metrics[self.monitored])
+        value = float(trainer.callback_metrics.get(self.monitored, math.inf))  # of the last evaluation
         improved = value < self.best
         self.best = min(value, self.best)
         if improved:

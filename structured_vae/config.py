@@ -51,7 +51,7 @@ CHOICES: Final[dict[str, Any]] = {
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "consistency", "channels"),
+    "discrete": ("labels", "label_weight", "label_dropout", "consistency", "channels"),
     "mixture": (
         "encoder",
         "solver",
@@ -123,6 +123,8 @@ class TrainConfig:
             else, and every evaluation, in float32.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
+        evaluate_every: epochs between evaluations on the validation and test images; the last epoch always
+            has one. The best epoch is one of them.
         picture_every: epochs between pictures; 0 for none. The last epoch always has them.
         device: auto, cpu or cuda.
         processes: that train together on a machine, each with batches of its own (Lightning's DDP); on a
@@ -134,6 +136,7 @@ class TrainConfig:
             show them; 0 for none. Without labels it has no effect.
         dropout: share of the values of an image that the encoder does not see in a training step; default:
             0.2 of a mixture and of attributes, else 0.
+        label_dropout: the same of labelled images; default: 0.5 of a mixture, else dropout.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
     """
 
@@ -158,6 +161,7 @@ class TrainConfig:
     precision: Precision = "32-true"
     epochs: int = 30
     seed: int = 0
+    evaluate_every: int = 1
     picture_every: int = 10
     device: Device = "auto"
     processes: int = 1
@@ -166,6 +170,7 @@ class TrainConfig:
     label_weight: float = 30.0
     consistency: float = 30.0
     dropout: float | None = None
+    label_dropout: float | None = None
     channels: int = 32
 
     def __post_init__(self) -> None:
@@ -174,12 +179,14 @@ class TrainConfig:
             object.__setattr__(self, "data", named)
         if self.dropout is None:
             object.__setattr__(self, "dropout", 0.0 if self.model == "discrete" else 0.2)
+        if self.label_dropout is None and self.model != "discrete":
+            object.__setattr__(self, "label_dropout", 0.5 if self.model == "mixture" else self.dropout)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(map(str, get_args(choices)))
                 raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
         smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
-        smallest |= {"processes": 1, "nodes": 1, "channels": 1, "kl_warmup": 0}
+        smallest |= {"processes": 1, "nodes": 1, "channels": 1, "kl_warmup": 0, "evaluate_every": 1}
         for name, least in smallest.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
@@ -197,8 +204,9 @@ class TrainConfig:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
         if not self.consistency >= 0:
             raise ConfigError(f"consistency must be at least 0; got {self.consistency}")
-        if not 0 <= (self.dropout or 0.0) < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
+        for name in ("dropout", "label_dropout"):
+            if not 0 <= (getattr(self, name) or 0.0) < 1:
+                raise ConfigError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}")
         foreign = FOREIGN[self.model]
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
         for name, default in defaults.items():

@@ -96,9 +96,9 @@ class Training(pl.LightningModule, ABC):
             self._trained.setdefault(name, []).append(value)
         return loss
 
-    def _seen(self, x: torch.Tensor) -> torch.Tensor:
-        """What the encoder sees of images in a step."""
-        kept = 1 - self.dropout
+    def _seen(self, x: torch.Tensor, dropout: float | None = None) -> torch.Tensor:
+        """What the encoder sees of images in a step, with another share hidden if one is given."""
+        kept = 1 - (self.dropout if dropout is None else dropout)
         if kept == 1:
             return x
         uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)

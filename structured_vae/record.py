@@ -1,4 +1,4 @@
-"""The record of a run: what it was, where it ran, and every epoch's metrics."""
+"""The record of a run: what it was, where it ran, and the metrics of its epochs."""
 
 from __future__ import annotations
 
@@ -74,9 +74,10 @@ def _versions() -> dict[str, str]:
 
 
 class RunRecord(Callback):
-    """Writes `metrics.csv` and `record.json` whole, at the end of every epoch.
+    """Writes `metrics.csv` and `record.json` whole, at the end of every epoch that is evaluated.
 
-    The rows travel in the checkpoint, so a resumed run's files equal those of an uninterrupted one, but
+    A row's `seconds` are those of all epochs since the row before; its `ms_per_step` is of its own epoch. The
+    rows travel in the checkpoint, so a resumed run's files equal those of an uninterrupted one, but
     for the times.
 
     Args:
@@ -88,34 +89,40 @@ class RunRecord(Callback):
         self.folder = folder
         self.config = config
         self.rows: list[dict[str, float]] = []
-        self._start = self._trained = 0.0
+        self._start = self._seconds = 0.0
+        self._trained: float | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The rows so far."""
-        return {"rows": self.rows}
+        """The rows so far, and the seconds since the last."""
+        return {"rows": self.rows, "seconds": self._seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from the rows of a checkpoint."""
         self.rows = list(state_dict["rows"])
+        self._seconds = float(state_dict.get("seconds", 0.0))
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock."""
-        self._start = time.perf_counter()
+        self._start, self._trained = time.perf_counter(), None
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops the clock of the training steps."""
         self._trained = time.perf_counter() - self._start
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Adds the epoch's row and writes both files."""
+        """Adds the row of an evaluated epoch and writes both files."""
+        self._seconds += time.perf_counter() - self._start
+        if self._trained is None:
+            return
         logged = sorted(trainer.callback_metrics.items())
         metrics = {name: float(value) for name, value in logged if "/" in name}
         row = {
             "epoch": trainer.current_epoch + 1,
             "step": trainer.global_step,
             "ms_per_step": 1000 * self._trained / max(1, int(trainer.num_training_batches)),
-            "seconds": time.perf_counter() - self._start,
+            "seconds": self._seconds,
         }
+        self._seconds = 0.0
         self.rows = [*self.rows, {**row, **metrics}]
         if trainer.is_global_zero:
             self._write()

@@ -31,6 +31,8 @@ class SemiSupervisedTraining(Training):
         estimator: of the gradient in the scores of z_d.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
+        label_dropout: share of the pixels of labelled images that are hidden from the encoder in a step. They
+            are few and seen again and again.
         dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
             decoder has to explain them all, so the objective stays a bound.
         learning_rate: of Adam.
@@ -45,6 +47,7 @@ class SemiSupervisedTraining(Training):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
+        label_dropout: float,
         dropout: float,
         learning_rate: float,
         seed: int,
@@ -53,9 +56,12 @@ class SemiSupervisedTraining(Training):
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight
+        self.label_dropout = label_dropout
 
     @abstractmethod
-    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+    def _labelled(
+        self, x: torch.Tensor, seen: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
         """The scores of labelled images, and the bound `[batch]` of theirs that is trained, 0 for none."""
 
     @abstractmethod
@@ -77,7 +83,7 @@ class SemiSupervisedTraining(Training):
         if self.label_loss is None:
             return loss, stats
         images, labels = labelled
-        scores, bound = self._labelled(images, labels)
+        scores, bound = self._labelled(images, self._seen(images, self.label_dropout), labels)
         label_loss = self.label_loss(scores, labels, self._noise, self.global_step)
         stats["label_accuracy"] = self._accuracy(scores.detach(), labels)
         return loss + (self.label_weight * label_loss + bound).mean(), stats

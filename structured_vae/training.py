@@ -119,12 +119,12 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
-    loss, weight = label_loss_of(config, solver), config.label_weight
+    labelled = label_loss_of(config, solver), config.label_weight, config.label_dropout or 0.0
     rest = config.dropout or 0.0, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
-        return MixtureTraining(vae, estimator, loss, weight, *rest)
+        return MixtureTraining(vae, estimator, *labelled, *rest)
     if isinstance(vae, AttributeVAE):
-        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
+        return AttributeTraining(vae, estimator, *labelled, config.consistency, *rest, solver)
     return ArgmaxTraining(
         vae,
         estimator,
@@ -175,6 +175,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
         RateByEpoch(_rate_of(config)),
+        EvaluatedAtLast(),
         RichProgressBar(refresh_rate=10, leave=True),
     ]
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
@@ -188,6 +189,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         logger=TensorBoardLogger(run.folder, name="tensorboard", version=""),
         plugins=[WholeCheckpoints()],
         num_sanity_val_steps=0,
+        check_val_every_n_epoch=config.evaluate_every,
         enable_checkpointing=True,
         enable_model_summary=False,
         log_every_n_steps=50,
@@ -216,6 +218,15 @@ class RateByEpoch(pl.Callback):
         for optimizer in trainer.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = self.rate(trainer.current_epoch)
+
+
+class EvaluatedAtLast(pl.Callback):
+    """Sees to it that the last epoch is evaluated, whatever the epochs between evaluations."""
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Asks for it."""
+        if trainer.current_epoch + 1 == trainer.max_epochs:
+            trainer.check_val_every_n_epoch = 1
 
 
 def _fit(

@@ -578,6 +578,40 @@ def test_training_warns_of_nothing(tmp_path):
     assert (tmp_path / "run" / "record.json").exists()
 
 
+@tiny
+@pytest.mark.parametrize(("every", "epochs"), [(1, [1, 2, 3]), (2, [2, 3]), (3, [3]), (10, [3])])
+def test_evaluations_at_their_epochs(tmp_path, every, epochs):
+    train(SMALL, tmp_path / "each")
+    train(replace(SMALL, evaluate_every=every), tmp_path / "run")
+    expected = [row for row in rows_but_times(tmp_path / "each") if row["epoch"] in epochs]
+    assert rows_but_times(tmp_path / "run") == expected
+    assert checkpoint(tmp_path / "run", "last")["epoch"] == 2
+    assert checkpoint(tmp_path / "run", "best")["epoch"] + 1 in epochs
+
+
+@tiny
+def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr("structured_vae.record.time.perf_counter", lambda: float(next(clock)))
+    train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")  # a reading at each call, one apart
+    rows = json.loads((tmp_path / "run" / "record.json").read_text())["epochs"]
+    assert [row["seconds"] for row in rows] == [1 + 2, 1 + 2, 2]
+
+
+@tiny
+def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path, monkeypatch):
+    config = replace(SMALL, evaluate_every=3)
+    train(config, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        cut_power_at(patch, "training_step", 7)
+        with pytest.raises(PowerCutError):
+            train(config, tmp_path / "parts")
+    with pytest.raises(RunError, match=r"best.ckpt does not exist: the run has not come to its first eval"):
+        evaluate_run(tmp_path / "parts")
+    resume(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
 # --- pictures -----------------------------------------------------------------------------------
 
 
@@ -728,7 +762,7 @@ def test_nothing_in_a_checkpoint_is_executed(run, tmp_path):
 
 def test_a_run_without_a_checkpoint(run):
     (run / "checkpoints" / "best.ckpt").unlink()
-    with pytest.raises(RunError, match="has not reached the end of its first epoch"):
+    with pytest.raises(RunError, match="has not come to its first evaluation"):
         load_vae(run)
     with pytest.raises(RunError, match=r"nothing.ckpt does not exist"):
         read_checkpoint(run / "nothing.ckpt")

@@ -50,7 +50,7 @@ class Record:
         hardware: that it ran on.
         seconds: wall time of all epochs.
         argmaxes: that training asked a solver for.
-        epochs: the rows of `metrics.csv`.
+        epochs: the rows of `metrics.csv`, one for each evaluation in training.
         evaluation: of the test split at the best validation epoch; None while the run is not finished.
     """
 
@@ -64,14 +64,24 @@ class Record:
     epochs: list[dict[str, float]]
     evaluation: dict[str, Any] | None
 
+    @property
+    def trained(self) -> int:
+        """Epochs at the last row."""
+        return trained_epochs(self.epochs)
+
     def finished(self, epochs: int) -> bool:
         """Whether it was trained that long, and evaluated."""
-        return self.evaluation is not None and len(self.epochs) >= epochs
+        return self.evaluation is not None and self.trained >= epochs
 
     def write(self, path: Path) -> None:
         """Writes the file, whole or not at all."""
         with whole_file(path) as part:
             part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def trained_epochs(rows: list[dict[str, float]]) -> int:
+    """The epoch of the last row of a run; 0 before the first."""
+    return int(rows[-1]["epoch"]) if rows else 0
 
 
 def read_record(path: Path) -> Record | None:
@@ -103,7 +113,7 @@ def record_of_run(
         versions=known["versions"],
         hardware=known["hardware"],
         seconds=sum(row["seconds"] for row in rows),
-        argmaxes=argmaxes_an_image * images * len(rows),
+        argmaxes=argmaxes_an_image * images * trained_epochs(rows),
         epochs=rows,
         evaluation=evaluation,
     )

@@ -150,7 +150,7 @@ def markdown(experiment: Experiment, records: Records) -> str:
 
 
 def _row(name: str, records: Sequence[Record], paper: dict[str, float]) -> list[str]:
-    epochs = sorted({len(record.epochs) for record in records})
+    epochs = sorted({record.trained for record in records})
     steps = [row["ms_per_step"] for record in records for row in record.epochs]
     return [
         name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from ..pictures import picture_name
 from ..runs import dataset_of, load_vae
 from ..training import resume, train
 from .experiments import Cell
-from .records import Places, read_record, record_of_run
+from .records import Places, read_record, record_of_run, trained_epochs
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ def status(cell: Cell, places: Places) -> Status:
 
 
 def _epochs_of(cell: Cell, places: Places) -> int:
-    metrics = places.run(cell).folder / "metrics.csv"
-    return max(0, len(metrics.read_text(encoding="utf-8").splitlines()) - 1) if metrics.exists() else 0
+    record = places.run(cell).folder / "record.json"
+    return trained_epochs(json.loads(record.read_text(encoding="utf-8"))["epochs"]) if record.exists() else 0
 
 
 def run_cells(
