@@ -16,6 +16,7 @@ from .data.celeba_lists import ATTRIBUTES, TYPICAL
 from .estimators import Estimator
 from .label_losses import LabelLoss, state_of
 from .sampling import argmax
+from .schedules import Schedule
 from .semi_supervised import SemiSupervisedTraining
 
 SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
@@ -75,9 +76,8 @@ class AttributeTraining(SemiSupervisedTraining):
         estimator: of the gradient in the scores of the attributes.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
-        label_dropout: share of the values of labelled images that are hidden from the encoder in a step.
         consistency: weight of the same loss of decoded images.
-        dropout: share of the values that are hidden from the encoder in a step.
+        dropout: share of the values that are hidden from the encoder in a step, by the epoch; or None.
         learning_rate: of Adam.
         seed: of the noise.
         solver: of the most probable attributes.
@@ -95,14 +95,13 @@ class AttributeTraining(SemiSupervisedTraining):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
-        label_dropout: float,
         consistency: float,
-        dropout: float,
+        dropout: Schedule | None,
         learning_rate: float,
         seed: int,
         solver: str | ArgmaxSolver = "auto",
     ):
-        super().__init__(vae, estimator, label_loss, label_weight, label_dropout, dropout, learning_rate, seed)
+        super().__init__(vae, estimator, label_loss, label_weight, dropout, learning_rate, seed)
         self.consistency = consistency
         self.solver = solver
 
@@ -114,10 +113,8 @@ class AttributeTraining(SemiSupervisedTraining):
         found = consistency_loss(self.vae, *arguments).mean()
         return loss + self.consistency * found, {**stats, "consistency": found.detach()}
 
-    def _labelled(
-        self, x: torch.Tensor, seen: torch.Tensor, labels: torch.Tensor
-    ) -> tuple[AnyPotentials, torch.Tensor | float]:
-        scores, code = self.vae.encoder(seen)
+    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+        scores, code = self.vae.encoder(self._seen(x))
         cost = self.vae.decoder.cost(x, state_of(scores, labels), code.sample(self._noise))
         return scores, cost + code.kl()
 

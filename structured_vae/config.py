@@ -32,7 +32,7 @@ Estimator = Literal[
     "implicit_mle",
     "perturbed_argmax",
 ]
-RateDecay = Literal["none", "cosine"]
+Decay = Literal["none", "cosine"]
 Precision = Literal["32-true", "bf16-mixed"]
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
@@ -45,13 +45,14 @@ CHOICES: Final[dict[str, Any]] = {
     "recipe": Recipe,
     "sides": Sides,
     "epsilon_rule": EpsilonRule,
-    "rate_decay": RateDecay,
+    "rate_decay": Decay,
+    "dropout_decay": Decay,
     "precision": Precision,
     "device": Device,
 }
 
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "label_dropout", "consistency", "channels"),
+    "discrete": ("labels", "label_weight", "consistency", "channels"),
     "mixture": (
         "encoder",
         "solver",
@@ -136,7 +137,7 @@ class TrainConfig:
             show them; 0 for none. Without labels it has no effect.
         dropout: share of the values of an image that the encoder does not see in a training step; default:
             0.2 of a mixture and of attributes, else 0.
-        label_dropout: the same of labelled images; default: 0.5 of a mixture, else dropout.
+        dropout_decay: none; or cosine, which lowers dropout to zero over all epochs.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
     """
 
@@ -157,7 +158,7 @@ class TrainConfig:
     epsilon_rule: EpsilonRule = "schedule"
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
     learning_rate: float = 1e-3
-    rate_decay: RateDecay = "none"
+    rate_decay: Decay = "none"
     precision: Precision = "32-true"
     epochs: int = 30
     seed: int = 0
@@ -170,7 +171,7 @@ class TrainConfig:
     label_weight: float = 30.0
     consistency: float = 30.0
     dropout: float | None = None
-    label_dropout: float | None = None
+    dropout_decay: Decay = "none"
     channels: int = 32
 
     def __post_init__(self) -> None:
@@ -179,8 +180,6 @@ class TrainConfig:
             object.__setattr__(self, "data", named)
         if self.dropout is None:
             object.__setattr__(self, "dropout", 0.0 if self.model == "discrete" else 0.2)
-        if self.label_dropout is None and self.model != "discrete":
-            object.__setattr__(self, "label_dropout", 0.5 if self.model == "mixture" else self.dropout)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(map(str, get_args(choices)))
@@ -204,9 +203,8 @@ class TrainConfig:
             raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
         if not self.consistency >= 0:
             raise ConfigError(f"consistency must be at least 0; got {self.consistency}")
-        for name in ("dropout", "label_dropout"):
-            if not 0 <= (getattr(self, name) or 0.0) < 1:
-                raise ConfigError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}")
+        if not 0 <= (self.dropout or 0.0) < 1:
+            raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
         foreign = FOREIGN[self.model]
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
         for name, default in defaults.items():

@@ -18,10 +18,8 @@ class MixtureTraining(SemiSupervisedTraining):
 
     vae: MixtureVAE
 
-    def _labelled(
-        self, x: torch.Tensor, seen: torch.Tensor, labels: torch.Tensor
-    ) -> tuple[AnyPotentials, torch.Tensor | float]:
-        return self.vae.encoder.scores(seen), 0.0
+    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+        return self.vae.encoder.scores(self._seen(x)), 0.0
 
     def _accuracy(self, scores: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
         return (scores.unary.argmax(dim=-1) == labels).float().mean()

@@ -33,13 +33,13 @@ class Training(pl.LightningModule, ABC):
 
     Args:
         estimator: of the encoder's gradient.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
-            decoder has to explain them all, so the objective stays a bound.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
+            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
         learning_rate: of Adam.
         seed: of the noise.
     """
 
-    def __init__(self, estimator: Estimator, dropout: float, learning_rate: float, seed: int):
+    def __init__(self, estimator: Estimator, dropout: Schedule | None, learning_rate: float, seed: int):
         super().__init__()
         self.estimator = estimator
         self.dropout = dropout
@@ -96,11 +96,11 @@ class Training(pl.LightningModule, ABC):
             self._trained.setdefault(name, []).append(value)
         return loss
 
-    def _seen(self, x: torch.Tensor, dropout: float | None = None) -> torch.Tensor:
-        """What the encoder sees of images in a step, with another share hidden if one is given."""
-        kept = 1 - (self.dropout if dropout is None else dropout)
-        if kept == 1:
+    def _seen(self, x: torch.Tensor) -> torch.Tensor:
+        """What the encoder sees of images in a step."""
+        if self.dropout is None:
             return x
+        kept = 1 - self.dropout(self.current_epoch)
         uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
         return x * (uniform < kept) / kept
 
@@ -136,7 +136,7 @@ class ArgmaxTraining(Training):
         posterior: makes the distribution that the model is evaluated with.
         recipe: makes the objective that is minimised.
         kl_weight: of the KL in it, by the epoch.
-        dropout: share of the pixels that are hidden from the encoder in a step.
+        dropout: share of the pixels that are hidden from the encoder in a step, by the epoch; or None.
         learning_rate: of Adam.
         seed: of the noise.
     """
@@ -151,7 +151,7 @@ class ArgmaxTraining(Training):
         posterior: Callable[[AnyPotentials], Posterior],
         recipe: Recipe,
         kl_weight: Schedule,
-        dropout: float,
+        dropout: Schedule | None,
         learning_rate: float,
         seed: int,
     ):

@@ -14,6 +14,7 @@ from .estimators import Estimator
 from .label_losses import LabelLoss
 from .module import Training
 from .recipes import whole_bound
+from .schedules import Schedule
 
 
 class SemiSupervisedTraining(Training):
@@ -31,10 +32,8 @@ class SemiSupervisedTraining(Training):
         estimator: of the gradient in the scores of z_d.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
-        label_dropout: share of the pixels of labelled images that are hidden from the encoder in a step. They
-            are few and seen again and again.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up. The
-            decoder has to explain them all, so the objective stays a bound.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
+            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
         learning_rate: of Adam.
         seed: of the noise.
     """
@@ -47,8 +46,7 @@ class SemiSupervisedTraining(Training):
         estimator: Estimator,
         label_loss: LabelLoss | None,
         label_weight: float,
-        label_dropout: float,
-        dropout: float,
+        dropout: Schedule | None,
         learning_rate: float,
         seed: int,
     ):
@@ -56,12 +54,9 @@ class SemiSupervisedTraining(Training):
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight
-        self.label_dropout = label_dropout
 
     @abstractmethod
-    def _labelled(
-        self, x: torch.Tensor, seen: torch.Tensor, labels: torch.Tensor
-    ) -> tuple[AnyPotentials, torch.Tensor | float]:
+    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
         """The scores of labelled images, and the bound `[batch]` of theirs that is trained, 0 for none."""
 
     @abstractmethod
@@ -83,7 +78,7 @@ class SemiSupervisedTraining(Training):
         if self.label_loss is None:
             return loss, stats
         images, labels = labelled
-        scores, bound = self._labelled(images, self._seen(images, self.label_dropout), labels)
+        scores, bound = self._labelled(images, labels)
         label_loss = self.label_loss(scores, labels, self._noise, self.global_step)
         stats["label_accuracy"] = self._accuracy(scores.detach(), labels)
         return loss + (self.label_weight * label_loss + bound).mean(), stats

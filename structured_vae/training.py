@@ -18,7 +18,7 @@ from models import AttributeVAE, MixtureVAE, train_mixed
 from .attribute_training import AttributeTraining
 from .batches import ImageData
 from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
-from .config import TrainConfig
+from .config import Decay, TrainConfig
 from .data import ImageDataset
 from .errors import ConfigError, RunError
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
@@ -119,8 +119,9 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
-    labelled = label_loss_of(config, solver), config.label_weight, config.label_dropout or 0.0
-    rest = config.dropout or 0.0, config.learning_rate, config.seed
+    labelled = label_loss_of(config, solver), config.label_weight
+    dropout = _by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
+    rest = dropout, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
         return MixtureTraining(vae, estimator, *labelled, *rest)
     if isinstance(vae, AttributeVAE):
@@ -174,7 +175,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
-        RateByEpoch(_rate_of(config)),
+        RateByEpoch(_by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
         EvaluatedAtLast(),
         RichProgressBar(refresh_rate=10, leave=True),
     ]
@@ -197,10 +198,8 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
     )
 
 
-def _rate_of(config: TrainConfig) -> Schedule:
-    if config.rate_decay == "cosine":
-        return CosineDecay(config.learning_rate, config.epochs)
-    return Constant(config.learning_rate)
+def _by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
+    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
 
 
 class RateByEpoch(pl.Callback):
