@@ -78,6 +78,14 @@ class DecodedStates:
         return self.volume - (x @ self.last.weight) @ self.hidden.T - (x @ self.last.bias)[:, None]
 
 
+def matches(last: nn.Linear, hidden: torch.Tensor, x: Images) -> torch.Tensor:
+    """`[..., s]`: x.l for hidden units g `[..., s, hidden]` and the image x `[..., pixels]` that they are of.
+
+    With logits l = W g + b it is g.(W'x) + b.x, which is less work than the logits' own.
+    """
+    return torch.einsum("...sh,...h->...s", hidden, x @ last.weight) + (x @ last.bias)[..., None]
+
+
 class Decoder(nn.Module, ABC):
     """A latent state -> hidden -> ReLU -> one Bernoulli logit a pixel.
 
@@ -171,10 +179,7 @@ class BinaryDecoder(Decoder):
         start = self.start(z)[..., None, :]
         moved = start + (1 - 2 * z)[..., None] * (ones - zeros)
         hidden = torch.cat([start, moved], dim=-2).relu_()
-        match = (
-            torch.einsum("...fh,...h->...f", hidden, x @ self.last.weight) + (x @ self.last.bias)[..., None]
-        )
-        cost = self._volume(hidden) - match
+        cost = self._volume(hidden) - matches(self.last, hidden, x)
         return Flips(cost[..., 0], cost[..., 1:], z)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import softplus
 
-from .decoder import Neighbourhood
+from .decoder import Neighbourhood, matches
 from .layers import Linear
 from .potentials import CategoricalPotentials
 from .pretrained import Pretrained
@@ -136,14 +136,9 @@ class GivenStyle:
         return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
-        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order.
-
-        With hidden units g and logits l = W g + b, x.l = g.(W'x) + b.x is less work than the logits' own.
-        """
-        last = self.decoder.last
-        hidden = self.decoder.hidden(self.style)
-        match = torch.einsum("bkh,bh->bk", hidden, x @ last.weight) + (x @ last.bias)[:, None]
-        return (softplus(last(hidden)).sum(dim=-1) - match) @ states.T
+        """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order."""
+        hidden, last = self.decoder.hidden(self.style), self.decoder.last
+        return (softplus(last(hidden)).sum(dim=-1) - matches(last, hidden, x)) @ states.T
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
         """The cost at `z [..., batch, k]` with its gradient, and without one that of every class."""

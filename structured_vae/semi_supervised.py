@@ -65,8 +65,8 @@ class SemiSupervisedTraining(Training):
 
     @property
     def monitored(self) -> str:
-        """The share of validation images with a wrong label, or the bound where no label is known."""
-        return f"validation/{'bound' if self.label_loss is None else 'error'}"
+        """The objective of validation images with all their labels, or the bound where no label is known."""
+        return f"validation/{'bound' if self.label_loss is None else 'objective'}"
 
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials, code = self.vae.encoder(self._seen(x))
@@ -86,6 +86,7 @@ class SemiSupervisedTraining(Training):
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
         columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
         means = {name: column.mean().item() for name, column in columns.items()}
-        error = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
-        wrong = {"error": 1 - means["accuracy"]} if "accuracy" in means else {}
-        return {**means, **wrong, "standard_error": error}
+        means["standard_error"] = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
+        if "accuracy" in means:
+            means["objective"] = means["bound"] + self.label_weight * (1 - means["accuracy"])
+        return means

@@ -342,7 +342,8 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     last = rows(whole.folder)[-1]
     assert {f"validation/accuracy_{name}" for name in ATTRIBUTES} <= last.keys()
     assert "train/consistency" in last
-    assert last["validation/error"] == pytest.approx(1 - last["validation/accuracy"])
+    wrong = config.label_weight * (1 - last["validation/accuracy"])
+    assert last["validation/objective"] == pytest.approx(last["validation/bound"] + wrong)
     assert last["test/bound"] == pytest.approx(last["test/reconstruction"] + last["test/kl"], rel=1e-5)
 
 
@@ -376,7 +377,7 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
 @pytest.mark.usefixtures("on_tiny_faces")
 def test_without_labels_no_accuracy_is_claimed(tmp_path):
     run = train(replace(SMALL, labels=0, epochs=1), tmp_path / "run")
-    assert not [name for name in rows(run.folder)[0] if "accuracy" in name or "error" in name.split("/")[-1:]]
+    assert not [name for name in rows(run.folder)[0] if "accuracy" in name or "objective" in name]
     assert not [name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name]
 
 
