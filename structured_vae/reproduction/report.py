@@ -132,7 +132,7 @@ def markdown(experiment: Experiment, records: Records) -> str:
         f"# {experiment.title}",
         "",
         f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
-        "epoch of the best validation bound, one evaluation. `bound` is valid for every row: reconstruction and "
+        "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
         "for bits and categories, by all states, and a bound by importance weighting for others. `refined bound` is "
         "valid too: by the states that a search for each image meets. `paper's number` is "
