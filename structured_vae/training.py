@@ -119,13 +119,13 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
         estimator = fitting_estimator(config, vae, solver)
-    labelled = label_loss_of(config, solver), config.label_weight
+    loss, weight = label_loss_of(config, solver), config.label_weight
     dropout = _by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
     rest = dropout, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
-        return MixtureTraining(vae, estimator, *labelled, *rest)
+        return MixtureTraining(vae, estimator, loss, weight, *rest)
     if isinstance(vae, AttributeVAE):
-        return AttributeTraining(vae, estimator, *labelled, config.consistency, *rest, solver)
+        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
     return ArgmaxTraining(
         vae,
         estimator,
