@@ -205,6 +205,10 @@ class TrainConfig:
             raise ConfigError(f"consistency must be at least 0; got {self.consistency}")
         if not 0 <= (self.dropout or 0.0) < 1:
             raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
+        if self.dropout_decay != "none" and not self.dropout:
+            raise ConfigError(
+                "dropout_decay has no effect without dropout: give dropout, the share at the start"
+            )
         foreign = FOREIGN[self.model]
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
         for name, default in defaults.items():

@@ -276,6 +276,8 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
         ({"labels": -1}, "labels must be at least 0"),
         ({"label_weight": 0.0}, "label_weight must be positive"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),
+        ({"dropout": 0.0, "dropout_decay": "cosine"}, "dropout_decay has no effect without dropout"),
+        ({"evaluate_every": 0}, "evaluate_every must be at least 1; got 0"),
         ({"model": "mixed"}, "model must be one of discrete, mixture, attributes; got 'mixed'"),
     ],
     ids=str,

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -594,7 +595,8 @@ def test_evaluations_at_their_epochs(tmp_path, every, epochs):
 @tiny
 def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
     clock = iter(range(1000))
-    monkeypatch.setattr("structured_vae.record.time.perf_counter", lambda: float(next(clock)))
+    counter = SimpleNamespace(perf_counter=lambda: float(next(clock)))
+    monkeypatch.setattr("structured_vae.record.time", counter)
     train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")  # a reading at each call, one apart
     rows = json.loads((tmp_path / "run" / "record.json").read_text())["epochs"]
     assert [row["seconds"] for row in rows] == [1 + 2, 1 + 2, 2]
