@@ -222,7 +222,10 @@ def _export_parser() -> ArgumentParser:
     parser.add_argument("target", type=str, metavar="FOLDER", help="for the files; older ones are replaced")
     parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
     parser.add_argument(
-        "--license", type=str, default="mit", help="of the weights, as the Hugging Face Hub names it"
+        "--license",
+        type=str | None,
+        default=None,
+        help="of the weights, as the Hugging Face Hub names it; default: mit",
     )
     return parser
 

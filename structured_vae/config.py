@@ -126,7 +126,7 @@ class TrainConfig:
         seed: of initialisation, shuffling and noise.
         evaluate_every: epochs between evaluations on the validation and test images; the last epoch always
             has one. The best epoch is one of them.
-        picture_every: epochs between pictures; 0 for none. The last epoch always has them.
+        picture_every: epochs between pictures; the last epoch always has them, with 0 that alone.
         device: auto, cpu or cuda.
         processes: that train together on a machine, each with batches of its own (Lightning's DDP); on a
             GPU one each.

@@ -13,7 +13,8 @@ from models import Figure, ModelCard
 from models.pretrained import pretrained_config
 
 from .checkpoints import read_checkpoint
-from .config import TrainConfig
+from .config import FOREIGN, TrainConfig
+from .data import CELEBA
 from .errors import ConfigError, RunError
 from .runs import Run, Which, load_vae
 
@@ -29,7 +30,7 @@ LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def export_run(
-    run_folder: str | Path, folder: str | Path, which: Which = "best", license: str = "mit"
+    run_folder: str | Path, folder: str | Path, which: Which = "best", license: str | None = None
 ) -> Path:
     """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
 
@@ -40,25 +41,30 @@ def export_run(
         run_folder: of the run.
         folder: for model.safetensors, config.json and README.md.
         which: the best epoch on the validation split, or the last.
-        license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0".
+        license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0"; default: mit.
+            What celeba trained has none: its terms allow research alone.
 
     Returns:
         The folder.
 
     Raises:
         RunError: the run is none, or damaged; or the folder is that of a run.
-        ConfigError: the licence is no identifier.
+        ConfigError: the licence is no identifier, or must be named.
         models.PretrainedError: the folder cannot be written to, or has a README.md that is not ours.
     """
-    if not LICENSE.fullmatch(license):
+    if license is not None and not LICENSE.fullmatch(license):
         raise ConfigError(f"license must be an identifier such as mit or cc-by-4.0; got '{license}'")
     run, target = Run(Path(run_folder)), Run(Path(folder))
     if target.config_file.exists():
         raise RunError(f"{folder} is the folder of a run; name another one")
     config = run.config()
+    if license is None and config.data.name == CELEBA:
+        raise ConfigError(
+            "the terms of celeba allow non-commercial research alone: name a license, such as other"
+        )
     vae = load_vae(run.folder, which)
     shared = replace(config, data=replace(config.data, root=None))  # a path of this machine
-    vae.save_pretrained(folder, _card(run, config, which, license), shared.to_dict())
+    vae.save_pretrained(folder, _card(run, config, which, license or "mit"), shared.to_dict())
     return target.folder
 
 
@@ -76,6 +82,7 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
 def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
     images = f"{config.data.name} ({config.data.binarisation})"
     epoch = int(read_checkpoint(run.checkpoint(which))["epoch"]) + 1
+    recipe = f" recipe `{config.recipe}`," if "recipe" not in FOREIGN[config.model] else ""
     logged, facts = _recorded(run.folder / "record.json", epoch)
     on, figures = _evaluated(run, which)
     return ModelCard(
@@ -86,7 +93,7 @@ def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCar
         measured_on=f"{on or 'the validation split'} of {images}",
         figures=figures or logged,
         facts=(
-            f"`structured-vae train`, estimator `{config.estimator}`, recipe `{config.recipe}`, seed {config.seed}; "
+            f"`structured-vae train`, estimator `{config.estimator}`,{recipe} seed {config.seed}; "
             f"all settings are in `config.json`.",
             f"Epoch {epoch} of {config.epochs}, the {which} one.",
             *facts,

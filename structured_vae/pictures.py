@@ -59,7 +59,8 @@ class Pictures(Callback):
 
     Args:
         folder: for the files.
-        x: `[count, pixels]`, images to reconstruct, count a multiple of 10; None for no reconstructions.
+        x: `[count, pixels]`, images to reconstruct, ten a row; what is left of a row is left out. None for no
+            reconstructions.
         size: channels, height and width of an image.
         seed: of the samples, the same at every epoch.
         every: epochs between pictures; 0 for the last epoch alone.
@@ -76,7 +77,8 @@ class Pictures(Callback):
         every: int,
     ):
         self.folder = folder
-        self.x = x
+        self.columns = self.COLUMNS if x is None else min(self.COLUMNS, len(x))
+        self.x = None if x is None else x[: len(x) // self.columns * self.columns]
         self.size = size
         self.seed = seed
         self.every = every
@@ -94,8 +96,8 @@ class Pictures(Callback):
         pictures = {}
         if self.x is not None:
             x = self.x.to(training.device)
-            pairs = with_reconstructions(x, training.reconstructed(x, noise), self.COLUMNS)
-            pictures["reconstructions"] = pairs, self.COLUMNS
+            pairs = with_reconstructions(x, training.reconstructed(x, noise), self.columns)
+            pictures["reconstructions"] = pairs, self.columns
         pictures["samples"] = training.samples(noise)
         for name, (images, columns) in pictures.items():
             save_grid(self.folder / picture_name(name, epoch), images, columns, *self.size)

@@ -150,6 +150,9 @@ def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
     classes = dataset.train.labels
     if config.model == "attributes":  # no draw has as many of each
         return drawn_labels(len(classes), config.labels, config.seed)
+    for name, split in (("validation", dataset.validation), ("test", dataset.test)):
+        if (most := split.labels.max()) >= config.k:
+            raise ConfigError(f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}")
     return balanced_labels(classes, config.k, config.labels, config.seed)
 
 

@@ -12,7 +12,7 @@ from matplotlib import image
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
-from structured_vae.attribute_evaluation import attribute_columns, evaluate_attributes
+from structured_vae.attribute_evaluation import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.attribute_training import SWITCHED, combinations, switched
 from structured_vae.batches import ImageData, InOrderBatches, batches
 from structured_vae.checkpoints import read_checkpoint
@@ -21,10 +21,12 @@ from structured_vae.consistency import consistency_loss, one_switched
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluate_run import evaluate_run
+from structured_vae.export_run import export_run
 from structured_vae.fitting import ESTIMATORS
 from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import drawn_labels
 from structured_vae.noise import gumbel_differences
+from structured_vae.posteriors import Gibbs
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.runs import dataset_of, vae_of
 from structured_vae.schedules import Constant
@@ -280,6 +282,20 @@ def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
     ]
 
 
+@pytest.mark.parametrize("encoder", ["independent", "general"])
+def test_the_kl_of_the_code_is_that_of_all_states_enumerated(encoder):
+    torch.manual_seed(0)
+    vae = AttributeVAE(encoder, n=3, c=2, channels=1).double()
+    for parameter in (*vae.decoder.prior.parameters(), vae.encoder.attributes.network[-1].bias):
+        torch.nn.init.normal_(parameter)
+    with torch.no_grad():
+        potentials, code = vae.encoder(torch.rand((4, PIXELS), dtype=torch.float64))
+        q = Gibbs(potentials)
+        given = torch.stack([code.kl() + vae.decoder.prior_cost(z, code.mean) for z in STATES])
+        expected = (q.log_prob(STATES[:, None]).exp() * given).sum(dim=0)
+        torch.testing.assert_close(kl_of_code(vae, q, code), expected)
+
+
 def test_accuracy_stands_beside_that_of_the_majority(vae):
     x = torch.rand((5, PIXELS), generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     labels = torch.tensor([[1, 0, 1], [1, 0, 0], [1, 0, 1], [0, 1, 1], [1, 0, 1]])
@@ -372,6 +388,10 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["gradients", where])
     assert "gradients of the model attributes are not compared" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"the terms of celeba .* name a license, such as other"):
+        export_run(where, tmp_path / "out")
+    card = export_run(where, tmp_path / "out", license="other") / "README.md"
+    assert "recipe" not in card.read_text()
 
 
 @pytest.mark.usefixtures("on_tiny_faces")

@@ -237,6 +237,10 @@ ROW = " ".join(["1"] * 10)
         (lines_with(1, " ".join(COLUMNS).replace("Male", "Mail")), "does not so Male"),
         (lines_with(1, " ".join([*COLUMNS, "Male"])), "does not so Male"),
         (lines_with(4, f"{NAMES[2]} 1 1"), "line 5 must have a name and 10 values; it has 2"),
+        (
+            ["20", "", *lines_with(4, f"{NAMES[2]} 1 1")[1:]],
+            "line 6 must have a name and 10 values; it has 2",
+        ),
         (lines_with(4, f"{NAMES[2]} {ROW[:-1]}0"), "line 5 has '0'"),
         (lines_with(4, f"{NAMES[2]} {ROW[:-1]}nan"), "line 5 has 'nan'"),
         (lines_with(4, f"{NAMES[1]} {ROW}"), "000002.jpg has more than one row"),

@@ -672,17 +672,23 @@ def own_arrays(height=3, width=5):
     }
 
 
+def own_labels():
+    return {"train_labels": np.arange(7), "validation_labels": np.array([1, 2]), "test_labels": np.arange(3)}
+
+
 def test_images_of_ones_own_come_from_an_npz(tmp_path):
     arrays = own_arrays()
     file = str(tmp_path / "own.npz")
-    np.savez(file, **arrays, train_labels=np.arange(7))
+    np.savez(file, **arrays, **own_labels())
     dataset = load_dataset(file, binarisation="none")
     assert (dataset.height, dataset.width, dataset.pixels) == (3, 5, 15)
     for split in ("train", "validation", "test"):
         grey = dataset.split(split).images.reshape(-1, 3, 5) * 255
         assert np.array_equal(grey.round(), arrays[f"{split}_images"])
     assert dataset.train.labels.tolist() == list(range(7))
-    assert dataset.test.labels.tolist() == [0, 0, 0]
+    assert dataset.test.labels.tolist() == [0, 1, 2]
+    np.savez(file, **arrays)
+    assert load_dataset(file).test.labels.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -692,8 +698,12 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
         ({"test_images": np.zeros((3, 3, 5))}, r"test_images is float64 \[3, 3, 5\]"),
         ({"validation_images": np.zeros((0, 3, 5), np.uint8)}, r"validation_images is uint8 \[0, 3, 5\]"),
         ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
-        ({"train_labels": np.zeros(6, int)}, r"train_labels must be integers \[7\]"),
-        ({"train_labels": np.full(7, 256)}, "from 0 to 255"),
+        (own_labels() | {"train_labels": np.zeros(6, int)}, r"train_labels must be integers \[7\]"),
+        (own_labels() | {"train_labels": np.full(7, 256)}, "from 0 to 255"),
+        (
+            {"train_labels": np.zeros(7, int)},
+            "or of none are needed; missing: validation_labels, test_labels",
+        ),
         ({"train_images": np.array([None] * 7)}, "pickle"),
     ],
 )

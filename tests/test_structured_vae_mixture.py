@@ -302,6 +302,16 @@ def test_impossible_labels_are_refused_before_there_is_a_folder(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, tiny_images, split):
+    images = getattr(tiny_images, split)
+    other = replace(tiny_images, **{split: replace(images, labels=images.labels + 1)})
+    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: other)
+    with pytest.raises(ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"):
+        train(SMALL, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 # --- runs ---------------------------------------------------------------------------------------
 
 

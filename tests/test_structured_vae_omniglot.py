@@ -84,6 +84,9 @@ def test_other_archives_beside_it_are_passed_over(root):
 def test_alphabets_may_be_missing(root):
     save_npz(root, {name: arrays()[name] for name in ("train", "test")})
     assert read_omniglot(root, validation=1).test.labels.tolist() == [0] * 7
+    save_npz(root, {name: arrays()[name] for name in ("train", "test", "test_alphabet")})
+    with pytest.raises(DataError, match="one of train_alphabet and test_alphabet; both or none"):
+        read_omniglot(root, validation=1)
 
 
 def test_a_missing_file_is_named_with_the_ways_to_get_it(root):
@@ -109,9 +112,14 @@ def test_other_arrays_are_refused(root, change, message):
         read_omniglot(root, validation=1)
 
 
-def test_a_damaged_mat_file_is_named(root):
+@pytest.mark.parametrize(
+    "content",
+    [b"no mat file" * 100, b"", b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"],
+    ids=["text", "empty", "version 7.3"],
+)
+def test_a_mat_file_that_cannot_be_read_is_named(root, content):
     pytest.importorskip("scipy.io")
-    (root / "omniglot" / "chardata.mat").write_bytes(b"no mat file" * 100)
+    (root / "omniglot" / "chardata.mat").write_bytes(content)
     with pytest.raises(DataError, match=r"chardata\.mat: not the images of Omniglot"):
         read_omniglot(root)
 
@@ -119,7 +127,9 @@ def test_a_damaged_mat_file_is_named(root):
 def test_scipy_is_asked_for_where_it_is_missing(root, monkeypatch):
     (root / "omniglot" / "chardata.mat").write_bytes(b"")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"pip install 'structured-vae\[omniglot\]'"):
+    with pytest.raises(
+        DataError, match=r"chardata\.mat needs scipy .* pip install 'structured-vae\[omniglot\]'$"
+    ):
         read_omniglot(root)
 
 

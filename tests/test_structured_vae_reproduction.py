@@ -254,6 +254,26 @@ def test_a_grid_marks_what_is_as_good_as_the_paper(two_cells, tmp_path):
     )
 
 
+def test_a_cell_has_the_defaults_of_its_model():
+    assert Experiment.named("celeba").cells()[0].config.data.binarisation == "none"
+    settings = [("model", "mixture"), ("epsilon.rate", 0.5), ("epsilon", {"floor": 0.05})]
+    config = experiments._config(settings)
+    assert config.dropout == TrainConfig(model="mixture").dropout == 0.2
+    assert config.epsilon == replace(TrainConfig().epsilon, rate=0.5, floor=0.05)
+
+
+@tiny
+def test_a_lost_picture_fails_its_cell_alone_and_leaves_no_record(two_cells, capsys):
+    places = Places(Path("results"), Path("runs/reproduce"))
+    cell = two_cells.cells()[0]
+    assert command("reproduce", "tiny", "--epochs", 1) == 0
+    places.record(cell).unlink()
+    (places.run(cell).pictures / "samples-0001.png").unlink()
+    assert command("reproduce", "tiny", "--epochs", 1) == 2
+    assert "samples-0001.png is missing: put it back, or delete" in " ".join(capsys.readouterr().err.split())
+    assert not places.record(cell).exists()
+
+
 @tiny
 def test_pictures_of_the_cells_are_shown_side_by_side(two_cells):
     text = "title: Samples\nview: pictures\ncells_of: tiny\nonly: independent\n"

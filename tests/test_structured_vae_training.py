@@ -638,6 +638,18 @@ def test_pictures_have_ten_columns_and_ten_rows_of_doubled_images(tmp_path, tiny
     np.testing.assert_array_equal(top, 1 - np.concatenate(list(originals), axis=1))
 
 
+@pytest.mark.parametrize(("images", "tiles"), [(15, (2, 10)), (3, (2, 3))])
+def test_a_few_validation_images_are_reconstructed_in_whole_rows(
+    tmp_path, monkeypatch, tiny_images, images, tiles
+):
+    few = replace(tiny_images.validation, images=tiny_images.validation.images[:images])
+    few = replace(few, labels=few.labels[:images])
+    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: replace(tiny_images, validation=few))
+    run = train(replace(SMALL, epochs=1), tmp_path / "run")
+    picture = image.imread(run.pictures / "reconstructions-0001.png")
+    assert picture.shape[:2] == (tiles[0] * 2 * tiny_images.height, tiles[1] * 2 * tiny_images.width)
+
+
 def test_grid_puts_images_side_by_side_row_by_row():
     tiles = torch.arange(24.0).reshape(4, 6)  # 4 images of 2 x 3
     expected = [

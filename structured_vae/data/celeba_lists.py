@@ -63,13 +63,13 @@ def read_attributes(path: Path) -> AttributeList:
     lines = _lines(path)
     if len(lines) < 3:
         raise DataError(f"{path}: expected the number of images, a line of attributes and rows")
-    count, header, rows = lines[0].strip(), lines[1].split(), lines[2:]
+    count, header, rows = lines[0][1].strip(), lines[1][1].split(), lines[2:]
     if count != str(len(rows)):
         raise DataError(f"{path}: line 1 must be the number of rows, {len(rows)}; found '{count[:40]}'")
     if absent := [name for name in ATTRIBUTES if header.count(name) != 1]:
         raise DataError(f"{path}: line 2 must name every attribute once; it does not so {', '.join(absent)}")
     places = [header.index(name) for name in ATTRIBUTES]
-    names, values = _table(path, rows, 3, {"-1": 0, "1": 1}, len(header), places)
+    names, values = _table(path, rows, {"-1": 0, "1": 1}, len(header), places)
     return AttributeList(names, values)
 
 
@@ -83,7 +83,7 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
     Raises:
         DataError: it is not such a file, has other images, or leaves a split empty.
     """
-    listed, splits = _table(path, _lines(path), 1, {"0": 0, "1": 1, "2": 2}, 1, [0])
+    listed, splits = _table(path, _lines(path), {"0": 0, "1": 1, "2": 2}, 1, [0])
     split_of = dict(zip(listed, splits[:, 0].tolist(), strict=True))
     if other := set(split_of) ^ set(names):
         raise DataError(
@@ -96,25 +96,26 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
     return in_order
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines that are not empty."""
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """The lines that are not empty, numbered from 1."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES:,} bytes")
-        return [line for line in content.decode("ascii").splitlines() if line.strip()]
+        numbered = enumerate(content.decode("ascii").splitlines(), 1)
+        return [(number, line) for number, line in numbered if line.strip()]
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DataError(f"{path}: not a list of CelebA: {error}") from error
 
 
 def _table(
-    path: Path, lines: Sequence[str], first: int, known: Mapping[str, int], width: int, places: Sequence[int]
+    path: Path, lines: Sequence[tuple[int, str]], known: Mapping[str, int], width: int, places: Sequence[int]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Names of images, and `[count, places]`: what the words at these places stand for, of `width` a line."""
     names: list[str] = []
     values: list[list[int]] = []
-    for number, line in enumerate(lines, first):
+    for number, line in lines:
         name, *words = line.split()
         if not NAME.fullmatch(name):
             raise DataError(

@@ -30,7 +30,7 @@ def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) 
     """Return Omniglot, ink bright, with the alphabets (0 to 49) as labels.
 
     `<root>/omniglot/` holds `chardata.mat`, or an .npz with `train` and `test`, uint8 [count, 28, 28], and
-    perhaps `train_alphabet` and `test_alphabet`. Neither has a validation set, so one is drawn from the
+    perhaps `train_alphabet` and `test_alphabet`, both. Neither has a validation set, so one is drawn from the
     training images with a fixed seed; what is drawn is not trained on.
 
     Args:
@@ -45,6 +45,8 @@ def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) 
         Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders: the images at 28 x 28.
     """
     file = _file(data_root(root).folder / "omniglot")
+    if file.suffix == ".mat" and importlib.util.find_spec("scipy") is None:
+        raise DataError(f"{file} needs scipy to be read: pip install 'structured-vae[omniglot]'")
     try:
         train, test = (_checked(split) for split in _reader(file)(file))
         if not 0 < validation < len(train.images):
@@ -93,6 +95,8 @@ def _reader(file: Path) -> Callable[[Path], tuple[tuple[Grey, Grey], ...]]:
 
 def _from_npz(file: Path) -> tuple[tuple[Grey, Grey], ...]:
     with np.load(file, allow_pickle=False) as arrays:
+        if ("train_alphabet" in arrays) != ("test_alphabet" in arrays):
+            raise ValueError("it has one of train_alphabet and test_alphabet; both or none are needed")
         return tuple(
             (arrays[name], arrays.get(f"{name}_alphabet", np.zeros(len(arrays[name]), np.uint8)))
             for name in ("train", "test")
@@ -101,11 +105,13 @@ def _from_npz(file: Path) -> tuple[tuple[Grey, Grey], ...]:
 
 def _from_mat(file: Path) -> tuple[tuple[Grey, Grey], ...]:
     """Columns of `data [784, count]` are images by columns, in [0, 1]; those of `target` one-hot alphabets."""
-    if importlib.util.find_spec("scipy") is None:
-        raise DataError(f"{file} needs scipy to be read: pip install 'structured-vae[omniglot]'")
     from scipy.io import loadmat  # optional
+    from scipy.io.matlab import MatReadError
 
-    arrays = loadmat(file)
+    try:
+        arrays = loadmat(file)
+    except (MatReadError, NotImplementedError) as error:  # an empty file; one of MATLAB 7.3
+        raise ValueError(error) from error
     splits = (("data", "target"), ("testdata", "testtarget"))
     return tuple((_upright(arrays[images]), arrays[alphabets].argmax(axis=0)) for images, alphabets in splits)
 

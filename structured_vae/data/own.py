@@ -18,8 +18,8 @@ def read_own(file: str | Path) -> GreyDataset:
     """Return the images of an .npz file.
 
     It holds `train_images`, `validation_images` and `test_images`, uint8 [count, height, width], and perhaps
-    `train_labels`, `validation_labels` and `test_labels`, integers [count] from 0 to 255. Without labels every
-    image has the label 0.
+    `train_labels`, `validation_labels` and `test_labels`, all three, integers [count] from 0 to 255. Without
+    labels every image has the label 0.
 
     Args:
         file: made by `numpy.savez` or `numpy.savez_compressed`.
@@ -33,6 +33,9 @@ def read_own(file: str | Path) -> GreyDataset:
         raise DataNotFoundError(f"there is no file {file.absolute()}. {WAY}")
     try:
         with np.load(file, allow_pickle=False) as arrays:
+            absent = [name for split in SPLITS if (name := f"{split}_labels") not in arrays]
+            if 0 < len(absent) < len(SPLITS):
+                raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
             dataset = GreyDataset(**{split: _split(arrays, split) for split in SPLITS})
         sizes = {split: getattr(dataset, split).images.shape[1:] for split in SPLITS}
         if len(set(sizes.values())) > 1:

@@ -76,6 +76,7 @@ def _plan(states: Sequence[Status], title: str) -> Table:
         hours = 0.0
         if state.left:
             kind = f"{config.encoder} {config.latent} {config.estimator} {config.solver} {config.samples}"
+            kind += " labelled" * (config.labels > 0)
             if kind not in known:
                 known[kind] = seconds_a_step(state.cell)
             steps = -(-len(dataset_of(config).train) // config.data.batch_size)

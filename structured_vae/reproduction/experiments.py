@@ -208,14 +208,11 @@ def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
     """The default configuration with these settings, each checked."""
-    values = TrainConfig().to_dict()
+    values: dict[str, Any] = {}
     for path, value in settings:
         place = values
         *groups, key = path.split(".")
         for group in groups:
-            place = place[group]
-        if isinstance(value, dict):
-            place[key] = {**place[key], **deepcopy(value)}
-        else:
-            place[key] = value
+            place = place.setdefault(group, {})
+        place[key] = {**place.get(key, {}), **deepcopy(value)} if isinstance(value, dict) else value
     return TrainConfig.from_dict(values)

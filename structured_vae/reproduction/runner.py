@@ -6,12 +6,13 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from joblib import Parallel, cpu_count, delayed
 
 from ..atomic import whole_file
-from ..errors import StructuredVAEError
+from ..errors import RunError, StructuredVAEError
 from ..evaluate_run import evaluate_run
 from ..fitting import fitting_estimator, fitting_solver
 from ..pictures import picture_name
@@ -115,10 +116,16 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
 def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | None) -> None:
     """Writes the record of a cell from its run folder, evaluated or not yet."""
     run = places.run(cell)
+    if cell.picture:
+        _copy_picture(run.pictures / picture_name("samples", _epochs_of(cell, places)), places.picture(cell))
     vae = load_vae(run.folder, "last")
     estimator = fitting_estimator(cell.config, vae, fitting_solver(cell.config.solver, vae))
     images = len(dataset_of(cell.config).train)
     record_of_run(cell, run, estimator.argmaxes, images, evaluation).write(places.record(cell))
-    if cell.picture:
-        with whole_file(places.picture(cell)) as part:
-            shutil.copyfile(run.pictures / picture_name("samples", cell.config.epochs), part)
+
+
+def _copy_picture(drawn: Path, picture: Path) -> None:
+    if not drawn.is_file():
+        raise RunError(f"{drawn} is missing: put it back, or delete the folder of the run to train it again")
+    with whole_file(picture) as part:
+        shutil.copyfile(drawn, part)
