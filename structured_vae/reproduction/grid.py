@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from math import isnan
 from statistics import mean
 
 from matplotlib.figure import Figure
 
 from .experiments import Experiment
-from .quantities import Records, markdown_table, shown, values_of
+from .quantities import Records, markdown_table, shown, unit, values_of
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
@@ -23,7 +24,8 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
                 [str(row), *_row(experiment, records, names_of_row, quantity)]
                 for row, names_of_row in zip(rows.values, names, strict=True)
             ]
-            tables += [f"**{panel}, {quantity}**", "", *markdown_table(header, body), ""]
+            known = [row for row in body if any(row[1:])]
+            tables += [f"**{panel}, {quantity} in {unit(quantity)}**", "", *markdown_table(header, known), ""]
         tables += [_summary(experiment, records, quantity), ""]
     return tables
 
@@ -85,10 +87,12 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
                 ours = [mean(values) if values else float("nan") for values in found]
                 paper = [experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names]
                 color = f"C{number}"
+                if not any(found) and all(map(isnan, paper)):
+                    continue
                 axes.plot(places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line))
                 axes.plot(places, paper, "--", color=color, linewidth=1)
             axes.set_xticks(list(places), [str(row) for row in rows.values])
-            axes.set_xlabel(rows.name)
+            axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))
             axes.set_title(f"{panel}, {quantity}", fontsize=9)
     axes_of[0, 0].plot([], [], "k--", linewidth=1, label="paper")
     axes_of[0, 0].legend(fontsize=7)

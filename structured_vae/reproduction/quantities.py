@@ -25,6 +25,11 @@ def values_of(records: Sequence[Record], name: str) -> list[float]:
     ]
 
 
+def unit(name: str) -> str:
+    """What `values_of` gives a quantity of a grid in."""
+    return "%" if name.startswith(PERCENT) else "nats"
+
+
 def shown(values: Sequence[float], digits: int = 2) -> str:
     """The mean with its standard error over seeds; nothing for no values."""
     if not values:
