@@ -23,6 +23,12 @@ from .reproduction.experiments import experiment_names
 from .solve_files import FileSolver, leave
 from .tables import evaluation_table, file_table, gradient_table, solver_table
 
+STOPPED: Final = {
+    **dict.fromkeys(("train", "resume"), "stopped; `structured-vae resume RUN` goes on from the last epoch"),
+    "reproduce": "stopped; the same command goes on from the last epoch",
+}
+"""What to do after an interrupt, by the command."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2."""
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         errors.print("error:", str(error), style="red")
         sys.exit(2)
     except KeyboardInterrupt:
-        errors.print("stopped; `structured-vae resume RUN` goes on from the last epoch")
+        errors.print(STOPPED.get(arguments_read.subcommand, "stopped"))
         sys.exit(130)
 
 

@@ -36,7 +36,7 @@ PICTURED = 50
 """Validation images in a picture of reconstructions."""
 
 
-def train(config: TrainConfig, folder: str | Path) -> Run:
+def train(config: TrainConfig, folder: str | Path, progress: bool = True) -> Run:
     """Trains a VAE and leaves checkpoints, metrics and pictures in a new folder.
 
     Everything is checked before the folder is made: the data, the solver, and whether the two fit.
@@ -44,6 +44,7 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     Args:
         config: what to train.
         folder: must not hold a run yet.
+        progress: whether to show a bar.
 
     Raises:
         ConfigError: encoder, solver and estimator do not fit, or there is no such device.
@@ -56,19 +57,21 @@ def train(config: TrainConfig, folder: str | Path) -> Run:
     vae = _initialised(config, dataset.pixels)
     training = training_of(config, vae)
     data = data_of(config, dataset)
-    trainer = _trainer(config, run, dataset, training)
+    trainer = _trainer(config, run, dataset, training, progress)
     if trainer.is_global_zero:
         run.create(config)
     _fit(trainer, run, data, training, checkpoint=None)
     return run
 
 
-def resume(folder: str | Path, epochs: int | None = None) -> Run:
+def resume(folder: str | Path, epochs: int | None = None, progress: bool = True) -> Run:
     """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
 
     Args:
         folder: of the run.
-        epochs: a new total; None for the one that the run was started with.
+        epochs: a new total; None for the one that the run was started with. What falls over all epochs, the learning
+            rate or dropout, takes from there on the course that it has over the new total.
+        progress: whether to show a bar.
 
     Raises:
         RunError: the folder is no run, or the run has reached its last epoch.
@@ -92,7 +95,7 @@ def resume(folder: str | Path, epochs: int | None = None) -> Run:
     if done:
         _refuse_other_weights(training, last)
     data = data_of(config, dataset)
-    trainer = _trainer(config, run, dataset, training)
+    trainer = _trainer(config, run, dataset, training, progress)
     if trainer.is_global_zero:
         run.save_config(config)
     _fit(trainer, run, data, training, checkpoint=last if done else None)
@@ -168,7 +171,9 @@ def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
         raise RunError(f"{checkpoint} does not fit the run's configuration: {error}") from error
 
 
-def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Training) -> pl.Trainer:
+def _trainer(
+    config: TrainConfig, run: Run, dataset: ImageDataset, training: Training, progress: bool
+) -> pl.Trainer:
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device is cuda, but torch sees none; use --device cpu")
     cuda = config.device != "cpu" and torch.cuda.is_available()
@@ -180,8 +185,9 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         EpochCheckpoints(run.checkpoints, training.monitored),
         RateByEpoch(_by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
         EvaluatedAtLast(),
-        RichProgressBar(refresh_rate=10, leave=True),
     ]
+    if progress:
+        callbacks.append(RichProgressBar(refresh_rate=10, leave=True))
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     return pl.Trainer(
         accelerator="cuda" if cuda else "cpu",
@@ -195,6 +201,7 @@ def _trainer(config: TrainConfig, run: Run, dataset: ImageDataset, training: Tra
         num_sanity_val_steps=0,
         check_val_every_n_epoch=config.evaluate_every,
         enable_checkpointing=True,
+        enable_progress_bar=progress,
         enable_model_summary=False,
         log_every_n_steps=50,
         use_distributed_sampler=False,

@@ -5,14 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from structured_vae import ConfigError, RunError, TrainConfig
+from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
+from structured_vae.pictures import Pictures
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
-from structured_vae.reproduction.runner import run_cells, status
+from structured_vae.reproduction.runner import finished, run_cells, status
 from structured_vae.training import train
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
@@ -39,6 +42,10 @@ def two_cells(tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "CELLS", cells)
     monkeypatch.chdir(tmp_path)
     return Experiment.named("tiny")
+
+
+class Killed(BaseException):
+    """The end of the process."""
 
 
 def command(*arguments):
@@ -100,11 +107,19 @@ def test_curves_are_cells_of_the_table():
         ({"only": "["}, "not a regular expression"),
         ({"only": "nothing"}, "no cell of structured fits 'nothing'; there are: independent-direct"),
         ({"epochs": 0}, "epochs must be at least 1"),
+        ({"seeds": []}, "seeds is empty"),
     ],
 )
 def test_impossible_choices(arguments, message):
     with pytest.raises(ConfigError, match=re.escape(message)):
         Experiment.named("structured").cells(**arguments)
+
+
+def test_cells_of_another_figure_are_not_offered():
+    with pytest.raises(ConfigError, match="no cell of curves fits 'k20'") as caught:
+        Experiment.named("curves").cells(only="k20")
+    assert "k10-direct" in str(caught.value)
+    assert "k20-direct" not in str(caught.value)
 
 
 def test_unknown_experiment():
@@ -175,6 +190,63 @@ def test_a_failing_cell_does_not_stop_the_others(two_cells, capsys):
     assert "1 of 2 cells failed" in err
     assert broken.title in err
     assert status(whole, places).evaluated
+
+
+@tiny
+def test_a_missing_solver_does_not_stop_the_others(two_cells, capsys):
+    (experiments.CELLS / "tiny.yaml").write_text(TINY.replace("estimator: arm", "solver: cplexx"))
+    broken, whole = Experiment.named("tiny").cells()
+    assert command("reproduce", "tiny") == 2
+    assert "cplexx" in capsys.readouterr().err
+    places = Places(Path("results"), Path("runs/reproduce"))
+    assert [finished(cell, places) for cell in (broken, whole)] == [False, True]
+
+
+@tiny
+def test_a_cell_killed_in_its_last_epoch_trains_it_again(two_cells, monkeypatch):
+    (cell,) = two_cells.cells(only="general")
+    places = Places(Path("results"), Path("runs/reproduce"))
+    draw = Pictures._save
+
+    def killed(pictures, training, epoch):
+        if epoch == 2:
+            raise Killed
+        draw(pictures, training, epoch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Pictures, "_save", killed)
+        with pytest.raises(Killed):
+            command("reproduce", "tiny", "--only", "general")
+    assert status(cell, places).done == 1
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    assert read_checkpoint(places.run(cell).checkpoint("last"))["epoch"] == 1  # counted from 0
+    assert len(read_record(places.record(cell)).epochs) == 2
+
+
+@tiny
+def test_two_processes_do_not_train_one_cell(two_cells, capsys):
+    (cell,) = two_cells.cells(only="general")
+    folder = Places(Path("results"), Path("runs/reproduce")).run(cell).folder
+    folder.mkdir(parents=True)
+    with FileLock(folder / ".lock"):
+        assert command("reproduce", "tiny", "--only", "general") == 2
+    assert "another process is at work" in capsys.readouterr().err
+    assert command("reproduce", "tiny", "--only", "general") == 0
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [("hidden: 5", "hidden: 9", "hidden"), ("epochs: 2", "epochs: 3", "epochs")],
+)
+def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before, after, key):
+    falling = TINY.replace("n: 3", "n: 3, rate_decay: cosine")
+    (experiments.CELLS / "tiny.yaml").write_text(falling)
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    Path("results/tiny/general-seed0.json").unlink()
+    (experiments.CELLS / "tiny.yaml").write_text(falling.replace(before, after))
+    assert command("reproduce", "tiny", "--only", "general") == 2
+    assert f"was trained with another {key}: delete it" in " ".join(capsys.readouterr().err.split())
 
 
 def test_outcomes_come_from_parallel_workers(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -18,7 +20,7 @@ from ..training import data_of, training_of
 from .experiments import Cell, Experiment, experiment_names
 from .records import Places
 from .report import write_report
-from .runner import Status, run_cells, status
+from .runner import Status, finished, run_cells, status
 
 TIMED_STEPS = 10
 
@@ -35,19 +37,18 @@ def reproduce(options: Namespace, console: Console) -> None:
     experiment = Experiment.named(options.experiment)
     cells = experiment.cells(options.seeds, options.epochs, options.only, options.root)
     places = Places(Path(options.results), Path(options.runs))
-    states = [status(cell, places) for cell in cells]
     if options.dry_run:
-        console.print(_plan(states, experiment.title))
+        console.print(_plan([status(cell, places) for cell in cells], experiment.title))
         return
-    missing = [state.cell for state in states if not state.evaluated]
+    missing = [cell for cell in cells if not finished(cell, places)]
     console.print(f"{len(cells) - len(missing)} of {len(cells)} cells are finished")
     failures = _run(missing, places, options.jobs, console)
-    if experiment.view == "gradients":
-        for cell in cells:
-            found = gradient_figure(places.run(cell).folder, output=places.record(cell).parent)
-            console.print(f"written: {found.picture}, {found.record}")
     if failures:
         raise RunError(f"{len(failures)} of {len(missing)} cells failed: {'; '.join(failures)}")
+    folder = places.results / experiment.folder
+    if experiment.view == "gradients" and (missing or not (folder / "gradients.json").exists()):
+        found = gradient_figure(places.run(cells[0]).folder, output=folder)
+        console.print(f"written: {found.picture}, {found.record}")
     console.print(f"tables and plots: structured-vae report {experiment.name}")
 
 
@@ -55,28 +56,46 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
     """The messages of the cells that failed."""
     failures = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=jobs == 1) as progress:
+    alone = jobs == 1  # then each training shows its own progress
+    with _interrupted_by_sigterm(), Progress(*columns, console=console, disable=alone) as progress:
         bar = progress.add_task("cells", total=len(cells))
-        for outcome in run_cells(cells, places, jobs):
+        for count, outcome in enumerate(run_cells(cells, places, jobs), 1):
             progress.advance(bar)
             if outcome.failure is not None:
                 failures.append(f"{outcome.cell.title}: {outcome.failure}")
-            console.print(f"{outcome.cell.title}: {outcome.failure or places.record(outcome.cell)}")
+            found = outcome.failure or places.record(outcome.cell)
+            console.print(f"{count} of {len(cells)}: {outcome.cell.title}: {found}")
     return failures
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Ends worker processes with this one: joblib ends them for a KeyboardInterrupt."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _plan(states: Sequence[Status], title: str) -> Table:
     """What would be run, with an estimate by a few steps of each kind of cell."""
-    table = Table(title=title)
+    table = Table(title=title, caption="without the evaluation at the end; one cell at a time")
     for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
         table.add_column(column, justify="left" if column == "cell" else "right")
-    known: dict[str, float] = {}
+    known: dict[tuple[object, ...], float] = {}
     for state in states:
         config = state.cell.config
         hours = 0.0
         if state.left:
-            kind = f"{config.encoder} {config.latent} {config.estimator} {config.solver} {config.samples}"
-            kind += " labelled" * (config.labels > 0)
+            images = config.data, config.labels > 0
+            model = config.model, config.encoder, config.latent, config.precision
+            estimator = config.estimator, config.solver, config.samples, config.sides
+            kind = (*images, *model, *estimator)
             if kind not in known:
                 known[kind] = seconds_a_step(state.cell)
             steps = -(-len(dataset_of(config).train) // config.data.batch_size)
@@ -113,12 +132,9 @@ def report(options: Namespace, console: Console) -> None:
     """
     names = experiment_names() if options.experiment is None else [options.experiment]
     for name in names:
-        experiment = Experiment.named(name)
-        try:
-            found = write_report(experiment, Path(options.results), Path(options.output))
-        except RunError as error:
-            if options.experiment is not None:
-                raise
-            console.print(f"{name}: {error}")
+        experiment, results = Experiment.named(name), Path(options.results)
+        if options.experiment is None and not any((results / experiment.folder).glob("*-seed*.json")):
+            console.print(f"{name}: no records yet")
             continue
+        found = write_report(experiment, results, Path(options.output))
         console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")

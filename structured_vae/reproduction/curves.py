@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any, Final
 
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,40 +16,65 @@ from .records import Record
 
 BOUND: Final = "test/bound"
 SURROGATE: Final = "test/bound_surrogate"
-SPAN: Final = 45
-"""Nats above the lowest loss that are shown: the first epochs are off the scale."""
+COLORS: Final = colormaps["tab20"]
+EARLY: Final = 0.1
+"""Share of the epochs whose losses may be off the scale."""
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The first seed of each cell, a row for each dataset and size of the code; dashed where the number is no bound."""
-    rows: dict[str, dict[str, Record]] = {}
+    """The first seed of each cell, a row for each dataset and size of the code; dashed where the number is no bound.
+
+    The paper's numbers are dotted, in the colours of their cells.
+    """
+    rows: dict[tuple[str, str, int], dict[str, Record]] = {}
     for name, cells in records.items():
         rows.setdefault(_row(cells[0].config), {})[name] = cells[0]
     figure = Figure(figsize=(11, 1 + 3 * len(rows)), layout="constrained")
     axes_of = figure.subplots(len(rows), 2, sharey="row", squeeze=False)
-    for (left, right), (title, cells_of_row) in zip(axes_of, rows.items(), strict=True):
-        _draw(left, cells_of_row, lambda record: [row["epoch"] for row in record.epochs])
-        _draw(right, cells_of_row, _hours)
-        lowest = min(min(_losses(record)[0]) for record in cells_of_row.values())
-        left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(lowest - 2, lowest + SPAN))
-        left.set_title(title, loc="left", fontsize=9)
+    for (left, right), ((data, axis, size), cells_of_row) in zip(axes_of, sorted(rows.items()), strict=True):
+        paper = {
+            name: experiment.paper[name]["bound"]
+            for name in cells_of_row
+            if "bound" in experiment.paper.get(name, {})
+        }
+        _draw(left, cells_of_row, paper, lambda record: [row["epoch"] for row in record.epochs])
+        _draw(right, cells_of_row, paper, _hours)
+        late = [loss for record in cells_of_row.values() for loss in _late(record)] + list(paper.values())
+        margin = 0.05 * (max(late) - min(late))
+        left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(min(late) - margin, max(late) + margin))
+        left.set_title(f"{data}, {axis} = {size}", loc="left", fontsize=9)
         right.set_xlabel("hours")
         right.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=7, frameon=False)
     figure.suptitle(experiment.title)
     return figure
 
 
-def _row(config: dict[str, Any]) -> str:
-    """What the cells of a row share."""
-    size = "k" if config["encoder"] == "categorical" else "n"
-    return f"{config['data']['name']}, {size} = {config[size]}"
+def _row(config: dict[str, Any]) -> tuple[str, str, int]:
+    """What the cells of a row share: dataset, k or n, and its value."""
+    axis = "k" if config["encoder"] == "categorical" else "n"
+    return config["data"]["name"], axis, config[axis]
 
 
-def _draw(axes: Axes, records: Mapping[str, Record], place: Callable[[Record], list[float]]) -> None:
+def _draw(
+    axes: Axes,
+    records: Mapping[str, Record],
+    paper: Mapping[str, float],
+    place: Callable[[Record], list[float]],
+) -> None:
     for number, (name, record) in enumerate(records.items()):
         losses, valid = _losses(record)
         style, note = ("-", "") if valid else ("--", " (no bound)")
-        axes.plot(place(record), losses, style, color=f"C{number % 10}", linewidth=1, label=name + note)
+        axes.plot(place(record), losses, style, color=COLORS(number), linewidth=1, label=name + note)
+        if name in paper:
+            axes.axhline(paper[name], color=COLORS(number), linestyle=":", linewidth=1)
+    if paper:
+        axes.plot([], [], "k:", linewidth=1, label="paper, at its end")
+
+
+def _late(record: Record) -> list[float]:
+    """The losses that have to be on the scale."""
+    losses, _ = _losses(record)
+    return losses[int(EARLY * len(losses)) :]
 
 
 def _losses(record: Record) -> tuple[list[float], bool]:

@@ -153,17 +153,18 @@ class Experiment:
             root: folder of the data.
 
         Raises:
-            ConfigError: `only` is no regular expression, or fits no cell.
+            ConfigError: `only` is no regular expression, or fits no cell; or there are no seeds.
         """
         try:
             fits = [re.compile(pattern).search for pattern in (self.content.get("only", ""), only)]
         except re.error as error:
             raise ConfigError(f"only is not a regular expression: {error}") from error
-        settings = {
-            name: _split(values) for name, values in self._settings() if all(fit(name) for fit in fits)
-        }
+        own = {name: _split(values) for name, values in self._settings() if fits[0](name)}
+        settings = {name: values for name, values in own.items() if fits[1](name)}
+        if not (seeds := tuple(seeds)):
+            raise ConfigError("seeds is empty; give some, such as [0]")
         if not settings:
-            known = ", ".join(name for name, _ in self._settings())
+            known = ", ".join(own)
             raise ConfigError(f"no cell of {self.name} fits '{only}'; there are: {known}")
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]

@@ -49,7 +49,7 @@ class Record:
         versions: of the packages.
         hardware: that it ran on.
         seconds: wall time of all epochs.
-        argmaxes: that training asked a solver for.
+        argmaxes: that the estimator asked a solver for in training; those of labelled images come on top.
         epochs: the rows of `metrics.csv`, one for each evaluation in training.
         evaluation: of the test split at the best validation epoch; None while the run is not finished.
     """

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import torch
+from filelock import FileLock, Timeout
 from joblib import Parallel, cpu_count, delayed
 
+from solvers import SolverError
+
 from ..atomic import whole_file
+from ..checkpoints import read_checkpoint
+from ..config import TrainConfig
 from ..errors import RunError, StructuredVAEError
 from ..evaluate_run import evaluate_run
 from ..fitting import fitting_estimator, fitting_solver
@@ -19,7 +24,10 @@ from ..pictures import picture_name
 from ..runs import dataset_of, load_vae
 from ..training import resume, train
 from .experiments import Cell
-from .records import Places, read_record, record_of_run, trained_epochs
+from .records import Places, read_record, record_of_run
+
+FAILURES: Final = (StructuredVAEError, SolverError, OSError, RuntimeError)
+"""What ends one cell and not the others: a missing solver, a full disk, a device without memory."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class Outcome:
 
     Attributes:
         cell: which.
-        failure: the message of an error of ours; None for success.
+        failure: the message of the error; None for success.
     """
 
     cell: Cell
@@ -59,17 +67,27 @@ def status(cell: Cell, places: Places) -> Status:
     """How far a cell is, by its record and its run folder.
 
     Raises:
-        RunError: its record is damaged.
+        RunError: its record or its checkpoint is damaged.
     """
-    record = read_record(places.record(cell))
-    if record is not None and record.finished(cell.config.epochs):
+    if finished(cell, places):
         return Status(cell, cell.config.epochs, True)
     return Status(cell, _epochs_of(cell, places), False)
 
 
+def finished(cell: Cell, places: Places) -> bool:
+    """Whether a cell has its record.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    record = read_record(places.record(cell))
+    return record is not None and record.finished(cell.config.epochs)
+
+
 def _epochs_of(cell: Cell, places: Places) -> int:
-    record = places.run(cell).folder / "record.json"
-    return trained_epochs(json.loads(record.read_text(encoding="utf-8"))["epochs"]) if record.exists() else 0
+    """Epochs that are safe: the last checkpoint is written after all else of its epoch."""
+    last = places.run(cell).checkpoint("last")
+    return int(read_checkpoint(last)["epoch"]) + 1 if last.exists() else 0
 
 
 def run_cells(
@@ -82,10 +100,10 @@ def run_cells(
     Args:
         cells: what to run; those that are finished are left out by the caller.
         places: for the files.
-        jobs: cells at once; each gets its share of the cores that this process may use.
+        jobs: cells at once; several get a share each of the cores that this process may use.
         each: instead of `run_cell`, given the cell alone.
     """
-    threads = max(1, cpu_count() // jobs)
+    threads = None if jobs == 1 else min(torch.get_num_threads(), max(1, cpu_count() // jobs))
     calls = [delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells]
     yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
@@ -96,21 +114,46 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
     Args:
         cell: which.
         places: for the files.
-        threads: of torch; None leaves them as they are.
+        threads: of torch, for a cell beside others, which shows no progress; None leaves both as they are.
     """
     if threads is not None:
         torch.set_num_threads(threads)
-    run = places.run(cell)
+    folder = places.run(cell).folder
     try:
-        if not run.config_file.exists():
-            train(cell.config, run.folder)
-        elif _epochs_of(cell, places) < cell.config.epochs:
-            resume(run.folder, cell.config.epochs)
-        found = evaluate_run(run.folder, samples=cell.draws, refine=cell.refine)
-        write_record(cell, places, found.to_dict())
-    except StructuredVAEError as error:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock", blocking=False):
+            _trained(cell, places, progress=threads is None)
+            found = evaluate_run(folder, samples=cell.draws, refine=cell.refine)
+            write_record(cell, places, found.to_dict())
+    except Timeout:
+        return Outcome(cell, f"another process is at work in {folder}")
+    except FAILURES as error:
         return Outcome(cell, str(error))
     return Outcome(cell)
+
+
+def _trained(cell: Cell, places: Places, progress: bool) -> None:
+    """Trains what is missing."""
+    run = places.run(cell)
+    if not run.config_file.exists():
+        train(cell.config, run.folder, progress)
+        return
+    if other := _differing(run.config(), cell.config):
+        raise RunError(
+            f"{run.folder} was trained with another {' and '.join(other)}: delete it, or name another folder for "
+            "runs: --runs FOLDER"
+        )
+    if _epochs_of(cell, places) < cell.config.epochs:
+        resume(run.folder, cell.config.epochs, progress)
+
+
+def _differing(run: TrainConfig, cell: TrainConfig) -> list[str]:
+    """The settings on which a run cannot go on as a cell. What falls over all epochs has another course over more."""
+    falling = "cosine" in (cell.rate_decay, cell.dropout_decay)
+    free = {"device", "picture_every", "evaluate_every"} | (set() if falling else {"epochs"})
+    here, there = run.to_dict(), cell.to_dict()
+    here["data"]["root"] = there["data"]["root"]
+    return [key for key in there if key not in free and here[key] != there[key]]
 
 
 def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | None) -> None:
