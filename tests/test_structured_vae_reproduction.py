@@ -246,7 +246,7 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
     Path("results/tiny/general-seed0.json").unlink()
     (experiments.CELLS / "tiny.yaml").write_text(falling.replace(before, after))
     assert command("reproduce", "tiny", "--only", "general") == 2
-    assert f"was trained with another {key}: delete it" in " ".join(capsys.readouterr().err.split())
+    assert f"was trained with other settings ({key}): delete it" in " ".join(capsys.readouterr().err.split())
 
 
 def test_outcomes_come_from_parallel_workers(tmp_path):

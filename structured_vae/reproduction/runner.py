@@ -140,7 +140,7 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
         return
     if other := _differing(run.config(), cell.config):
         raise RunError(
-            f"{run.folder} was trained with another {' and '.join(other)}: delete it, or name another folder for "
+            f"{run.folder} was trained with other settings ({', '.join(other)}): delete it, or name another folder for "
             "runs: --runs FOLDER"
         )
     if _epochs_of(cell, places) < cell.config.epochs:
