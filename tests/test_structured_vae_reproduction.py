@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import pytest
 from filelock import FileLock
 
@@ -254,6 +255,21 @@ def test_outcomes_come_from_parallel_workers(tmp_path):
     places = Places(tmp_path, tmp_path)
     found = {outcome.cell.title for outcome in run_cells(cells, places, jobs=2, each=nothing)}
     assert found == {f"{number}-seed{number}" for number in range(4)}
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_trains_cells(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    config = TrainConfig(encoder="independent", n=4, hidden=8, epochs=1, picture_every=0)
+    cells = [Cell("x", "cell", replace(config, seed=seed)) for seed in (0, 1)]
+    places = Places(tmp_path / "results", tmp_path / "runs")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        assert [outcome.failure for outcome in run_cells(cells, places, jobs=2)] == [None, None]
+    assert all(finished(cell, places) for cell in cells)
 
 
 def nothing(cell):
