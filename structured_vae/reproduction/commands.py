@@ -19,7 +19,7 @@ from ..runs import dataset_of, vae_of
 from ..training import data_of, training_of
 from .experiments import Cell, Experiment, experiment_names
 from .records import Places
-from .report import write_report
+from .report import records_of, write_report
 from .runner import Status, finished, run_cells, status
 
 TIMED_STEPS = 10
@@ -46,7 +46,7 @@ def reproduce(options: Namespace, console: Console) -> None:
     if failures:
         raise RunError(f"{len(failures)} of {len(missing)} cells failed: {'; '.join(failures)}")
     folder = places.results / experiment.folder
-    if experiment.view == "gradients" and (missing or not (folder / "gradients.json").exists()):
+    if experiment.view == "gradients" and (cells[0] in missing or not (folder / "gradients.json").exists()):
         found = gradient_figure(places.run(cells[0]).folder, output=folder)
         console.print(f"written: {found.picture}, {found.record}")
     console.print(f"tables and plots: structured-vae report {experiment.name}")
@@ -133,7 +133,7 @@ def report(options: Namespace, console: Console) -> None:
     names = experiment_names() if options.experiment is None else [options.experiment]
     for name in names:
         experiment, results = Experiment.named(name), Path(options.results)
-        if options.experiment is None and not any((results / experiment.folder).glob("*-seed*.json")):
+        if options.experiment is None and not records_of(experiment, results):
             console.print(f"{name}: no records yet")
             continue
         found = write_report(experiment, results, Path(options.output))
