@@ -7,13 +7,14 @@ import re
 import runpy
 from itertools import product
 from pathlib import Path
-from statistics import mean, median, stdev
+from statistics import median
 
 import pytest
 from PIL import Image
 
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.reproduction.grid import grid_tables
+from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.report import records_of
 
 ROOT = Path(__file__).parent.parent
@@ -157,13 +158,8 @@ def of_semi_supervised():
         yield f"| {labels} | " + " | ".join([form] * 8) + " |", numbers
     for data, estimator in columns:
         runs = [quantities(f"table2/{data}-100labels-{estimator}-seed{seed}.json") for seed in range(3)]
-        numbers = []
-        for values in ([100 * run["accuracy"] for run in runs], [run["bound"] for run in runs]):
-            numbers += [mean(values), stdev(values) / 3**0.5]
-        yield (
-            f"| {names[data]}, {estimators[estimator]} | {{:.1f}} ± {{:.1f}} | {{:.2f}} ± {{:.2f}} |",
-            numbers,
-        )
+        accuracy, bound = [100 * run["accuracy"] for run in runs], [run["bound"] for run in runs]
+        yield f"| {names[data]}, {estimators[estimator]} | {shown(accuracy, 1)} | {shown(bound)} |", []
     steps = record("estimators.json")["ms_a_step"]["mixture"]
     yield "direct optimization costs {:.2f} of Gumbel-softmax", [steps["direct"] / steps["gumbel_softmax"]]
 
@@ -201,9 +197,8 @@ def of_structured():
         yield f"| {title} | " + " | ".join(["{:.2f}"] * 4) + " |", [found[column] for column in columns]
 
     runs = [quantities(f"structured/general-gibbs-annealed-seed{seed}.json") for seed in range(3)]
-    words = "a valid bound of {:.2f} ± {:.2f}, refined {:.2f} ± {:.2f}, and -log p(x) of {:.2f} ± {:.2f}"
-    seeds = [[run[column] for run in runs] for column in columns[:3]]
-    yield words, [number for values in seeds for number in (mean(values), stdev(values) / 3**0.5)]
+    bound, refined, exact = (shown([run[column] for run in runs]) for column in columns[:3])
+    yield f"a valid bound of {bound}, refined {refined}, and -log p(x) of {exact}", []
 
 
 def of_table1():
