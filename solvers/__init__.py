@@ -16,9 +16,9 @@ from .gibbs_distribution import Gibbs, gibbs, uniforms_shape
 from .many import Failure, solve_many
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
-from .selection import Selection, resolve, select_solver, solve
-from .solution import Solution
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
+from .solution import Maximiser, Solution
+from .solver import ArgmaxSolver, Capabilities
 
 __all__ = [
     "ArgmaxSolver",
@@ -39,10 +39,12 @@ __all__ = [
     "UnsupportedProblemError",
     "available_solvers",
     "gibbs",
+    "naming_alternatives",
     "resolve",
     "select_solver",
     "solve",
     "solve_many",
+    "solve_problem",
     "solver_class",
     "uniforms_shape",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from .one_by_one import one_by_one
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import available_cores, check_threads
 
 

@@ -14,7 +14,8 @@ from .errors import SolveFailedError
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .start import best_state, first_state, given_states
 from .threads import check_threads
 

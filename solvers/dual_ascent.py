@@ -11,7 +11,8 @@ from .errors import OptionError
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import available_cores, check_threads
 
 EASY = 1 << 17

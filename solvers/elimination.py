@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import check_threads
 
 MAX_TREEWIDTH = 22

@@ -33,12 +33,14 @@ class UnsupportedProblemError(SolverError, ValueError):
     Attributes:
         solver: registry name of the solver that was asked.
         reasons: why it cannot, one sentence each.
-        alternatives: registry names of installed solvers that can.
+        alternatives: registry names of installed solvers that can; None where nobody asked which.
     """
 
-    def __init__(self, solver: str, reasons: tuple[str, ...], alternatives: tuple[str, ...]):
+    def __init__(self, solver: str, reasons: tuple[str, ...], alternatives: tuple[str, ...] | None = None):
         self.solver = solver
         self.reasons = reasons
         self.alternatives = alternatives
-        would_do = f"Use one of: {', '.join(alternatives)}." if alternatives else "No other does."
-        super().__init__(f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}. {would_do}")
+        would_do = "" if alternatives is None else " No other does."
+        if alternatives:
+            would_do = f" Use one of: {', '.join(alternatives)}."
+        super().__init__(f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{would_do}")

@@ -8,7 +8,8 @@ import numpy as np
 
 from .half_tables import half_tables_argmax
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import check_threads
 
 

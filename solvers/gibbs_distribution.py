@@ -232,7 +232,7 @@ def _method(problem: Problem, method: str) -> str:
         method = "enumeration" if problem.n <= ENUMERABLE else "elimination"
     reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
     if reasons:
-        raise UnsupportedProblemError("gibbs", reasons, ())
+        raise UnsupportedProblemError("gibbs", reasons)
     return method
 
 

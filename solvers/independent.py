@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .arrays import namespace_of
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 
 
 class Independent(ArgmaxSolver):

@@ -12,7 +12,8 @@ from .arrays import States
 from .errors import OptionError
 from .problem import Problem
 from .roof_duality import roof_duality
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import check_threads
 
 if TYPE_CHECKING:

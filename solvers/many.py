@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .problem import Problem
-from .selection import resolve
+from .selection import solve_problem
 from .solution import Solution
 from .solver import ArgmaxSolver
 
@@ -95,6 +95,6 @@ def _solve_one(
     index: int, problem: Problem, solver: str | ArgmaxSolver, time_limit: float | None
 ) -> Solution | Failure:
     try:
-        return resolve(solver, problem).solve(problem, time_limit)
+        return solve_problem(problem, solver=solver, time_limit=time_limit)
     except Exception as error:  # a stream must survive whatever one problem brings up
         return Failure(index, error)

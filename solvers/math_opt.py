@@ -14,7 +14,8 @@ from .errors import SolveFailedError
 from .floating_point import TOLERANCE, FloatingPoint
 from .one_by_one import one_by_one
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .start import best_state, first_state, given_states
 
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")

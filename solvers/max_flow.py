@@ -13,7 +13,8 @@ import numpy as np
 from .arrays import Scores, States, to_numpy
 from .fixed_point import FixedPoint
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import check_threads
 
 WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba

@@ -10,7 +10,8 @@ import numpy as np
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
-from .solver import ArgmaxSolver, Capabilities, Maximiser
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
 from .threads import available_cores, check_threads
 
 SEARCHES = ((10, 100_000), (16, 6_000_000), (20, None))

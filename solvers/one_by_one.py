@@ -14,7 +14,7 @@ from .arrays import States
 from .problem import Problem
 from .reduction import reduced
 from .roof_duality import RoofDuality, roof_duality
-from .solver import Maximiser
+from .solution import Maximiser
 
 SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple[np.ndarray, float]]
 """(a single instance, seconds left, a state `[n]` to start from or None) -> its assignment `[n]` and an

@@ -25,7 +25,6 @@ from .arrays import (
     namespace_of,
     to_numpy,
 )
-from .conversion_methods import ConversionMethods
 from .errors import ProblemError
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
@@ -33,14 +32,13 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(ConversionMethods):
+class Problem:
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
 
-    Build one with `Problem.from_arrays`, or from another convention with `from_qubo`, `from_ising`, `from_max_cut`,
-    `from_networkx` or `from_dimod`, which give it with its way back, a `Conversion`. The coefficients are numpy arrays
-    where the caller's are on the host, and arrays on the caller's device otherwise.
+    Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions. The coefficients are
+    numpy arrays where the caller's are on the host, and arrays on the caller's device otherwise.
 
     Attributes:
         unary: `[batch, n]`, float32 or float64.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from .errors import SolverUnavailableError, UnknownSolverError
 
 if TYPE_CHECKING:
-    from .problem import Problem
     from .solver import ArgmaxSolver, Capabilities
 
 ENTRY_POINT_GROUP = "structured_vae.solvers"
@@ -97,16 +96,6 @@ def available_solvers() -> tuple[SolverInfo, ...]:
         for name, point in _plug_ins().items()
     ]
     return (*built_in, *plugged_in)
-
-
-def able_solvers(problem: Problem) -> tuple[str, ...]:
-    """Names of the installed built-in exact solvers that can take `problem`."""
-    classes = (solver_class(name) for name in BUILT_IN)
-    return tuple(
-        cls.name
-        for cls in classes
-        if cls.capabilities.exact and not cls.missing_packages() and not cls().why_not(problem)
-    )
 
 
 def _plug_ins() -> dict[str, EntryPoint]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from .elimination import treewidth_bound
+from .errors import UnsupportedProblemError
 from .problem import Problem
-from .registry import solver_class
+from .registry import BUILT_IN, solver_class
 from .solution import Solution
 from .solver import ArgmaxSolver
 
@@ -87,7 +90,51 @@ def solve(
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    return resolve(solver, problem).solve(problem, time_limit)
+    return solve_problem(problem, solver=solver, time_limit=time_limit)
+
+
+def solve_problem(
+    problem: Problem, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
+) -> Solution:
+    """What `solve` answers, for a problem that is checked already.
+
+    Raises:
+        SolverError: as `solve`.
+    """
+    with naming_alternatives(problem):
+        return resolve(solver, problem).solve(problem, time_limit)
+
+
+@contextmanager
+def naming_alternatives(problem: Problem) -> Iterator[None]:
+    """Inside it, a solver's refusal of `problem` says which others would take it.
+
+    Raises:
+        UnsupportedProblemError: the refusal.
+
+    Example:
+        >>> problem = Problem.from_arrays([1.0, 1.0], [-1.0], edges=[[0, 1]])
+        >>> try:
+        ...     with naming_alternatives(problem):
+        ...         solver_class("independent")().solve(problem)
+        ... except UnsupportedProblemError as error:
+        ...     "exhaustive" in error.alternatives
+        True
+    """
+    try:
+        yield
+    except UnsupportedProblemError as error:
+        raise UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem)) from error.__cause__
+
+
+def able_solvers(problem: Problem) -> tuple[str, ...]:
+    """Names of the installed built-in exact solvers that can take `problem`."""
+    classes = (solver_class(name) for name in BUILT_IN)
+    return tuple(
+        cls.name
+        for cls in classes
+        if cls.capabilities.exact and not cls.missing_packages() and not cls().why_not(problem)
+    )
 
 
 def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:

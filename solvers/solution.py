@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from .arrays import Array
+from .arrays import Array, Scores, States
+
+
+@dataclass(frozen=True, eq=False)
+class Maximiser:
+    """What a backend returns.
+
+    Attributes:
+        z: `[batch, n]`, integer zeros and ones.
+        bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
+            maximiser of an exhaustive argument, which is its own proof.
+        stats: anything worth counting.
+    """
+
+    z: States
+    bound: Scores | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import importlib.util
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self, final
 
-from .arrays import Scores, States, namespace_of
+from .arrays import namespace_of
 from .errors import OptionError, SolverUnavailableError, UnsupportedProblemError
 from .problem import Problem
-from .registry import able_solvers
-from .solution import Solution
+from .solution import Maximiser, Solution
 
 
 @dataclass(frozen=True)
@@ -43,22 +41,6 @@ class Capabilities:
     time_limit: bool = False
     packages: tuple[str, ...] = ()
     install: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Maximiser:
-    """What a backend returns.
-
-    Attributes:
-        z: `[batch, n]`, integer zeros and ones.
-        bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
-            maximiser of an exhaustive argument, which is its own proof.
-        stats: anything worth counting.
-    """
-
-    z: States
-    bound: Scores | None = None
-    stats: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ArgmaxSolver(ABC):
@@ -131,7 +113,7 @@ class ArgmaxSolver(ABC):
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
             )
         if reasons := self.why_not(problem):
-            raise UnsupportedProblemError(self.name, reasons, able_solvers(problem))
+            raise UnsupportedProblemError(self.name, reasons)
         _seconds(time_limit)
 
     @final

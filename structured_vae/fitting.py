@@ -16,7 +16,7 @@ from models import (
     DiscreteVAE,
     MixtureEncoder,
 )
-from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve_problem
 
 from .config import TrainConfig
 from .errors import ConfigError
@@ -91,7 +91,7 @@ def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
     problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
     solver = resolve(name, problem)
     try:
-        solver.solve(problem)
+        solve_problem(problem, solver=solver)
     except UnsupportedProblemError as error:
         raise ConfigError(f"this encoder does not fit: {error}") from error
     return solver

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError
+from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError, naming_alternatives
 from solvers.threads import available_cores
 
 CHUNK_SECONDS = 0.5
@@ -60,7 +60,8 @@ def solve_in_chunks(
     Raises:
         SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is `Answers.stopped`.
     """
-    solver.check(problem, time_limit)
+    with naming_alternatives(problem):
+        solver.check(problem, time_limit)
     begin = time.monotonic()
     parts: list[Solution] = []
     least = available_cores()

@@ -310,31 +310,3 @@ def test_bad_input_is_named(case):
 def test_sense():
     with pytest.raises(OptionError, match="minimize"):
         from_qubo({(0, 1): 1.0}, "minimize")
-
-
-def same_conversion(one, other):
-    """Equal conversions."""
-    for name in ("unary", "pairwise", "edges"):
-        np.testing.assert_array_equal(getattr(one.problem, name), getattr(other.problem, name))
-    assert (one.sign, one.constant, tuple(one.labels)) == (other.sign, other.constant, tuple(other.labels))
-
-
-def test_a_problem_has_the_conversions_as_methods():
-    problem = random_problem(0)
-    qubo, (h, J, _), graph = to_qubo(problem), to_ising(problem), to_networkx(problem)
-    assert problem.to_qubo() == qubo
-    assert problem.to_ising() == to_ising(problem)
-    assert dict(problem.to_networkx(list("abcde")).nodes) == dict(to_networkx(problem, list("abcde")).nodes)
-    same_conversion(Problem.from_qubo(qubo, "maximise"), from_qubo(qubo, "maximise"))
-    same_conversion(Problem.from_ising(h, J, "maximise"), from_ising(h, J, "maximise"))
-    same_conversion(Problem.from_networkx(graph), from_networkx(graph))
-    same_conversion(
-        Problem.from_max_cut(3, [[0, 1], [1, 2]], [2.0, -1.0]), from_max_cut(3, [[0, 1], [1, 2]], [2.0, -1.0])
-    )
-    with pytest.raises(ProblemError, match="BinaryQuadraticModel"):
-        Problem.from_dimod({"a": 1})
-    if importlib.util.find_spec("dimod") is None:
-        with pytest.raises(ConversionUnavailableError, match="pip install dimod"):
-            problem.to_dimod()
-    else:
-        same_conversion(Problem.from_dimod(problem.to_dimod()), from_dimod(to_dimod(problem)))

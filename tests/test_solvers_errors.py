@@ -14,7 +14,9 @@ from solvers import (
     UnknownSolverError,
     UnsupportedProblemError,
     available_solvers,
+    gibbs,
     solve,
+    solver_class,
 )
 
 EDGES = [[0, 1], [1, 2]]
@@ -159,3 +161,13 @@ def test_every_error_is_ours():
 def test_errors_come_before_work():
     with pytest.raises(ProblemError):
         Problem.from_arrays(np.full((2, 3), NAN))
+
+
+def test_a_refusal_without_a_search_for_others_names_none():
+    with pytest.raises(UnsupportedProblemError) as caught:
+        solver_class("independent")().solve(Problem.from_arrays(np.ones(3), np.ones(2), edges=EDGES))
+    assert caught.value.alternatives is None
+    assert "other" not in str(caught.value)
+    with pytest.raises(UnsupportedProblemError) as caught:
+        gibbs(np.ones(21), np.ones(2), edges=EDGES, method="enumeration")
+    assert "No other does" not in str(caught.value)  # elimination would

@@ -1,7 +1,7 @@
 """What an earlier state of the library left behind is read, gone on with and evaluated as it was.
 
-`tests/older` was written by `structured-vae train --n 4 --hidden 4 --epochs 1 --data.batch_size 500`, `evaluate --samples
-10` and `export`, at the state before the folders were laid out anew.
+`tests/older` was written by `structured-vae train --n 4 --hidden 4 --epochs 1 --data.batch_size 500`, by `evaluate`
+`--samples 10` and by `export`, at the state before the folders were laid out anew.
 """
 
 import csv
