@@ -18,7 +18,7 @@ from jaxtyping import Float
 from numba import njit
 
 from .arrays import Edges, Flags, Pairwise, States, Unary
-from .threads import over_slices
+from .compiled.threads import over_slices
 
 
 def supermodular_flips(

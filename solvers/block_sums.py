@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .bits import lowest_bit
+from .compiled.bits import lowest_bit
 from .state_blocks import BLOCK_BITS, LINE, LINE_BITS, aligned
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compiled.threads import available_cores, check_threads
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import available_cores, check_threads
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .compiled.threads import check_threads
 from .errors import SolveFailedError
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
@@ -17,7 +18,6 @@ from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
 from .start import best_state, first_state, given_states
-from .threads import check_threads
 
 SHORTEST = 1e-3
 """Seconds for a search whose model took all the time."""

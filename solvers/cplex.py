@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .compiled.threads import check_threads
 from .errors import SolveFailedError
 from .floating_point import TOLERANCE, FloatingPoint
 from .one_by_one import one_by_one
@@ -16,7 +17,6 @@ from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
 from .start import best_state, first_state, given_states
-from .threads import check_threads
 
 OPTIMAL = (101, 102)
 TIME_LIMIT = (107, 108)

@@ -16,7 +16,7 @@ from jaxtyping import Int
 from numba import njit
 
 from .arrays import Edges, States
-from .bits import lowest_bit
+from .compiled.bits import lowest_bit
 from .flow_batch import cut_batch
 
 UNLIMITED = np.iinfo(np.int64).max

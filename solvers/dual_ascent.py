@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compiled.threads import available_cores, check_threads
 from .errors import OptionError
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import available_cores, check_threads
 
 EASY = 1 << 17
 """Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""

@@ -7,10 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from .compiled.threads import check_threads
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import check_threads
 
 MAX_TREEWIDTH = 22
 """Tables of 2^22 entries: a few tenths of a second and some hundred megabytes an instance."""

@@ -18,9 +18,9 @@ from functools import lru_cache
 import numpy as np
 
 from .arrays import Edges
+from .compiled.vectors import LANES
 from .elimination_order import elimination_order
 from .elimination_schedule import BIT_END, BIT_START, READ_END, READ_START, Schedule, make_schedule
-from .vector_registers import LANES
 
 
 @dataclass(frozen=True)

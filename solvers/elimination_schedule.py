@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from .compiled.vectors import LANES
 from .elimination_forest import children_first, neighbour_lists, separators
-from .vector_registers import LANES
 
 MAX_OFFSETS = 1 << 17  # of all messages, that are worth storing
 

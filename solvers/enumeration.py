@@ -29,7 +29,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges, Pairwise, States, Unary
-from .threads import over_slices
+from .compiled.threads import over_slices
 
 MAX_VARIABLES = 25
 CORNER_BITS = 4  # 16 states: one vector of int32

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compiled.threads import check_threads
 from .half_tables import half_tables_argmax
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import check_threads
 
 
 @dataclass(frozen=True)

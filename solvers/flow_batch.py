@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .arrays import States
-from .threads import over_slices
+from .compiled.threads import over_slices
 
 
 def cut_batch(

@@ -14,6 +14,7 @@ from numba import njit
 
 from .arrays import Edges, Pairwise, Scores, Unary
 from .block_sums import add_block, fill_moments, new_sums, sum_of
+from .compiled.threads import over_slices
 from .gibbs_weights import (
     fill_weights,
     find_reference,
@@ -24,7 +25,6 @@ from .gibbs_weights import (
 )
 from .running_sums import RunningSums
 from .state_blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
-from .threads import over_slices
 
 NANOSECONDS = 0.5  # a state
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import States
+from .compiled.threads import check_threads
 from .errors import OptionError
 from .problem import Problem
 from .roof_duality import roof_duality
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import check_threads
 
 if TYPE_CHECKING:
     from .tabu_runs import TabuRuns

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arrays import Scores, States, to_numpy
+from .compiled.threads import check_threads
 from .fixed_point import FixedPoint
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import check_threads
 
 WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba
 

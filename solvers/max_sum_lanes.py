@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .compiled.vectors import LANES, Mask, add, fill, greater, larger, load, store
 from .elimination_schedule import (
     BIT_END,
     BIT_START,
@@ -17,7 +18,6 @@ from .elimination_schedule import (
     READ_START,
     VARIABLE,
 )
-from .vector_registers import LANES, Mask, add, fill, greater, larger, load, store
 
 LOW_BITS = 4  # the linear part is tabled by these bits of the separator and by the others
 

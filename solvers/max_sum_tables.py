@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .bits import lowest_bit
+from .compiled.bits import lowest_bit
+from .compiled.vectors import LANE_BITS, LANES, Mask, add, fill, greater, larger, load, load_spread, store
 from .elimination_schedule import (
     BIT_END,
     BIT_START,
@@ -23,7 +24,6 @@ from .elimination_schedule import (
     VARIABLE,
     WORD_START,
 )
-from .vector_registers import LANE_BITS, LANES, Mask, add, fill, greater, larger, load, load_spread, store
 
 MIDDLE_BITS = 6
 MIDDLES = 1 << MIDDLE_BITS

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .compiled.threads import available_cores, check_threads
 from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .threads import available_cores, check_threads
 
 SEARCHES = ((10, 100_000), (16, 6_000_000), (20, None))
 """(widest tables, nodes before the next): each width has tables 2^4 to 2^6 times larger, and far better bounds."""

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 
 from .arrays import Pairwise, Scores, States, Unary
-from .bits import lowest_bit
+from .compiled.bits import lowest_bit
+from .compiled.threads import available_cores, over_slices
 from .elimination_plan import Plan
 from .elimination_schedule import (
     BIT_END,
@@ -27,7 +28,6 @@ from .elimination_schedule import (
     STRIDE_START,
     VARIABLE,
 )
-from .threads import available_cores, over_slices
 
 ENTRY_NANOSECONDS, DRAW_NANOSECONDS = 40.0, 5.0
 BYTES = 24  # an entry

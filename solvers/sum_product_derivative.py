@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from .arrays import Pairwise, Unary
-from .bits import lowest_bit
+from .compiled.bits import lowest_bit
+from .compiled.threads import available_cores, over_slices
 from .elimination_plan import Plan
 from .elimination_schedule import (
     BIT_END,
@@ -24,7 +25,6 @@ from .elimination_schedule import (
     VARIABLE,
 )
 from .sum_product import ENTRY_NANOSECONDS, MAX_BITS, MEMORY, start_reads, sum_out
-from .threads import available_cores, over_slices
 
 BYTES = 48  # an entry
 

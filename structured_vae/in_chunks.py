@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError, naming_alternatives
-from solvers.threads import available_cores
+from solvers.compiled.threads import available_cores
 
 CHUNK_SECONDS = 0.5
 GROWTH = 8

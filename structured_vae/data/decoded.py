@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from solvers.threads import available_cores
+from solvers.compiled.threads import available_cores
 
 from ..atomic import whole_file
 from ..errors import DataDownloadError, DataError

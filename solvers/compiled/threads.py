@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from .errors import OptionError
+from ..errors import OptionError
 
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
