@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.precision.fixed_point import FixedPoint
 from .compiled.threads import check_threads
 from .errors import SolveFailedError
-from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser

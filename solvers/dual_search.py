@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from .algorithms.precision.fixed_point import FixedPoint
 from .edge_messages import FREE, Graph, field_of, fix, sweep
 from .elimination_forest import neighbour_lists
-from .fixed_point import FixedPoint
 
 ROOT_SWEEPS, SWEEPS = 100, 3
 """Pairs of sweeps at most, there and back."""

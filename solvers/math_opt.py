@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from .errors import SolveFailedError
-from .floating_point import TOLERANCE, FloatingPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser

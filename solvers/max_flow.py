@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .algorithms.precision.fixed_point import FixedPoint
 from .arrays import Scores, States, to_numpy
 from .compiled.threads import check_threads
-from .fixed_point import FixedPoint
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities

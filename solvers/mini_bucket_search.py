@@ -12,7 +12,7 @@ import time
 import numpy as np
 from numba import njit
 
-from .fixed_point import FixedPoint
+from .algorithms.precision.fixed_point import FixedPoint
 from .mini_bucket_plan import Layout
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")

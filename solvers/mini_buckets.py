@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .algorithms.precision.fixed_point import FixedPoint
 from .compiled.threads import available_cores, check_threads
-from .fixed_point import FixedPoint
 from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from .fixed_point import FixedPoint
+from .algorithms.precision.fixed_point import FixedPoint
 from .problem import Problem
 
 CAPACITIES_A_CALL = 2**24

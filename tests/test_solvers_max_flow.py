@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import Problem, solve, solver_class
+from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.dense_flow import dense_flow_argmax
-from solvers.fixed_point import FixedPoint
 from solvers.instances import grid, supermodular
 from solvers.max_flow import _is_dense
 from solvers.sparse_flow import sparse_flow_argmax

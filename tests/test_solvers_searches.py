@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
+from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.cplex import _check_status as check_cplex_status
-from solvers.floating_point import TOLERANCE, FloatingPoint
 from solvers.instances import dense
 from solvers.start import first_state
 

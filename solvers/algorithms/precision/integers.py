@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numba import njit
 
-from .compiled.threads import over_slices
+from ...compiled.threads import over_slices
 
 
 def to_integers(

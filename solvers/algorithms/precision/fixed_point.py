@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from .arrays import States
-from .problem import Problem
+from ...arrays import States
+from ...problem import Problem
 
 TOTAL_BITS = 54
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from .problem import Problem
-from .whole_units import Units, to_units
+from ...problem import Problem
+from .units import Units, to_units
 
 TOLERANCE = 1e-9
 """What backends are told to keep to, in the scaled scores: reduced costs, constraints, integrality."""
