@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.exhaustive.device import dense_matrices
 from .arrays import Array, States, as_float64, beside, namespace_of
-from .half_tables import dense_matrices
 from .problem import Problem
 
 REFRESH = 256

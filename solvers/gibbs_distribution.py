@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.exhaustive import ENUMERABLE
 from .arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
 from .elimination import treewidth_bound
 from .errors import OptionError, ProblemError, UnsupportedProblemError
 from .problem import Problem
 from .running_sums import RunningSums
-from .selection import ENUMERABLE
 
 MAX_TREEWIDTH = 20
 MAX_ENTRIES = 1 << 24

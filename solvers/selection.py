@@ -7,15 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from .algorithms.exhaustive import ENUMERABLE
 from .elimination import treewidth_bound
 from .errors import UnsupportedProblemError
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
 from .solution import Solution
 from .solver import ArgmaxSolver
-
-ENUMERABLE = 20
-"""Up to this n enumeration is faster than anything that has to think."""
 
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from solvers import Problem, ProblemError, solve, solver_class
-from solvers.half_tables import half_tables_argmax
+from solvers.algorithms.exhaustive.device import half_tables_argmax
 from solvers.testing import enumerate_scores, random_instances
 
 DEVICE = array_api_strict.Device("device1")

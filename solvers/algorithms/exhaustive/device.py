@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .arrays import Array, Scores, States, as_float64, beside, namespace_of
-from .problem import Problem
+from ...arrays import Array, Scores, States, as_float64, beside, namespace_of
+from ...problem import Problem
 
 
 def half_tables_argmax(problem: Problem, memory: int) -> States:

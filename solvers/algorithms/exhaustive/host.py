@@ -28,8 +28,8 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .arrays import Edges, Pairwise, States, Unary
-from .compiled.threads import over_slices
+from ...arrays import Edges, Pairwise, States, Unary
+from ...compiled.threads import over_slices
 
 MAX_VARIABLES = 25
 CORNER_BITS = 4  # 16 states: one vector of int32

@@ -1,0 +1,7 @@
+"""Every one of the 2^n states, tried: compiled on the host, as matrix products on a device.
+
+Stands on precision alone; local search and what is above it may import it.
+"""
+
+ENUMERABLE = 20
+"""Up to this n enumeration is faster than anything that has to think."""
