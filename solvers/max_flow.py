@@ -52,7 +52,9 @@ class MaxFlow(ArgmaxSolver):
         reasons = super().why_not(problem)
         if not reasons:
             return ()
-        from .balanced import supermodular_flips  # numba takes a while to import
+        from .algorithms.max_flow.supermodular_flips import (
+            supermodular_flips,  # numba takes a while to import
+        )
 
         _, balanced = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
         if balanced.all():
@@ -63,7 +65,7 @@ class MaxFlow(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if problem.negative_pair() is None:
             return Maximiser(*_minimum_cut(problem, self.threads))
-        from .balanced import flipped, supermodular_flips
+        from .algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 
         flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
         unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
@@ -74,14 +76,14 @@ class MaxFlow(ArgmaxSolver):
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
     if problem.n <= WORD_BITS:
-        from .word_flow import word_flow_argmax  # numba takes a while to import
+        from .algorithms.max_flow.one_word import word_flow_argmax  # numba takes a while to import
 
         return word_flow_argmax(problem.unary, problem.pairwise, problem.edges, threads)
     scores = FixedPoint.of(problem)
     if _is_dense(problem):
-        from .dense_flow import dense_flow_argmax as argmax
+        from .algorithms.max_flow.dense import dense_flow_argmax as argmax
     else:
-        from .sparse_flow import sparse_flow_argmax as argmax
+        from .algorithms.max_flow.sparse import sparse_flow_argmax as argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
     return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
 

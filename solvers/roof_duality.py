@@ -75,7 +75,7 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
 
     an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with x_j.
     """
-    from .sparse_flow import sparse_flow_argmax  # numba takes a while to import
+    from .algorithms.max_flow.sparse import sparse_flow_argmax  # numba takes a while to import
 
     unary, pairwise, (first, second) = scores.unary[instances], scores.pairwise[instances], scores.edges.T
     n = unary.shape[1]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from solvers.balanced import flipped, supermodular_flips
+from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 from solvers.problem import Problem
 from solvers.reduction import reduced
 from solvers.roof_duality import roof_duality

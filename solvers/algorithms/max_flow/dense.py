@@ -15,9 +15,9 @@ import numpy as np
 from jaxtyping import Int
 from numba import njit
 
-from .arrays import Edges, States
-from .compiled.bits import lowest_bit
-from .flow_batch import cut_batch
+from ...arrays import Edges, States
+from ...compiled.bits import lowest_bit
+from .batch import cut_batch
 
 UNLIMITED = np.iinfo(np.int64).max
 UNREACHED = -1

@@ -21,9 +21,9 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .arrays import Edges, Pairwise, Scores, States, Unary
-from .compiled.bits import lowest_bit
-from .compiled.threads import over_slices
+from ...arrays import Edges, Pairwise, Scores, States, Unary
+from ...compiled.bits import lowest_bit
+from ...compiled.threads import over_slices
 
 MAX_NODES = 62
 """Node sets are the bits of a signed int64, and (1 << n) - 1 must not reach the sign bit."""

@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import Float
 from numba import njit
 
-from .arrays import Edges, Flags, Pairwise, States, Unary
-from .compiled.threads import over_slices
+from ...arrays import Edges, Flags, Pairwise, States, Unary
+from ...compiled.threads import over_slices
 
 
 def supermodular_flips(

@@ -16,10 +16,10 @@ import numpy as np
 from jaxtyping import Int
 from numba import njit
 
-from .arrays import Edges, States
-from .flow_batch import cut_batch
-from .flow_graph import ARC, NODE, connect
-from .flow_trees import FREE, NOBODY, SINK, UNFINISHED, grow_trees, new_trees
+from ...arrays import Edges, States
+from .batch import cut_batch
+from .graph import ARC, NODE, connect
+from .trees import FREE, NOBODY, SINK, UNFINISHED, grow_trees, new_trees
 
 UNREACHED = -1
 

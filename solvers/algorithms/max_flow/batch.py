@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Int
 
-from .arrays import States
-from .compiled.threads import over_slices
+from ...arrays import States
+from ...compiled.threads import over_slices
 
 
 def cut_batch(
