@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from .algorithms.precision.fixed_point import FixedPoint
+from .compiled.graphs import neighbour_lists
 from .edge_messages import FREE, Graph, field_of, fix, sweep
-from .elimination_forest import neighbour_lists
 
 ROOT_SWEEPS, SWEEPS = 100, 3
 """Pairs of sweeps at most, there and back."""

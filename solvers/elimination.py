@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-import numpy as np
-
+from .algorithms.elimination.treewidth import treewidth_bound
 from .compiled.threads import check_threads
 from .problem import Problem
 from .solution import Maximiser
@@ -46,21 +44,9 @@ class Elimination(ArgmaxSolver):
         return (*reasons, f"no elimination order of width {MAX_TREEWIDTH} or less was found")
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        from .elimination_plan import cached_plan  # numba takes a while to import
-        from .max_sum import max_sum
+        from .algorithms.elimination.max_sum import max_sum
+        from .algorithms.elimination.plan import cached_plan  # numba takes a while to import
 
         plan = cached_plan(problem.n, problem.edges)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
-
-
-def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
-    """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
-    return _treewidth_bound(problem.n, problem.edges.tobytes(), give_up_above)
-
-
-@lru_cache(maxsize=64)
-def _treewidth_bound(n: int, edges: bytes, give_up_above: int) -> int | None:
-    from .elimination_order import width_of
-
-    return width_of(n, np.frombuffer(edges, np.int64).reshape(-1, 2), give_up_above)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.elimination.treewidth import treewidth_bound
 from .algorithms.exhaustive import ENUMERABLE
 from .arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
-from .elimination import treewidth_bound
 from .errors import OptionError, ProblemError, UnsupportedProblemError
 from .problem import Problem
 from .running_sums import RunningSums
@@ -120,7 +120,7 @@ class Gibbs:
             return covariance_product(
                 problem.unary, problem.pairwise, problem.edges, direction, means, threads
             )
-        from .elimination_plan import cached_plan
+        from .algorithms.elimination.plan import cached_plan
         from .sum_product_derivative import covariance_product as product_by_elimination
 
         plan = cached_plan(problem.n, problem.edges)
@@ -244,7 +244,7 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
     many = f"n = {problem.n} is more than the {ENUMERABLE} of enumeration, and " * (problem.n > ENUMERABLE)
     if treewidth_bound(problem, MAX_TREEWIDTH) is None:
         return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
-    from .elimination_plan import cached_plan  # numba takes a while to import
+    from .algorithms.elimination.plan import cached_plan  # numba takes a while to import
 
     entries = cached_plan(problem.n, problem.edges).entries
     if entries > MAX_ENTRIES:
@@ -305,7 +305,7 @@ def _infer(
 def _eliminate(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[Scores, np.ndarray, np.ndarray]:
-    from .elimination_plan import cached_plan
+    from .algorithms.elimination.plan import cached_plan
     from .sum_product import infer
 
     plan = cached_plan(problem.n, problem.edges)

@@ -54,7 +54,7 @@ class MiniBuckets(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from .elimination_order import min_fill_order  # numba takes a while to import
+    from .algorithms.elimination.order import min_fill_order  # numba takes a while to import
     from .mini_bucket_plan import mini_bucket_layout
     from .mini_bucket_search import Search
     from .tabu_search import tabu_search

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from .algorithms.elimination.treewidth import treewidth_bound
 from .algorithms.exhaustive import ENUMERABLE
-from .elimination import treewidth_bound
 from .errors import UnsupportedProblemError
 from .problem import Problem
 from .registry import BUILT_IN, solver_class

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from .algorithms.elimination.max_sum import max_sum
+from .algorithms.elimination.plan import Plan, elimination_plan
 from .arrays import Edges
-from .elimination_plan import Plan, elimination_plan
-from .max_sum import max_sum
 from .problem import Problem
 from .tabu_runs import TabuRuns
 from .thinned_order import thinned_order

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from .arrays import Edges
-from .elimination_forest import neighbour_lists
+from .compiled.graphs import neighbour_lists
 
 SPARE = 4
 """Neighbours that a vertex may get by eliminations before its list moves."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from solvers import OptionError, Problem, dual_search, instances, select_solver, solver_class
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.compiled.graphs import neighbour_lists
 from solvers.dual_search import DualSearch
 from solvers.edge_messages import FREE, Graph, fix, sweep
-from solvers.elimination_forest import neighbour_lists
 from solvers.instances import Instances
 from solvers.testing import enumerate_scores
 

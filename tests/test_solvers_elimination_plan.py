@@ -5,9 +5,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers.elimination_forest import children_first, separators
-from solvers.elimination_plan import elimination_plan
-from solvers.elimination_schedule import BIT_END, BIT_START, VARIABLE
+from solvers.algorithms.elimination.forest import children_first, separators
+from solvers.algorithms.elimination.plan import elimination_plan
+from solvers.algorithms.elimination.schedule import BIT_END, BIT_START, VARIABLE
 
 few = settings(max_examples=80, deadline=None)
 GRAPHS = {

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from solvers import Problem, UnsupportedProblemError, solve, solver_class
-from solvers.elimination_order import width_of
-from solvers.elimination_plan import cached_plan
+from solvers.algorithms.elimination.max_sum import max_sum
+from solvers.algorithms.elimination.order import width_of
+from solvers.algorithms.elimination.plan import cached_plan
 from solvers.instances import spin_glass, tree
-from solvers.max_sum import max_sum
 from solvers.sum_product import infer
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from solvers import Problem, select_solver, solve, solver_class
+from solvers.algorithms.elimination.order import min_fill_order
 from solvers.algorithms.precision.fixed_point import FixedPoint
-from solvers.elimination_order import min_fill_order
 from solvers.mini_bucket_plan import mini_bucket_layout
 from solvers.mini_bucket_search import Search
 from solvers.testing import enumerate_scores, random_instances

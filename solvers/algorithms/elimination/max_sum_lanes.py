@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .compiled.vectors import LANES, Mask, add, fill, greater, larger, load, store
-from .elimination_schedule import (
+from ...compiled.vectors import LANES, Mask, add, fill, greater, larger, load, store
+from .schedule import (
     BIT_END,
     BIT_START,
     ENTRY_START,

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .compiled.bits import lowest_bit
-from .compiled.vectors import LANE_BITS, LANES, Mask, add, fill, greater, larger, load, load_spread, store
-from .elimination_schedule import (
+from ...compiled.bits import lowest_bit
+from ...compiled.vectors import LANE_BITS, LANES, Mask, add, fill, greater, larger, load, load_spread, store
+from .schedule import (
     BIT_END,
     BIT_START,
     OWN_STRIDE,

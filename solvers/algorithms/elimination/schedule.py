@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .compiled.vectors import LANES
-from .elimination_forest import children_first, neighbour_lists, separators
+from ...compiled.graphs import neighbour_lists
+from ...compiled.vectors import LANES
+from .forest import children_first, separators
 
 MAX_OFFSETS = 1 << 17  # of all messages, that are worth storing
 

@@ -17,10 +17,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from .arrays import Edges
-from .compiled.vectors import LANES
-from .elimination_order import elimination_order
-from .elimination_schedule import BIT_END, BIT_START, READ_END, READ_START, Schedule, make_schedule
+from ...arrays import Edges
+from ...compiled.vectors import LANES
+from .order import elimination_order
+from .schedule import BIT_END, BIT_START, READ_END, READ_START, Schedule, make_schedule
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from functools import partial
 
 import numpy as np
 
-from .arrays import Pairwise, Scores, States, Unary
-from .compiled.threads import available_cores, over_slices
-from .compiled.vectors import LANES
-from .elimination_plan import Plan
+from ...arrays import Pairwise, Scores, States, Unary
+from ...compiled.threads import available_cores, over_slices
+from ...compiled.vectors import LANES
 from .max_sum_lanes import max_sum_lanes
 from .max_sum_tables import max_sum_tables
+from .plan import Plan
 
 # Fitted to grids, trees and ladders.
 LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0

@@ -1,0 +1,34 @@
+"""Lists of neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@_jit
+def neighbour_lists(n, edges):
+    """The neighbours of every vertex, one list behind the other.
+
+    Args:
+        n: number of vertices.
+        edges: `[e, 2]`, distinct pairs.
+
+    Returns:
+        `[n + 1]`, the start of every list; `[2 e]`, the neighbours; and `[2 e]`, the edges to them.
+    """
+    starts = np.zeros(n + 1, np.int64)
+    for e in range(len(edges)):
+        starts[edges[e, 0] + 1] += 1
+        starts[edges[e, 1] + 1] += 1
+    starts = np.cumsum(starts)
+    end = starts.copy()
+    near, which = np.empty(2 * len(edges), np.int64), np.empty(2 * len(edges), np.int64)
+    for e in range(len(edges)):
+        for side in range(2):
+            v = edges[e, side]
+            near[end[v]], which[end[v]] = edges[e, 1 - side], e
+            end[v] += 1
+    return starts, near, which
