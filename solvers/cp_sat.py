@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.local_search.warm_start import best_state, first_state, given_states
 from .algorithms.precision.fixed_point import FixedPoint
 from .compiled.threads import check_threads
 from .errors import SolveFailedError
@@ -17,7 +18,6 @@ from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .start import best_state, first_state, given_states
 
 SHORTEST = 1e-3
 """Seconds for a search whose model took all the time."""

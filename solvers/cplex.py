@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.local_search.warm_start import best_state, first_state, given_states
 from .algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from .compiled.threads import check_threads
 from .errors import SolveFailedError
@@ -16,7 +17,6 @@ from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
-from .start import best_state, first_state, given_states
 
 OPTIMAL = (101, 102)
 TIME_LIMIT = (107, 108)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import Problem, instances, solver_class, thinned_moves
-from solvers.clusters import clusters
-from solvers.contraction import contract
-from solvers.recombination import _recombined, recombination
-from solvers.tabu_runs import TabuRuns
-from solvers.thinned_moves import Part, ThinnedMoves
-from solvers.thinned_order import thinned_order
+from solvers import Problem, instances, solver_class
+from solvers.algorithms.local_search import subgraph_moves as thinned_moves
+from solvers.algorithms.local_search.contraction import clusters, contract
+from solvers.algorithms.local_search.recombination import _recombined, recombination
+from solvers.algorithms.local_search.subgraph_moves import Part, ThinnedMoves
+from solvers.algorithms.local_search.subgraph_order import thinned_order
+from solvers.algorithms.local_search.tabu_runs import TabuRuns
 
 KINDS = (ThinnedMoves, TabuRuns)
 

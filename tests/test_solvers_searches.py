@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
+from solvers.algorithms.local_search.warm_start import first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.cplex import _check_status as check_cplex_status
 from solvers.instances import dense
-from solvers.start import first_state
 
 SEARCHES = ["cplex", "cp_sat", "math_opt"]
 FLOATING = ["cplex", "math_opt"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from solvers.device_tabu import device_tabu
+from solvers.algorithms.local_search.device_tabu import device_tabu
+from solvers.algorithms.local_search.tabu import tabu_search
 from solvers.problem import Problem
-from solvers.tabu_search import tabu_search
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single", "zero", "spin", "grid")
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .compiled.bits import lowest_bit
+from ...compiled.bits import lowest_bit
 
 BLOCK = 32
 NEVER = np.int32(2**31 - 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .arrays import Edges
-from .compiled.graphs import neighbour_lists
+from ...arrays import Edges
+from ...compiled.graphs import neighbour_lists
 
 SPARE = 4
 """Neighbours that a vertex may get by eliminations before its list moves."""

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int
+from numba import njit
 
-from .clusters import clusters
-from .problem import Problem
+from ...problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +71,39 @@ def _groups(states: np.ndarray) -> np.ndarray:
     """`[n]`: the same number for variables that differ from the first assignment in the same others."""
     numbers: np.ndarray = (1 << np.arange(len(states))) @ (states != states[0])
     return numbers
+
+
+@njit(cache=True, nogil=True)
+def clusters(edges, group):
+    """The connected components of the graph without the edges between vertices of different groups.
+
+    Args:
+        edges: `[e, 2]`.
+        group: `[n]`, the number of the group of every vertex.
+
+    Returns:
+        `[n]`, the component of every vertex, numbered by their first vertices; and how many there are.
+    """
+    n = len(group)
+    parent = np.arange(n)
+    for e in range(len(edges)):
+        i, j = edges[e]
+        if group[i] == group[j]:
+            i, j = _root(parent, i), _root(parent, j)
+            parent[max(i, j)] = min(i, j)
+    number, count = np.empty(n, np.int64), 0
+    for i in range(n):
+        if parent[i] == i:
+            number[i] = count
+            count += 1
+        else:
+            number[i] = number[parent[i]]
+    return number, count
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import States, as_array, to_numpy
-from .ascent import ascend
-from .errors import OptionError
-from .problem import Problem
+from ...arrays import States, as_array, to_numpy
+from ...errors import OptionError
+from ...problem import Problem
 
 STARTS = 2
 SHARE = 0.1
@@ -47,7 +46,7 @@ def first_state(problem: Problem, given: np.ndarray | None, left: float | None) 
     """
     if given is not None:
         return np.asarray(ascend(problem, given[None])[0])
-    from .tabu_search import default_flips, tabu_search  # numba takes a while to import
+    from .tabu import default_flips, tabu_search  # numba takes a while to import
 
     flips = default_flips(problem.n)
     if left is not None:
@@ -64,3 +63,26 @@ def best_state(problem: Problem, *states: np.ndarray) -> np.ndarray:
     """
     ascended = [ascend(problem, state[None]) for state in states]
     return np.asarray(max(ascended, key=lambda z: float(problem.score_flat(z)[0]))[0])
+
+
+def ascend(problem: Problem, z: States) -> States:
+    """`[batch, n]`: `z` after flips, the best first, until none gains; host problems only."""
+    z = z.copy()
+    instances = np.arange(problem.batch)
+    for _ in range(problem.n):
+        gain = _field(problem, z) * (1 - 2 * z)
+        best = gain.argmax(axis=1)
+        gains = gain[instances, best] > 0
+        if not gains.any():
+            break
+        z[instances[gains], best[gains]] ^= 1
+    return z
+
+
+def _field(problem: Problem, z: States) -> np.ndarray:
+    """`[batch, n]`: what z_i = 1 adds to z_i = 0."""
+    field: np.ndarray = problem.unary.astype(np.float64)
+    weights = problem.pairwise.astype(np.float64)
+    for here, there in ((0, 1), (1, 0)):
+        np.add.at(field.T, problem.edges[:, here], (weights * z[:, problem.edges[:, there]]).T)
+    return field

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .arrays import Edges, Pairwise, States, Unary
-from .compiled.threads import over_slices
-from .one_flip import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
+from ...arrays import Edges, Pairwise, States, Unary
+from ...compiled.threads import over_slices
+from .flips import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
 
 ELITES = 8
 STALLED_STARTS = 30

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from .algorithms.elimination.max_sum import max_sum
-from .algorithms.elimination.plan import Plan, elimination_plan
-from .arrays import Edges
-from .problem import Problem
+from ...arrays import Edges
+from ...problem import Problem
+from ..elimination.max_sum import max_sum
+from ..elimination.plan import Plan, elimination_plan
+from .subgraph_order import thinned_order
 from .tabu_runs import TabuRuns
-from .thinned_order import thinned_order
 
 WIDTH = 14
 """Of a part: its tables have up to 16,384 entries."""

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.exhaustive.device import dense_matrices
-from .arrays import Array, States, as_float64, beside, namespace_of
-from .problem import Problem
+from ...arrays import Array, States, as_float64, beside, namespace_of
+from ...problem import Problem
+from ..exhaustive.device import dense_matrices
 
 REFRESH = 256
 """Flips between two computations of gains and scores from nothing, which end the drift of their sums."""

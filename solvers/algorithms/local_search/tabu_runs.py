@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .problem import Problem
-from .tabu_search import tabu_search
+from ...problem import Problem
+from .tabu import tabu_search
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import time
 
 import numpy as np
 
+from ...problem import Problem
 from .contraction import contract
-from .problem import Problem
+from .subgraph_moves import ThinnedMoves
 from .tabu_runs import TabuRuns
-from .thinned_moves import ThinnedMoves
 
 OPTIMA = 8
 """Local optima recombined at once."""
