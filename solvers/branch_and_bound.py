@@ -43,6 +43,6 @@ class BranchAndBound(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from .dense_search import search_dense  # numba takes a while to import
+    from .algorithms.branch_and_bound.search import search_dense  # numba takes a while to import
 
     return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]

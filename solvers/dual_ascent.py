@@ -57,9 +57,9 @@ class DualAscent(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())
 
     def _solve(self, problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+        from .algorithms.dual_ascent.search import DualSearch  # numba takes a while to import
         from .algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
         from .algorithms.local_search.warm_start import first_state
-        from .dual_search import DualSearch  # numba takes a while to import
 
         end = np.inf if left is None else time.monotonic() + left
         scores = FixedPoint.of(problem)

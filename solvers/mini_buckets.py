@@ -56,8 +56,8 @@ class MiniBuckets(ArgmaxSolver):
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
     from .algorithms.elimination.order import min_fill_order  # numba takes a while to import
     from .algorithms.local_search.tabu import tabu_search
-    from .mini_bucket_plan import mini_bucket_layout
-    from .mini_bucket_search import Search
+    from .algorithms.mini_buckets.plan import mini_bucket_layout
+    from .algorithms.mini_buckets.search import Search
 
     end = np.inf if left is None else time.monotonic() + left
     scores = FixedPoint.of(problem)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, dual_search, instances, select_solver, solver_class
+from solvers import OptionError, Problem, instances, select_solver, solver_class
+from solvers.algorithms.dual_ascent import search as dual_search
+from solvers.algorithms.dual_ascent.messages import FREE, Graph, fix, sweep
+from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.compiled.graphs import neighbour_lists
-from solvers.dual_search import DualSearch
-from solvers.edge_messages import FREE, Graph, fix, sweep
 from solvers.instances import Instances
 from solvers.testing import enumerate_scores
 

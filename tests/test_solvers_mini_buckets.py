@@ -7,9 +7,9 @@ import pytest
 
 from solvers import Problem, select_solver, solve, solver_class
 from solvers.algorithms.elimination.order import min_fill_order
+from solvers.algorithms.mini_buckets.plan import mini_bucket_layout
+from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
-from solvers.mini_bucket_plan import mini_bucket_layout
-from solvers.mini_bucket_search import Search
 from solvers.testing import enumerate_scores, random_instances
 
 

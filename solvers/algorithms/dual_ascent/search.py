@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .compiled.graphs import neighbour_lists
-from .edge_messages import FREE, Graph, field_of, fix, sweep
+from ...compiled.graphs import neighbour_lists
+from ..precision.fixed_point import FixedPoint
+from .messages import FREE, Graph, field_of, fix, sweep
 
 ROOT_SWEEPS, SWEEPS = 100, 3
 """Pairs of sweeps at most, there and back."""

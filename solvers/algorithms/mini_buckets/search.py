@@ -12,8 +12,8 @@ import time
 import numpy as np
 from numba import njit
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .mini_bucket_plan import Layout
+from ..precision.fixed_point import FixedPoint
+from .plan import Layout
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .convex_relaxation import RANK, ROUNDOFF
+from .relaxation import RANK, ROUNDOFF
 
 LEVEL_STEP = 4  # variables fixed until their node becomes a level
 SMALLEST_STEP = 1e-4  # steps of the ascent that stay inside the box and are smaller are not worth their time

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .convex_relaxation import RANK, concave_diagonal, mix
-from .partial_assignment import (
+from .nodes import (
     LEVEL_STEP,
     assign,
     copy_node,
@@ -29,6 +28,7 @@ from .partial_assignment import (
     sweep,
     tangent_bound,
 )
+from .relaxation import RANK, concave_diagonal, mix
 
 LEAF_VARIABLES = 9  # enumerated
 LEAST_RELAXED = 24  # smaller levels keep the diagonal that they have

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import Edges
+from ...arrays import Edges
 
 
 class Layout(NamedTuple):

@@ -12,11 +12,11 @@ import time
 
 import numpy as np
 
-from .algorithms.local_search.tabu import tabu_search
-from .algorithms.precision.units import EPSILON, Units, to_units
-from .arrays import Edges
-from .partial_assignment import new_levels, new_slots
-from .search_tree import Incumbent, new_scratch, search, start_search
+from ...arrays import Edges
+from ..local_search.tabu import tabu_search
+from ..precision.units import EPSILON, Units, to_units
+from .nodes import new_levels, new_slots
+from .tree import Incumbent, new_scratch, search, start_search
 
 NODES_A_CALL = 100
 """10 ms at n = 100: how finely the time limit is kept."""
