@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .algorithms.presolve.roof_duality import roof_duality
 from .arrays import States
 from .compiled.threads import check_threads
 from .errors import OptionError
 from .problem import Problem
-from .roof_duality import roof_duality
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
 

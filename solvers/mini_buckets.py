@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .algorithms.precision.fixed_point import FixedPoint
+from .algorithms.presolve.one_by_one import one_by_one
 from .compiled.threads import available_cores, check_threads
-from .one_by_one import one_by_one
 from .problem import Problem
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities

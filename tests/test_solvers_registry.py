@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from solvers import Problem, available_solvers, select_solver, solve, solver_class
+from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.instances import dense, grid, spin_glass, supermodular, tree
-from solvers.roof_duality import roof_duality
 from solvers.testing import enumerate_scores
 
 GENERATOR = np.random.default_rng(0)

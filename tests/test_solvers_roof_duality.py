@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
+from solvers.algorithms.presolve.reduction import reduced
+from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.problem import Problem
-from solvers.reduction import reduced
-from solvers.roof_duality import roof_duality
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single")
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .problem import Problem
+from ...problem import Problem
+from ..precision.fixed_point import FixedPoint
 
 CAPACITIES_A_CALL = 2**24
 """Doubled graphs are built for some instances at a time: 128 MiB."""
@@ -75,7 +75,7 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
 
     an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with x_j.
     """
-    from .algorithms.max_flow.sparse import sparse_flow_argmax  # numba takes a while to import
+    from ..max_flow.sparse import sparse_flow_argmax  # numba takes a while to import
 
     unary, pairwise, (first, second) = scores.unary[instances], scores.pairwise[instances], scores.edges.T
     n = unary.shape[1]

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .arrays import States
-from .problem import Problem
+from ...arrays import States
+from ...problem import Problem
+from ...solution import Maximiser
 from .reduction import reduced
 from .roof_duality import RoofDuality, roof_duality
-from .solution import Maximiser
 
 SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple[np.ndarray, float]]
 """(a single instance, seconds left, a state `[n]` to start from or None) -> its assignment `[n]` and an
