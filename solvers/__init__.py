@@ -12,7 +12,7 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
-from .gibbs_distribution import Gibbs, gibbs, uniforms_shape
+from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
 from .many import Failure, solve_many
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class

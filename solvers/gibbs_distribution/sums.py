@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .compiled.bits import lowest_bit
-from .state_blocks import BLOCK_BITS, LINE, LINE_BITS, aligned
+from ..compiled.bits import lowest_bit
+from .blocks import BLOCK_BITS, LINE, LINE_BITS, aligned
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
 # Sums may be reordered, so that they use whole vectors.

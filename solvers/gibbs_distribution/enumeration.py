@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from .arrays import Edges, Pairwise, Scores, Unary
-from .block_sums import add_block, fill_moments, new_sums, sum_of
-from .compiled.threads import over_slices
-from .gibbs_weights import (
-    fill_weights,
-    find_reference,
-    load_blocks,
-    load_weights,
-    new_blocks,
-    places,
-)
-from .running_sums import RunningSums
-from .state_blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
+from ..arrays import Edges, Pairwise, Scores, Unary
+from ..compiled.threads import over_slices
+from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
+from .sums import add_block, fill_moments, new_sums, sum_of
+from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
 
 NANOSECONDS = 0.5  # a state
 
 _jit = njit(cache=True, nogil=True, error_model="numpy")
+
+
+class RunningSums(NamedTuple):
+    """The weights exp(score - reference) of all states, added up block by block.
+
+    Attributes:
+        coefficients: `[batch, n + e]`, unary and pairwise scores.
+        references: `[batch]`, the score of weight 1.
+        blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
+    """
+
+    coefficients: np.ndarray
+    references: Scores
+    blocks: np.ndarray
 
 
 @_jit

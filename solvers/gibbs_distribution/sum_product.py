@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .algorithms.elimination.plan import Plan
-from .algorithms.elimination.schedule import (
+from ..algorithms.elimination.plan import Plan
+from ..algorithms.elimination.schedule import (
     BIT_END,
     BIT_START,
     ENTRY_IN,
@@ -25,9 +25,9 @@ from .algorithms.elimination.schedule import (
     STRIDE_START,
     VARIABLE,
 )
-from .arrays import Pairwise, Scores, States, Unary
-from .compiled.bits import lowest_bit
-from .compiled.threads import available_cores, over_slices
+from ..arrays import Pairwise, Scores, States, Unary
+from ..compiled.bits import lowest_bit
+from ..compiled.threads import available_cores, over_slices
 
 ENTRY_NANOSECONDS, DRAW_NANOSECONDS = 40.0, 5.0
 BYTES = 24  # an entry

@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .arrays import Edges
-from .block_sums import add_block, new_sums
-from .compiled.threads import over_slices
-from .gibbs_weights import fill_weights, load_weights, new_blocks, places
-from .running_sums import RunningSums
-from .state_blocks import BLOCK, BLOCK_BITS, LINE, LINE_BITS, aligned
+from ..arrays import Edges
+from ..compiled.threads import over_slices
+from .blocks import BLOCK, BLOCK_BITS, LINE, LINE_BITS, aligned
+from .enumeration import RunningSums
+from .sums import add_block, new_sums
+from .weights import fill_weights, load_weights, new_blocks, places
 
 BELOW_ONE = 1.0 - 2.0**-52  # times x it is less than x
 LOAD_NANOSECONDS, DRAW_NANOSECONDS = 2_000.0, 250.0  # an instance, a sample

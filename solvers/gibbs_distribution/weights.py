@@ -14,20 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from .arrays import Edges
-from .block_sums import maximum
+from ..arrays import Edges
+from .blocks import BASE, BLOCK, BLOCK_BITS, LINE, aligned, fill_block, fill_fields, fill_root, load
 from .exponentials import exponentiate
-from .state_blocks import (
-    BASE,
-    BLOCK,
-    BLOCK_BITS,
-    LINE,
-    aligned,
-    fill_block,
-    fill_fields,
-    fill_root,
-    load,
-)
+from .sums import maximum
 
 STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
 VANISHES = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing

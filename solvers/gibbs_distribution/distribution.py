@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.elimination.treewidth import treewidth_bound
-from .algorithms.exhaustive import ENUMERABLE
-from .arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
-from .errors import OptionError, ProblemError, UnsupportedProblemError
-from .problem import Problem
-from .running_sums import RunningSums
+from ..algorithms.elimination.treewidth import treewidth_bound
+from ..algorithms.exhaustive import ENUMERABLE
+from ..arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
+from ..errors import OptionError, ProblemError, UnsupportedProblemError
+from ..problem import Problem
+from .enumeration import RunningSums
 
 MAX_TREEWIDTH = 20
 MAX_ENTRIES = 1 << 24
@@ -114,13 +114,13 @@ class Gibbs:
 
     def _covary(self, problem: Problem, direction: np.ndarray, threads: int | None) -> np.ndarray:
         if self.method == "enumeration":
-            from .gibbs_enumeration import covariance_product  # numba takes a while to import
+            from .enumeration import covariance_product  # numba takes a while to import
 
             means = np.sum(self._marginals() * direction, axis=1)
             return covariance_product(
                 problem.unary, problem.pairwise, problem.edges, direction, means, threads
             )
-        from .algorithms.elimination.plan import cached_plan
+        from ..algorithms.elimination.plan import cached_plan
         from .sum_product_derivative import covariance_product as product_by_elimination
 
         plan = cached_plan(problem.n, problem.edges)
@@ -244,7 +244,7 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
     many = f"n = {problem.n} is more than the {ENUMERABLE} of enumeration, and " * (problem.n > ENUMERABLE)
     if treewidth_bound(problem, MAX_TREEWIDTH) is None:
         return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
-    from .algorithms.elimination.plan import cached_plan  # numba takes a while to import
+    from ..algorithms.elimination.plan import cached_plan  # numba takes a while to import
 
     entries = cached_plan(problem.n, problem.edges).entries
     if entries > MAX_ENTRIES:
@@ -296,7 +296,7 @@ def _infer(
     """Log-partition, marginals and samples, `[batch, ...]` each, and what enumeration keeps for more samples."""
     if method == "elimination":
         return *_eliminate(problem, uniforms, threads), None
-    from .gibbs_enumeration import infer
+    from .enumeration import infer
 
     log_z, marginals, sums = infer(problem.unary, problem.pairwise, problem.edges, threads)
     return log_z, marginals, _draw(problem, sums, uniforms, threads), sums
@@ -305,7 +305,7 @@ def _infer(
 def _eliminate(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[Scores, np.ndarray, np.ndarray]:
-    from .algorithms.elimination.plan import cached_plan
+    from ..algorithms.elimination.plan import cached_plan
     from .sum_product import infer
 
     plan = cached_plan(problem.n, problem.edges)
@@ -313,7 +313,7 @@ def _eliminate(
 
 
 def _draw(problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-    from .gibbs_draws import draw
+    from .draws import draw
 
     return draw(sums, problem.n, problem.edges, uniforms, threads)
 

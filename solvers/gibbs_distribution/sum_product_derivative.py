@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from .algorithms.elimination.plan import Plan
-from .algorithms.elimination.schedule import (
+from ..algorithms.elimination.plan import Plan
+from ..algorithms.elimination.schedule import (
     BIT_END,
     BIT_START,
     ENTRY_START,
@@ -21,9 +21,9 @@ from .algorithms.elimination.schedule import (
     READ_START,
     VARIABLE,
 )
-from .arrays import Pairwise, Unary
-from .compiled.bits import lowest_bit
-from .compiled.threads import available_cores, over_slices
+from ..arrays import Pairwise, Unary
+from ..compiled.bits import lowest_bit
+from ..compiled.threads import available_cores, over_slices
 from .sum_product import ENTRY_NANOSECONDS, MAX_BITS, MEMORY, start_reads, sum_out
 
 BYTES = 48  # an entry
