@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "structured_vae.solvers"
 
 BUILT_IN = {
-    "independent": "solvers.independent:Independent",
-    "exhaustive": "solvers.exhaustive:Exhaustive",
-    "max_flow": "solvers.max_flow:MaxFlow",
-    "branch_and_bound": "solvers.branch_and_bound:BranchAndBound",
-    "elimination": "solvers.elimination:Elimination",
-    "mini_buckets": "solvers.mini_buckets:MiniBuckets",
-    "dual_ascent": "solvers.dual_ascent:DualAscent",
-    "cplex": "solvers.cplex:Cplex",
-    "cp_sat": "solvers.cp_sat:CpSat",
-    "math_opt": "solvers.math_opt:MathOpt",
-    "local_search": "solvers.local_search:LocalSearch",
+    "independent": "solvers.backends.independent:Independent",
+    "exhaustive": "solvers.backends.exhaustive:Exhaustive",
+    "max_flow": "solvers.backends.max_flow:MaxFlow",
+    "branch_and_bound": "solvers.backends.branch_and_bound:BranchAndBound",
+    "elimination": "solvers.backends.elimination:Elimination",
+    "mini_buckets": "solvers.backends.mini_buckets:MiniBuckets",
+    "dual_ascent": "solvers.backends.dual_ascent:DualAscent",
+    "cplex": "solvers.backends.cplex:Cplex",
+    "cp_sat": "solvers.backends.cp_sat:CpSat",
+    "math_opt": "solvers.backends.math_opt:MathOpt",
+    "local_search": "solvers.backends.local_search:LocalSearch",
 }
 
 

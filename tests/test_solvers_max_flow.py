@@ -13,8 +13,8 @@ from solvers import Problem, solve, solver_class
 from solvers.algorithms.max_flow.dense import dense_flow_argmax
 from solvers.algorithms.max_flow.sparse import sparse_flow_argmax
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.backends.max_flow import _is_dense
 from solvers.instances import grid, supermodular
-from solvers.max_flow import _is_dense
 from solvers.testing import enumerate_scores, random_instances
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,7 +13,7 @@ import pytest
 from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
 from solvers.algorithms.local_search.warm_start import first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from solvers.cplex import _check_status as check_cplex_status
+from solvers.backends.cplex import _check_status as check_cplex_status
 from solvers.instances import dense
 
 SEARCHES = ["cplex", "cp_sat", "math_opt"]
@@ -182,7 +182,7 @@ def test_a_refusal_of_cplex_is_an_error():
 
 
 def test_highs_errors_become_ours(monkeypatch):
-    monkeypatch.setattr("solvers.math_opt.TOLERANCES", ("no_such_option",))
+    monkeypatch.setattr("solvers.backends.math_opt.TOLERANCES", ("no_such_option",))
     unary, pairwise = nearly_tied(0.1, 5)
     with pytest.raises(SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"):
         solve(unary, pairwise, edges=EDGES, solver="math_opt")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .algorithms.presolve.one_by_one import one_by_one
-from .compiled.threads import available_cores, check_threads
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.precision.fixed_point import FixedPoint
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..compiled.threads import available_cores, check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 SEARCHES = ((10, 100_000), (16, 6_000_000), (20, None))
 """(widest tables, nodes before the next): each width has tables 2^4 to 2^6 times larger, and far better bounds."""
@@ -54,10 +54,10 @@ class MiniBuckets(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from .algorithms.elimination.order import min_fill_order  # numba takes a while to import
-    from .algorithms.local_search.tabu import tabu_search
-    from .algorithms.mini_buckets.plan import mini_bucket_layout
-    from .algorithms.mini_buckets.search import Search
+    from ..algorithms.elimination.order import min_fill_order  # numba takes a while to import
+    from ..algorithms.local_search.tabu import tabu_search
+    from ..algorithms.mini_buckets.plan import mini_bucket_layout
+    from ..algorithms.mini_buckets.search import Search
 
     end = np.inf if left is None else time.monotonic() + left
     scores = FixedPoint.of(problem)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algorithms.presolve.one_by_one import one_by_one
-from .compiled.threads import available_cores, check_threads
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..compiled.threads import available_cores, check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,6 @@ class BranchAndBound(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from .algorithms.branch_and_bound.search import search_dense  # numba takes a while to import
+    from ..algorithms.branch_and_bound.search import search_dense  # numba takes a while to import
 
     return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]

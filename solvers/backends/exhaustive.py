@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algorithms.exhaustive.device import half_tables_argmax
-from .compiled.threads import check_threads
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.exhaustive.device import half_tables_argmax
+from ..compiled.threads import check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Exhaustive(ArgmaxSolver):
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
-        from .algorithms.exhaustive.host import enumeration_argmax  # numba takes a while to import
+        from ..algorithms.exhaustive.host import enumeration_argmax  # numba takes a while to import
 
         z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
         return Maximiser(z, stats=stats)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .algorithms.presolve.one_by_one import one_by_one
-from .compiled.threads import available_cores, check_threads
-from .errors import OptionError
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.precision.fixed_point import FixedPoint
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..compiled.threads import available_cores, check_threads
+from ..errors import OptionError
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 EASY = 1 << 17
 """Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""
@@ -57,9 +57,9 @@ class DualAscent(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())
 
     def _solve(self, problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-        from .algorithms.dual_ascent.search import DualSearch  # numba takes a while to import
-        from .algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
-        from .algorithms.local_search.warm_start import first_state
+        from ..algorithms.dual_ascent.search import DualSearch  # numba takes a while to import
+        from ..algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
+        from ..algorithms.local_search.warm_start import first_state
 
         end = np.inf if left is None else time.monotonic() + left
         scores = FixedPoint.of(problem)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .algorithms.precision.fixed_point import FixedPoint
-from .arrays import Scores, States, to_numpy
-from .compiled.threads import check_threads
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.precision.fixed_point import FixedPoint
+from ..arrays import Scores, States, to_numpy
+from ..compiled.threads import check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba
 
@@ -52,9 +52,7 @@ class MaxFlow(ArgmaxSolver):
         reasons = super().why_not(problem)
         if not reasons:
             return ()
-        from .algorithms.max_flow.supermodular_flips import (
-            supermodular_flips,  # numba takes a while to import
-        )
+        from ..algorithms.max_flow.supermodular_flips import supermodular_flips
 
         _, balanced = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
         if balanced.all():
@@ -65,7 +63,7 @@ class MaxFlow(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if problem.negative_pair() is None:
             return Maximiser(*_minimum_cut(problem, self.threads))
-        from .algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
+        from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 
         flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
         unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
@@ -76,14 +74,14 @@ class MaxFlow(ArgmaxSolver):
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
     if problem.n <= WORD_BITS:
-        from .algorithms.max_flow.one_word import word_flow_argmax  # numba takes a while to import
+        from ..algorithms.max_flow.one_word import word_flow_argmax  # numba takes a while to import
 
         return word_flow_argmax(problem.unary, problem.pairwise, problem.edges, threads)
     scores = FixedPoint.of(problem)
     if _is_dense(problem):
-        from .algorithms.max_flow.dense import dense_flow_argmax as argmax
+        from ..algorithms.max_flow.dense import dense_flow_argmax as argmax
     else:
-        from .algorithms.max_flow.sparse import sparse_flow_argmax as argmax
+        from ..algorithms.max_flow.sparse import sparse_flow_argmax as argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
     return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
 

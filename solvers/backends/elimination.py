@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .algorithms.elimination.treewidth import treewidth_bound
-from .compiled.threads import check_threads
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.elimination.treewidth import treewidth_bound
+from ..compiled.threads import check_threads
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 MAX_TREEWIDTH = 22
 """Tables of 2^22 entries: a few tenths of a second and some hundred megabytes an instance."""
@@ -44,8 +44,8 @@ class Elimination(ArgmaxSolver):
         return (*reasons, f"no elimination order of width {MAX_TREEWIDTH} or less was found")
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        from .algorithms.elimination.max_sum import max_sum
-        from .algorithms.elimination.plan import cached_plan  # numba takes a while to import
+        from ..algorithms.elimination.max_sum import max_sum
+        from ..algorithms.elimination.plan import cached_plan  # numba takes a while to import
 
         plan = cached_plan(problem.n, problem.edges)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .arrays import namespace_of
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..arrays import namespace_of
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 
 class Independent(ArgmaxSolver):

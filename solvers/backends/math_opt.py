@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.local_search.warm_start import best_state, first_state, given_states
-from .algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from .algorithms.presolve.one_by_one import one_by_one
-from .errors import SolveFailedError
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states
+from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..errors import SolveFailedError
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms.local_search.warm_start import best_state, first_state, given_states
-from .algorithms.precision.fixed_point import FixedPoint
-from .algorithms.presolve.one_by_one import one_by_one
-from .compiled.threads import check_threads
-from .errors import SolveFailedError
-from .problem import Problem
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states
+from ..algorithms.precision.fixed_point import FixedPoint
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..compiled.threads import check_threads
+from ..errors import SolveFailedError
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 SHORTEST = 1e-3
 """Seconds for a search whose model took all the time."""
