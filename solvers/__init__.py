@@ -13,12 +13,12 @@ from .errors import (
     UnsupportedProblemError,
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
-from .many import Failure, solve_many
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
 from .solution import Maximiser, Solution
 from .solver import ArgmaxSolver, Capabilities
+from .streams import Failure, solve_many
 
 __all__ = [
     "ArgmaxSolver",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import pairwise as pairs
+from . import pairs
 from .arrays import (
     Array,
     Edges,

@@ -6,9 +6,9 @@ Every `to_` function writes -score(z), offset included, so that its minimum is o
 
 from .conversion import Conversion
 from .cuts import from_max_cut, from_min_cut
-from .graphs import from_networkx, to_networkx
+from .dimod import ConversionUnavailableError, from_dimod, to_dimod
 from .ising import from_ising, to_ising
-from .models import ConversionUnavailableError, from_dimod, to_dimod
+from .networkx import from_networkx, to_networkx
 from .qubo import from_qubo, to_qubo
 
 __all__ = [

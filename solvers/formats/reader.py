@@ -13,12 +13,12 @@ import numpy as np
 
 from ..conversions.conversion import Conversion
 from ..errors import OptionError, ProblemError
+from .biq_mac import read_biq_mac, read_or_library
 from .dimacs import read_dimacs
 from .errors import ProblemFileError
 from .max_cut import read_max_cut
 from .npz import read_npz
 from .qbsolv import read_qbsolv
-from .sparse import read_biq_mac, read_or_library
 from .text import TextFile
 from .uai import read_uai
 
