@@ -27,13 +27,13 @@ from .estimators import (
 from .evaluation import Evaluation, Quantity, evaluate
 from .export_run import export_run
 from .gradient_report import GradientReport, gradient_report
-from .kl import KL, kl_ceiling, kl_of_unary
 from .layer import ArgmaxLayer
-from .noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
+from .posteriors.argmax import argmax, perturb_and_map
+from .posteriors.kl import KL, kl_ceiling, kl_of_unary
+from .posteriors.noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
 from .recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
-from .sampling import argmax, perturb_and_map
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
 from .training import resume, train
 

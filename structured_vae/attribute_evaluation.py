@@ -13,7 +13,7 @@ from solvers import ArgmaxSolver
 
 from .evaluation import Evaluation, Quantity, average
 from .posteriors import Gibbs
-from .sampling import argmax
+from .posteriors.argmax import argmax
 
 MEANINGS: Final = {
     "reconstruction": ("sampled", "of attributes and code"),

@@ -15,7 +15,7 @@ from .consistency import consistency_loss
 from .data.celeba_lists import ATTRIBUTES, TYPICAL
 from .estimators import Estimator
 from .label_losses import LabelLoss, state_of
-from .sampling import argmax
+from .posteriors.argmax import argmax
 from .schedules import Schedule
 from .semi_supervised import SemiSupervisedTraining
 

@@ -24,8 +24,8 @@ from models import (
 )
 
 from .errors import ConfigError
-from .kl import kl_of_unary
 from .posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
+from .posteriors.kl import kl_of_unary
 from .refinement import INDEXED_BITS, refined_bound
 
 ENUMERATED_BITS = 16

@@ -14,7 +14,7 @@ from solvers import ArgmaxSolver, Problem, Solution, solve
 from .costs import Cost, CostFunction, CostOfBits
 from .errors import ConfigError
 from .estimators import Direct, Estimate
-from .noise import no_noise, unary_noise
+from .posteriors.noise import no_noise, unary_noise
 from .schedules import Constant
 
 Backward = Literal["implicit_mle", "straight_through"]

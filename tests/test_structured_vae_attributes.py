@@ -25,8 +25,8 @@ from structured_vae.export_run import export_run
 from structured_vae.fitting import ESTIMATORS
 from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import drawn_labels
-from structured_vae.noise import gumbel_differences
 from structured_vae.posteriors import Gibbs
+from structured_vae.posteriors.noise import gumbel_differences
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.runs import dataset_of, vae_of
 from structured_vae.schedules import Constant

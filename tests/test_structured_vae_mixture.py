@@ -21,7 +21,7 @@ from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import balanced_labels
 from structured_vae.mixture_evaluation import evaluate_mixture, mixture_columns
 from structured_vae.mixture_training import MixtureTraining
-from structured_vae.noise import gumbel
+from structured_vae.posteriors.noise import gumbel
 from structured_vae.recipes import whole_bound
 from structured_vae.schedules import Constant
 

@@ -11,8 +11,8 @@ from solvers import ArgmaxSolver
 
 from ..costs import Cost
 from ..errors import EstimatorError
-from ..noise import Noise, unary_noise
-from ..sampling import argmax
+from ..posteriors.argmax import argmax
+from ..posteriors.noise import Noise, unary_noise
 from ..schedules import Schedule
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples

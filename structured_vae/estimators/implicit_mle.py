@@ -8,8 +8,8 @@ from models import AnyPotentials
 from solvers import ArgmaxSolver
 
 from ..costs import Cost
-from ..noise import unary_noise
-from ..sampling import argmax
+from ..posteriors.argmax import argmax
+from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
 from .estimator import Estimate, Estimator, needs_samples
 

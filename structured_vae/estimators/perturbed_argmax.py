@@ -12,7 +12,7 @@ from solvers import ArgmaxSolver, Problem, resolve
 
 from ..costs import Cost
 from ..errors import EstimatorError
-from ..sampling import argmax
+from ..posteriors.argmax import argmax
 from .estimator import Estimate, Estimator, needs_samples
 
 

@@ -10,7 +10,7 @@ from models import AnyPotentials
 
 from ..costs import Cost
 from ..errors import EstimatorError
-from ..noise import gumbel, unary_noise
+from ..posteriors.noise import gumbel, unary_noise
 from ..schedules import Schedule
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples

@@ -21,8 +21,8 @@ from ..export_run import exported_training
 from ..fitting import fitting_estimator, fitting_solver, posterior_of
 from ..pictures import grid
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+from ..posteriors.argmax import argmax
 from ..runs import AnyVAE, Run, dataset_of, load_vae
-from ..sampling import argmax
 
 DRAWS: Final = 2000
 """Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""

@@ -1,4 +1,7 @@
-"""Distributions over latent states, and what is known of them."""
+"""Distributions over latent states: samples, KL terms, and the noise and argmax that perturb-and-MAP is made of.
+
+Stands on `models`, `solvers` and the small files of the root; objectives and all above may import it.
+"""
 
 from .gibbs import Gibbs
 from .perturb_and_map import PerturbAndMAP, histogram_kl

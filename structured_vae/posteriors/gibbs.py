@@ -15,8 +15,8 @@ import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
 
 from ..errors import ConfigError
-from ..kl import KL, kl_ceiling
-from ..noise import gumbel
+from .kl import KL, kl_ceiling
+from .noise import gumbel
 
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""

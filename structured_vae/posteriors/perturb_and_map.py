@@ -12,8 +12,8 @@ from models import AnyPotentials, CategoricalPotentials, state_index
 from solvers import ArgmaxSolver
 
 from ..errors import ConfigError
-from ..kl import KL, kl_ceiling, kl_of_unary
-from ..sampling import perturb_and_map
+from .argmax import perturb_and_map
+from .kl import KL, kl_ceiling, kl_of_unary
 
 MOST_CODED_BITS = 62
 """A state of more does not fit a 64-bit code."""

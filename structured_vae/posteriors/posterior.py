@@ -6,7 +6,7 @@ from typing import Protocol
 
 import torch
 
-from ..kl import KL
+from .kl import KL
 
 
 class Posterior(Protocol):
