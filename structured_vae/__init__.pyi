@@ -1,6 +1,5 @@
 from .bound import Bound, evaluate_bound
 from .config import DataConfig, TrainConfig
-from .costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
 from .data import ImageDataset, load_dataset
 from .errors import ConfigError, DataError, EstimatorError, RunError, StructuredVAEError
 from .estimators import (
@@ -28,11 +27,12 @@ from .evaluation import Evaluation, Quantity, evaluate
 from .export_run import export_run
 from .gradient_report import GradientReport, gradient_report
 from .layer import ArgmaxLayer
+from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
+from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .posteriors.argmax import argmax, perturb_and_map
 from .posteriors.kl import KL, kl_ceiling, kl_of_unary
 from .posteriors.noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
-from .recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .runs import Run, load_vae
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
 from .training import resume, train

@@ -11,10 +11,10 @@ from models import AnyPotentials, AttributeVAE
 from solvers import ArgmaxSolver
 
 from .attribute_evaluation import attribute_columns
-from .consistency import consistency_loss
 from .data.celeba_lists import ATTRIBUTES, TYPICAL
 from .estimators import Estimator
-from .label_losses import LabelLoss, state_of
+from .objectives.consistency import consistency_loss
+from .objectives.label_losses import LabelLoss, state_of
 from .posteriors.argmax import argmax
 from .schedules import Schedule
 from .semi_supervised import SemiSupervisedTraining

@@ -40,7 +40,7 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
-from .label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
+from .objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .runs import AnyVAE
 

@@ -11,9 +11,9 @@ from torch import nn
 from models import Potentials
 from solvers import ArgmaxSolver, Problem, Solution, solve
 
-from .costs import Cost, CostFunction, CostOfBits
 from .errors import ConfigError
 from .estimators import Direct, Estimate
+from .objectives.costs import Cost, CostFunction, CostOfBits
 from .posteriors.noise import no_noise, unary_noise
 from .schedules import Constant
 

@@ -12,8 +12,8 @@ from models import AnyPotentials, DiscreteVAE
 
 from .bound import image_costs, summarise
 from .estimators import Estimator
+from .objectives.recipes import Recipe
 from .posteriors import Posterior
-from .recipes import Recipe
 from .schedules import Schedule
 from .seeds import Stream, generator
 

@@ -9,11 +9,11 @@ import torch
 
 from models import AnyPotentials, AttributeVAE, MixtureVAE
 
-from .costs import Reconstruction
 from .estimators import Estimator
-from .label_losses import LabelLoss
 from .module import Training
-from .recipes import whole_bound
+from .objectives.costs import Reconstruction
+from .objectives.label_losses import LabelLoss
+from .objectives.recipes import whole_bound
 from .schedules import Schedule
 
 

@@ -25,8 +25,8 @@ from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior
 from .labelled import balanced_labels, drawn_labels
 from .mixture_training import MixtureTraining
 from .module import ArgmaxTraining, Training
+from .objectives.recipes import RECIPES
 from .pictures import Pictures
-from .recipes import RECIPES
 from .record import RunRecord
 from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
 from .schedules import Constant, CosineDecay, Ramp, Schedule

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solvers.gibbs_distribution.distribution.exponentials import exponentiate
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, uniforms_shape
+from solvers.gibbs_distribution.exponentials import exponentiate
 from solvers.instances import spin_glass, tree
 
 METHODS = ["enumeration", "elimination"]

@@ -3,12 +3,12 @@
 import networkx as nx
 import numpy as np
 import pytest
-from solvers.gibbs_distribution.distribution.sum_product import infer
 
 from solvers import Problem, UnsupportedProblemError, solve, solver_class
 from solvers.algorithms.elimination.max_sum import max_sum
 from solvers.algorithms.elimination.order import width_of
 from solvers.algorithms.elimination.plan import cached_plan
+from solvers.gibbs_distribution.sum_product import infer
 from solvers.instances import spin_glass, tree
 
 

@@ -17,14 +17,14 @@ from structured_vae.attribute_training import SWITCHED, combinations, switched
 from structured_vae.batches import ImageData, InOrderBatches, batches
 from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
-from structured_vae.consistency import consistency_loss, one_switched
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluate_run import evaluate_run
 from structured_vae.export_run import export_run
 from structured_vae.fitting import ESTIMATORS
-from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import drawn_labels
+from structured_vae.objectives.consistency import consistency_loss, one_switched
+from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.posteriors import Gibbs
 from structured_vae.posteriors.noise import gumbel_differences
 from structured_vae.reproduction.experiments import Experiment

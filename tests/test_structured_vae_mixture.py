@@ -12,17 +12,17 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.batches import ImageData
 from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
-from structured_vae.costs import Reconstruction
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
 from structured_vae.evaluate_run import evaluate_run
 from structured_vae.fitting import ESTIMATORS
-from structured_vae.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.labelled import balanced_labels
 from structured_vae.mixture_evaluation import evaluate_mixture, mixture_columns
 from structured_vae.mixture_training import MixtureTraining
+from structured_vae.objectives.costs import Reconstruction
+from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
+from structured_vae.objectives.recipes import whole_bound
 from structured_vae.posteriors.noise import gumbel
-from structured_vae.recipes import whole_bound
 from structured_vae.schedules import Constant
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)

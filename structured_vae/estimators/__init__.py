@@ -1,10 +1,11 @@
 """Gradient estimators for discrete latent variables, behind one signature."""
 
+from ..objectives.recipes import KLTerm
 from .antithetic import ARM, DisARM
 from .control_variates import REBAR, RELAX
 from .direct import Direct
 from .epsilon import Adaptive, Epsilon, ScaleFree, Scheduled
-from .estimator import Estimate, Estimator, KLTerm
+from .estimator import Estimate, Estimator
 from .exact import Exact, MaximumLikelihood
 from .gumbel_softmax import GumbelSoftmax, StraightThrough
 from .implicit_mle import ImplicitMLE

@@ -8,7 +8,7 @@ import torch
 
 from models import AnyPotentials
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_bits, not_factorised
 

@@ -10,7 +10,7 @@ from torch.nn.functional import softplus
 
 from models import AnyPotentials, CategoricalPotentials
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from ..posteriors.noise import gumbel, gumbel_differences
 from .estimator import Estimate, Estimator, needs_samples
 from .gumbel_softmax import hardened, relaxed

@@ -9,8 +9,8 @@ import torch
 from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver
 
-from ..costs import Cost
 from ..errors import EstimatorError
+from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import Noise, unary_noise
 from ..schedules import Schedule

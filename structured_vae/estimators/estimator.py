@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from torch import nn
 
 from models import AnyPotentials
 
-from ..costs import Cost
 from ..errors import EstimatorError
-
-KLTerm = Literal["exact", "folded", "none"]
-"""An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
+from ..objectives.costs import Cost
+from ..objectives.recipes import KLTerm
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import torch
 
 from models import AnyPotentials
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator
 from .reasons import too_many_states
 

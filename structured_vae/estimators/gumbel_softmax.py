@@ -9,7 +9,7 @@ from torch.nn.functional import one_hot
 
 from models import AnyPotentials, CategoricalPotentials
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
 from .estimator import Estimate, Estimator, needs_samples

@@ -7,7 +7,7 @@ import torch
 from models import AnyPotentials
 from solvers import ArgmaxSolver
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule

@@ -10,8 +10,8 @@ import torch
 from models import AnyPotentials
 from solvers import ArgmaxSolver, Problem, resolve
 
-from ..costs import Cost
 from ..errors import EstimatorError
+from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from .estimator import Estimate, Estimator, needs_samples
 

@@ -6,7 +6,7 @@ import torch
 
 from models import AnyPotentials
 
-from ..costs import Cost
+from ..objectives.costs import Cost
 from ..posteriors import Gibbs
 from .estimator import Estimate, Estimator, needs_samples
 

@@ -8,8 +8,8 @@ import torch
 
 from models import AnyPotentials
 
-from ..costs import Cost
 from ..errors import EstimatorError
+from ..objectives.costs import Cost
 from ..posteriors.noise import gumbel, unary_noise
 from ..schedules import Schedule
 from .epsilon import Epsilon, as_epsilon

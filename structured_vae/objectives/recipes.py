@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import torch
 
 from models import AnyPotentials, DiscreteVAE
 
+from ..posteriors import Gibbs
 from .costs import Cost, Reconstruction, WithKL
-from .estimators import KLTerm
-from .posteriors import Gibbs
+
+KLTerm = Literal["exact", "folded", "none"]
+"""An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
 
 
 @dataclass(frozen=True, eq=False)

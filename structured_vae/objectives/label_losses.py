@@ -12,10 +12,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver
 
-from .posteriors import Gibbs
-from .posteriors.argmax import perturb_and_map
-from .posteriors.noise import unary_noise
-from .schedules import Schedule
+from ..posteriors import Gibbs
+from ..posteriors.argmax import perturb_and_map
+from ..posteriors.noise import unary_noise
+from ..schedules import Schedule
 
 LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
 """(scores, labels, generator, step of the training) -> `[batch]`, minimised. Labels are classes `[batch]`, or
