@@ -46,8 +46,8 @@ from structured_vae import (
 )
 from structured_vae.atomic import whole_file
 from structured_vae.record import environment
-from structured_vae.runs import vae_of
-from structured_vae.training import training_of
+from structured_vae.runs.assembly import training_of
+from structured_vae.runs.networks import vae_of
 
 BATCH, N = 100, 15
 CATEGORIES = (10, 30, 50)

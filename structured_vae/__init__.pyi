@@ -1,5 +1,4 @@
 from .bound import Bound, evaluate_bound
-from .config import DataConfig, TrainConfig
 from .data import ImageDataset, load_dataset
 from .errors import ConfigError, DataError, EstimatorError, RunError, StructuredVAEError
 from .estimators import (
@@ -24,7 +23,6 @@ from .estimators import (
     TableDirect,
 )
 from .evaluation import Evaluation, Quantity, evaluate
-from .export_run import export_run
 from .gradient_report import GradientReport, gradient_report
 from .layer import ArgmaxLayer
 from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
@@ -33,9 +31,12 @@ from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .posteriors.argmax import argmax, perturb_and_map
 from .posteriors.kl import KL, kl_ceiling, kl_of_unary
 from .posteriors.noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
-from .runs import Run, load_vae
+from .runs.config import DataConfig, TrainConfig
+from .runs.export import export_run
+from .runs.folder import Run
+from .runs.networks import load_vae
+from .runs.train import resume, train
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
-from .training import resume, train
 
 __all__ = [
     "ARM",

@@ -17,9 +17,9 @@ from solvers import SolverError
 from solvers.formats import FORMATS
 
 from .atomic import whole_file
-from .config import TrainConfig
 from .errors import StructuredVAEError
 from .reproduction.experiments import experiment_names
+from .runs.config import TrainConfig
 from .solve_files import FileSolver, leave
 from .tables import evaluation_table, file_table, gradient_table, solver_table
 
@@ -52,7 +52,7 @@ def _console(stderr: bool = False) -> Console:
 
 
 def _train(options: Namespace, console: Console) -> None:
-    from .training import train  # loads torch
+    from .runs.train import train  # loads torch
 
     config = TrainConfig(**{field.name: options[field.name] for field in fields(TrainConfig)})
     run = train(config, options.run or Path("runs") / config.title)
@@ -60,13 +60,13 @@ def _train(options: Namespace, console: Console) -> None:
 
 
 def _resume(options: Namespace, console: Console) -> None:
-    from .training import resume  # loads torch
+    from .runs.train import resume  # loads torch
 
     _print_run(resume(options.folder, options.epochs).folder, console)
 
 
 def _evaluate(options: Namespace, console: Console) -> None:
-    from .evaluate_run import evaluate_run  # loads torch
+    from .runs.evaluate import evaluate_run  # loads torch
 
     found = evaluate_run(options.folder, options.split, options.checkpoint, options.samples, options.refine)
     evaluation = found.to_dict()
@@ -79,7 +79,7 @@ def _evaluate(options: Namespace, console: Console) -> None:
 
 
 def _export(options: Namespace, console: Console) -> None:
-    from .export_run import export_run  # loads torch
+    from .runs.export import export_run  # loads torch
 
     folder = export_run(options.folder, options.target, options.checkpoint, options.license)
     console.print(file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported"))
@@ -93,7 +93,7 @@ def _explore(options: Namespace, console: Console) -> None:
 
 
 def _gradients(options: Namespace, console: Console) -> None:
-    from .gradient_figure import gradient_figure  # loads torch
+    from .runs.gradients import gradient_figure  # loads torch
 
     found = gradient_figure(options.folder, options.checkpoint, options.images, options.draws)
     reports = {name: report.to_dict() for name, report in found.reports.items()}

@@ -19,18 +19,18 @@ from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
-from structured_vae.evaluate_run import evaluate_run
-from structured_vae.export_run import export_run
-from structured_vae.fitting import ESTIMATORS
 from structured_vae.labelled import drawn_labels
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.posteriors import Gibbs
 from structured_vae.posteriors.noise import gumbel_differences
 from structured_vae.reproduction.experiments import Experiment
-from structured_vae.runs import dataset_of, vae_of
+from structured_vae.runs.assembly import data_of, dataset_of, training_of
+from structured_vae.runs.evaluate import evaluate_run
+from structured_vae.runs.export import export_run
+from structured_vae.runs.fitting import ESTIMATORS
+from structured_vae.runs.networks import vae_of
 from structured_vae.schedules import Constant
-from structured_vae.training import data_of, training_of
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(
@@ -64,7 +64,7 @@ def tiny_faces():
 
 @pytest.fixture
 def on_tiny_faces(monkeypatch, tiny_faces):
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_faces)
+    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_faces)
 
 
 def rows(folder):

@@ -9,8 +9,8 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
-from structured_vae.export_run import export_run, exported_training
-from structured_vae.runs import Run
+from structured_vae.runs.export import export_run, exported_training
+from structured_vae.runs.folder import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 
@@ -25,7 +25,7 @@ def finished(tmp_path_factory, tiny_images):
     """A run of each kind."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_images)
+        patch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
         for name, config in CONFIGS.items():
             train(replace(config, data=DataConfig(root="/private/place")), folder / name)
     return folder
@@ -83,7 +83,7 @@ def test_without_an_evaluation_the_card_has_what_training_logged(run, tmp_path):
 
 
 def test_the_evaluation_of_this_checkpoint_is_on_the_card(run, tmp_path, monkeypatch, tiny_images):
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_images)
+    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
     main(["evaluate", str(run), "--samples", "20"])
     found = json.loads((run / "evaluation-test-best.json").read_text())["quantities"]
     export_run(run, tmp_path / "out")

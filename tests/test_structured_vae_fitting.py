@@ -19,11 +19,11 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.config import Estimator as Name
-from structured_vae.evaluate_run import evaluate_run
-from structured_vae.fitting import ESTIMATORS
-from structured_vae.runs import vae_of
-from structured_vae.training import training_of
+from structured_vae.runs.assembly import training_of
+from structured_vae.runs.config import Estimator as Name
+from structured_vae.runs.evaluate import evaluate_run
+from structured_vae.runs.fitting import ESTIMATORS
+from structured_vae.runs.networks import vae_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")

@@ -29,7 +29,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.cli import main
-from structured_vae.gradient_figure import FAMILIES, SETTINGS, UNBIASED, gradient_figure
+from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, gradient_figure
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")

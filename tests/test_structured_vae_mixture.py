@@ -14,8 +14,6 @@ from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
-from structured_vae.evaluate_run import evaluate_run
-from structured_vae.fitting import ESTIMATORS
 from structured_vae.labelled import balanced_labels
 from structured_vae.mixture_evaluation import evaluate_mixture, mixture_columns
 from structured_vae.mixture_training import MixtureTraining
@@ -23,6 +21,8 @@ from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.recipes import whole_bound
 from structured_vae.posteriors.noise import gumbel
+from structured_vae.runs.evaluate import evaluate_run
+from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.schedules import Constant
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
@@ -306,7 +306,7 @@ def test_impossible_labels_are_refused_before_there_is_a_folder(tmp_path):
 def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, tiny_images, split):
     images = getattr(tiny_images, split)
     other = replace(tiny_images, **{split: replace(images, labels=images.labels + 1)})
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: other)
+    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: other)
     with pytest.raises(ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"):
         train(SMALL, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -334,7 +334,9 @@ def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, tiny_images, binarisation):
     if binarisation == "dynamic":
         train_ = replace(tiny_images.train, grey=0.2 + 0.6 * tiny_images.train.images)
-        monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: replace(tiny_images, train=train_))
+        monkeypatch.setattr(
+            "structured_vae.runs.folder.assembly.load_dataset", lambda *_: replace(tiny_images, train=train_)
+        )
     config = replace(SMALL, epochs=2, data=DataConfig(binarisation=binarisation))
     train(config, tmp_path / "whole")
     train(replace(config, epochs=1), tmp_path / "parts")

@@ -17,7 +17,7 @@ from structured_vae.reproduction.experiments import Cell, Experiment, experiment
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import finished, run_cells, status
-from structured_vae.training import train
+from structured_vae.runs.train import train
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 

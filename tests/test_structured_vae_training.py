@@ -32,11 +32,12 @@ from structured_vae.batches import ImageData, InOrderBatches, ShuffledBatches, b
 from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import Split
-from structured_vae.evaluate_run import evaluate_run
 from structured_vae.module import ArgmaxTraining
 from structured_vae.pictures import grid, save_grid
 from structured_vae.record import environment
-from structured_vae.runs import Run, dataset_of
+from structured_vae.runs.assembly import dataset_of
+from structured_vae.runs.evaluate import evaluate_run
+from structured_vae.runs.folder import Run
 from structured_vae.seeds import Stream, generator
 
 TIMES = {"ms_per_step", "seconds"}
@@ -190,7 +191,7 @@ def test_every_setting_makes_a_difference(tmp_path, change):
 
 
 def test_images_are_those_of_the_configuration(monkeypatch):
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *arguments: arguments)
+    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *arguments: arguments)
     data = replace(SMALL.data, name="mnist", root="/somewhere", binarisation="none")
     assert dataset_of(replace(SMALL, data=data)) == ("mnist", "/somewhere", "none")
 
@@ -361,7 +362,7 @@ def make_validation_hard(monkeypatch, images):
     """From now on the validation images are negatives: the better the model, the worse it explains them."""
     negatives = Split(1 - images.validation.images, images.validation.labels)
     hard = replace(images, validation=negatives)
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: hard)
+    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: hard)
 
 
 # --- killing ------------------------------------------------------------------------------------
@@ -644,7 +645,9 @@ def test_a_few_validation_images_are_reconstructed_in_whole_rows(
 ):
     few = replace(tiny_images.validation, images=tiny_images.validation.images[:images])
     few = replace(few, labels=few.labels[:images])
-    monkeypatch.setattr("structured_vae.runs.load_dataset", lambda *_: replace(tiny_images, validation=few))
+    monkeypatch.setattr(
+        "structured_vae.runs.folder.assembly.load_dataset", lambda *_: replace(tiny_images, validation=few)
+    )
     run = train(replace(SMALL, epochs=1), tmp_path / "run")
     picture = image.imread(run.pictures / "reconstructions-0001.png")
     assert picture.shape[:2] == (tiles[0] * 2 * tiny_images.height, tiles[1] * 2 * tiny_images.width)
@@ -676,7 +679,7 @@ def finished(tmp_path_factory, tiny_images):
     """A run of one epoch, to be copied and damaged."""
     folder = tmp_path_factory.mktemp("finished") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.load_dataset", lambda *_: tiny_images)
+        patch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
         train(replace(SMALL, epochs=1), folder)
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

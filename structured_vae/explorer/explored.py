@@ -15,14 +15,16 @@ from numpy.typing import NDArray
 
 from models import MOST_BITS, AnyPotentials, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
 
-from ..config import TrainConfig
 from ..errors import RunError
-from ..export_run import exported_training
-from ..fitting import fitting_estimator, fitting_solver, posterior_of
 from ..pictures import grid
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.argmax import argmax
-from ..runs import AnyVAE, Run, dataset_of, load_vae
+from ..runs.assembly import dataset_of
+from ..runs.config import TrainConfig
+from ..runs.export import exported_training
+from ..runs.fitting import fitting_estimator, fitting_solver, posterior_of
+from ..runs.folder import Run
+from ..runs.networks import AnyVAE, load_vae
 
 DRAWS: Final = 2000
 """Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..errors import ConfigError, RunError
-from ..gradient_figure import gradient_figure
-from ..runs import dataset_of, vae_of
-from ..training import data_of, training_of
+from ..runs.assembly import data_of, dataset_of, training_of
+from ..runs.gradients import gradient_figure
+from ..runs.networks import vae_of
 from .experiments import Cell, Experiment, experiment_names
 from .records import Places
 from .report import records_of, write_report

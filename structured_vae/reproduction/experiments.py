@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ..config import TrainConfig
 from ..errors import ConfigError
+from ..runs.config import TrainConfig
 
 CELLS = files(__package__) / "cells"
 AFTERWARDS = ("refine", "draws", "picture")

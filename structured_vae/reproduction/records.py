@@ -9,7 +9,7 @@ from typing import Any
 
 from ..atomic import whole_file
 from ..errors import RunError
-from ..runs import Run
+from ..runs.folder import Run
 from .experiments import Cell
 
 

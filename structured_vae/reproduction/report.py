@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ..atomic import whole_file
 from ..errors import RunError
-from ..gradient_figure import bias_and_deviation, read_reports
+from ..runs.gradients import bias_and_deviation, read_reports
 from .attributes import attribute_figure, attribute_tables
 from .curves import curves
 from .experiments import Experiment

@@ -16,13 +16,14 @@ from solvers import SolverError
 
 from ..atomic import whole_file
 from ..checkpoints import read_checkpoint
-from ..config import TrainConfig
 from ..errors import RunError, StructuredVAEError
-from ..evaluate_run import evaluate_run
-from ..fitting import fitting_estimator, fitting_solver
 from ..pictures import picture_name
-from ..runs import dataset_of, load_vae
-from ..training import resume, train
+from ..runs.assembly import dataset_of
+from ..runs.config import TrainConfig
+from ..runs.evaluate import evaluate_run
+from ..runs.fitting import fitting_estimator, fitting_solver
+from ..runs.networks import load_vae
+from ..runs.train import resume, train
 from .experiments import Cell
 from .records import Places, read_record, record_of_run
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from models import AttributeVAE, DiscreteVAE, MixtureVAE
 
-from .attribute_evaluation import evaluate_attributes
-from .batches import InOrderBatches, batches
-from .errors import ConfigError
-from .evaluation import Evaluation, evaluate
+from ..attribute_evaluation import evaluate_attributes
+from ..batches import InOrderBatches, batches
+from ..errors import ConfigError
+from ..evaluation import Evaluation, evaluate
+from ..mixture_evaluation import evaluate_mixture
+from ..seeds import Stream, generator
+from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of
-from .mixture_evaluation import evaluate_mixture
-from .runs import Run, Which, dataset_of, load_vae
-from .seeds import Stream, generator
+from .folder import Run, Which
+from .networks import load_vae
 
 IMAGES_AT_ONCE = 100
 

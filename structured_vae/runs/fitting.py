@@ -18,9 +18,8 @@ from models import (
 )
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve_problem
 
-from .config import TrainConfig
-from .errors import ConfigError
-from .estimators import (
+from ..errors import ConfigError
+from ..estimators import (
     ARM,
     REBAR,
     RELAX,
@@ -40,9 +39,10 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
-from .objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
-from .posteriors import Gibbs, PerturbAndMAP, Posterior
-from .runs import AnyVAE
+from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
+from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+from .config import TrainConfig
+from .networks import AnyVAE
 
 Build = Callable[[TrainConfig, ArgmaxSolver, int], Estimator]
 """(configuration, solver, samples) -> an estimator."""

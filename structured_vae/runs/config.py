@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, get_args
 
 from jsonargparse import ArgumentParser
 
-from .data import CELEBA, usual_binarisation
-from .data.celeba_lists import ATTRIBUTES
-from .errors import ConfigError
-from .schedules import ExponentialDecay
+from ..data import CELEBA, usual_binarisation
+from ..data.celeba_lists import ATTRIBUTES
+from ..errors import ConfigError
+from ..schedules import ExponentialDecay
 
 Model = Literal["discrete", "mixture", "attributes"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]

@@ -12,11 +12,12 @@ from typing import Any, Final
 from models import Figure, ModelCard
 from models.pretrained import pretrained_config
 
-from .checkpoints import read_checkpoint
+from ..checkpoints import read_checkpoint
+from ..data import CELEBA
+from ..errors import ConfigError, RunError
 from .config import FOREIGN, TrainConfig
-from .data import CELEBA
-from .errors import ConfigError, RunError
-from .runs import Run, Which, load_vae
+from .folder import Run, Which
+from .networks import load_vae
 
 HUB_DATASETS: Final = {
     "fashion-mnist": "zalando-datasets/fashion_mnist",

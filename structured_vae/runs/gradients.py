@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from models import DiscreteVAE
 
-from .atomic import whole_file
-from .errors import ConfigError, RunError
-from .estimators import (
+from ..atomic import whole_file
+from ..errors import ConfigError, RunError
+from ..estimators import (
     ARM,
     REBAR,
     Direct,
@@ -27,12 +27,14 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
+from ..gradient_report import GradientReport, gradient_report
+from ..record import environment
+from ..schedules import Constant
+from ..seeds import Stream, generator
+from .assembly import dataset_of
 from .fitting import fitting_solver
-from .gradient_report import GradientReport, gradient_report
-from .record import environment
-from .runs import Run, Which, dataset_of, load_vae
-from .schedules import Constant
-from .seeds import Stream, generator
+from .folder import Run, Which
+from .networks import load_vae
 
 SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Of epsilon and of the temperature."""

@@ -13,24 +13,18 @@ from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 
-from models import AttributeVAE, MixtureVAE, train_mixed
-
-from .attribute_training import AttributeTraining
-from .batches import ImageData
-from .checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
-from .config import Decay, TrainConfig
-from .data import ImageDataset
-from .errors import ConfigError, RunError
-from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
-from .labelled import balanced_labels, drawn_labels
-from .mixture_training import MixtureTraining
-from .module import ArgmaxTraining, Training
-from .objectives.recipes import RECIPES
-from .pictures import Pictures
-from .record import RunRecord
-from .runs import AnyVAE, Run, dataset_of, load_vae, vae_of
-from .schedules import Constant, CosineDecay, Ramp, Schedule
-from .seeds import Stream, generator
+from ..batches import ImageData
+from ..checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
+from ..data import ImageDataset
+from ..epochs import EvaluatedAtLast, RateByEpoch
+from ..errors import ConfigError, RunError
+from ..module import Training
+from ..pictures import Pictures
+from ..record import RunRecord
+from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
+from .config import TrainConfig
+from .folder import Run
+from .networks import load_vae
 
 PICTURED = 50
 """Validation images in a picture of reconstructions."""
@@ -54,7 +48,7 @@ def train(config: TrainConfig, folder: str | Path, progress: bool = True) -> Run
     """
     run = Run(Path(folder))
     dataset = dataset_of(config)
-    vae = _initialised(config, dataset.pixels)
+    vae = initialised(config, dataset.pixels)
     training = training_of(config, vae)
     data = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training, progress)
@@ -90,7 +84,7 @@ def resume(folder: str | Path, epochs: int | None = None, progress: bool = True)
             f"structured-vae resume {folder} --epochs {2 * done}"
         )
     dataset = dataset_of(config)
-    vae = _initialised(config, dataset.pixels)
+    vae = initialised(config, dataset.pixels)
     training = training_of(config, vae)
     if done:
         _refuse_other_weights(training, last)
@@ -100,63 +94,6 @@ def resume(folder: str | Path, epochs: int | None = None, progress: bool = True)
         run.save_config(config)
     _fit(trainer, run, data, training, checkpoint=last if done else None)
     return run
-
-
-def _initialised(config: TrainConfig, pixels: int) -> AnyVAE:
-    seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return vae_of(config, pixels)
-
-
-def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
-    """What Lightning trains for a configuration.
-
-    Raises:
-        ConfigError: encoder, solver and estimator do not fit.
-        solvers.SolverError: the solver is unknown or its package missing.
-    """
-    if config.precision == "bf16-mixed":
-        train_mixed(vae)
-    solver = fitting_solver(config.solver, vae)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
-        estimator = fitting_estimator(config, vae, solver)
-    loss, weight = label_loss_of(config, solver), config.label_weight
-    dropout = _by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
-    rest = dropout, config.learning_rate, config.seed
-    if isinstance(vae, MixtureVAE):
-        return MixtureTraining(vae, estimator, loss, weight, *rest)
-    if isinstance(vae, AttributeVAE):
-        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
-    return ArgmaxTraining(
-        vae,
-        estimator,
-        posterior_of(estimator, solver),
-        RECIPES[config.recipe],
-        Ramp(config.kl_warmup, config.kl_start),
-        *rest,
-    )
-
-
-def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
-    """The batches of a configuration, with labelled images where it has some.
-
-    Raises:
-        ConfigError: so many labelled images cannot be drawn.
-    """
-    labelled = _labelled(config, dataset) if config.labels else None
-    return ImageData(dataset, config.data.batch_size, config.seed, labelled)
-
-
-def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
-    classes = dataset.train.labels
-    if config.model == "attributes":  # no draw has as many of each
-        return drawn_labels(len(classes), config.labels, config.seed)
-    for name, split in (("validation", dataset.validation), ("test", dataset.test)):
-        if (most := split.labels.max()) >= config.k:
-            raise ConfigError(f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}")
-    return balanced_labels(classes, config.k, config.labels, config.seed)
 
 
 def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
@@ -183,7 +120,7 @@ def _trainer(
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
-        RateByEpoch(_by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
+        RateByEpoch(by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
         EvaluatedAtLast(),
     ]
     if progress:
@@ -206,36 +143,6 @@ def _trainer(
         log_every_n_steps=50,
         use_distributed_sampler=False,
     )
-
-
-def _by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
-    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
-
-
-class RateByEpoch(pl.Callback):
-    """Sets the learning rate at the start of each epoch: no state that a resumed run would need.
-
-    Args:
-        rate: the learning rate, by the epoch.
-    """
-
-    def __init__(self, rate: Schedule):
-        self.rate = rate
-
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Sets it in every group of parameters."""
-        for optimizer in trainer.optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = self.rate(trainer.current_epoch)
-
-
-class EvaluatedAtLast(pl.Callback):
-    """Sees to it that the last epoch is evaluated, whatever the epochs between evaluations."""
-
-    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Asks for it."""
-        if trainer.current_epoch + 1 == trainer.max_epochs:
-            trainer.check_val_every_n_epoch = 1
 
 
 def _fit(

@@ -1,0 +1,89 @@
+"""What a configuration names, put together: data, networks, training."""
+
+from __future__ import annotations
+
+import torch
+
+from models import AttributeVAE, MixtureVAE, train_mixed
+
+from ..attribute_training import AttributeTraining
+from ..batches import ImageData
+from ..data import ImageDataset, load_dataset
+from ..errors import ConfigError
+from ..labelled import balanced_labels, drawn_labels
+from ..mixture_training import MixtureTraining
+from ..module import ArgmaxTraining, Training
+from ..objectives.recipes import RECIPES
+from ..schedules import Constant, CosineDecay, Ramp, Schedule
+from ..seeds import Stream, generator
+from .config import Decay, TrainConfig
+from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
+from .networks import AnyVAE, vae_of
+
+
+def dataset_of(config: TrainConfig) -> ImageDataset:
+    """The images that a configuration names."""
+    return load_dataset(config.data.name, config.data.root, config.data.binarisation)
+
+
+def initialised(config: TrainConfig, pixels: int) -> AnyVAE:
+    """New networks, with the weights that the seed gives."""
+    seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return vae_of(config, pixels)
+
+
+def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
+    """What Lightning trains for a configuration.
+
+    Raises:
+        ConfigError: encoder, solver and estimator do not fit.
+        solvers.SolverError: the solver is unknown or its package missing.
+    """
+    if config.precision == "bf16-mixed":
+        train_mixed(vae)
+    solver = fitting_solver(config.solver, vae)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
+        estimator = fitting_estimator(config, vae, solver)
+    loss, weight = label_loss_of(config, solver), config.label_weight
+    dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
+    rest = dropout, config.learning_rate, config.seed
+    if isinstance(vae, MixtureVAE):
+        return MixtureTraining(vae, estimator, loss, weight, *rest)
+    if isinstance(vae, AttributeVAE):
+        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
+    return ArgmaxTraining(
+        vae,
+        estimator,
+        posterior_of(estimator, solver),
+        RECIPES[config.recipe],
+        Ramp(config.kl_warmup, config.kl_start),
+        *rest,
+    )
+
+
+def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
+    """The batches of a configuration, with labelled images where it has some.
+
+    Raises:
+        ConfigError: so many labelled images cannot be drawn.
+    """
+    labelled = _labelled(config, dataset) if config.labels else None
+    return ImageData(dataset, config.data.batch_size, config.seed, labelled)
+
+
+def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
+    classes = dataset.train.labels
+    if config.model == "attributes":  # no draw has as many of each
+        return drawn_labels(len(classes), config.labels, config.seed)
+    for name, split in (("validation", dataset.validation), ("test", dataset.test)):
+        if (most := split.labels.max()) >= config.k:
+            raise ConfigError(f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}")
+    return balanced_labels(classes, config.k, config.labels, config.seed)
+
+
+def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
+    """What starts so and decays so over all epochs."""
+    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)

@@ -1,0 +1,55 @@
+"""The networks of a configuration, new or as a run has trained them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from torch import Tensor
+
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, paper_vae
+from models.attributes import PIXELS
+
+from ..checkpoints import read_checkpoint
+from ..errors import RunError
+from .config import TrainConfig
+from .folder import Run, Which
+
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
+"""What a configuration can name."""
+
+
+def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
+    """The networks that a configuration names; those of attributes have a size of image of their own."""
+    if config.model == "attributes":
+        return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
+    if config.model == "mixture":
+        return MixtureVAE(pixels, config.k)
+    return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
+
+
+def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
+    return PIXELS if config.model == "attributes" else weights["decoder.last.bias"].numel()
+
+
+def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
+    """The trained networks of a run, on the host, ready to use.
+
+    Args:
+        folder: of the run.
+        which: the best epoch on the validation split, or the last one.
+
+    Raises:
+        RunError: the folder is not a run or its checkpoint is missing or damaged.
+    """
+    run = Run(Path(folder))
+    config = run.config()
+    state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
+    prefix = "vae."  # beside it there is what the estimator has learned
+    weights = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+    try:
+        vae = vae_of(config, _pixels(config, weights))
+        vae.load_state_dict(weights)
+    except (KeyError, RuntimeError) as error:
+        raise RunError(f"{run.checkpoint(which)} does not fit the run's configuration: {error}") from error
+    return vae.eval()
