@@ -1,4 +1,3 @@
-from .bound import Bound, evaluate_bound
 from .data import ImageDataset, load_dataset
 from .errors import ConfigError, DataError, EstimatorError, RunError, StructuredVAEError
 from .estimators import (
@@ -22,8 +21,10 @@ from .estimators import (
     StraightThrough,
     TableDirect,
 )
-from .evaluation import Evaluation, Quantity, evaluate
-from .gradient_report import GradientReport, gradient_report
+from .evaluation.bound import Bound, evaluate_bound
+from .evaluation.discrete import evaluate
+from .evaluation.gradients import GradientReport, gradient_report
+from .evaluation.quantities import Evaluation, Quantity
 from .layer import ArgmaxLayer
 from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
 from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe

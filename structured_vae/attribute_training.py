@@ -10,9 +10,9 @@ import torch
 from models import AnyPotentials, AttributeVAE
 from solvers import ArgmaxSolver
 
-from .attribute_evaluation import attribute_columns
 from .data.celeba_lists import ATTRIBUTES, TYPICAL
 from .estimators import Estimator
+from .evaluation.attributes import attribute_columns
 from .objectives.consistency import consistency_loss
 from .objectives.label_losses import LabelLoss, state_of
 from .posteriors.argmax import argmax

@@ -10,8 +10,8 @@ import torch
 
 from models import AnyPotentials, DiscreteVAE
 
-from .bound import image_costs, summarise
 from .estimators import Estimator
+from .evaluation.bound import image_costs, summarise
 from .objectives.recipes import Recipe
 from .posteriors import Posterior
 from .schedules import Schedule

@@ -12,13 +12,13 @@ from matplotlib import image
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
-from structured_vae.attribute_evaluation import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.attribute_training import SWITCHED, combinations, switched
 from structured_vae.batches import ImageData, InOrderBatches, batches
 from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
+from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.labelled import drawn_labels
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss

@@ -28,7 +28,7 @@ from structured_vae import (
     paper_recipe,
     perturb_and_map,
 )
-from structured_vae.bound import summarise, valid_kl
+from structured_vae.evaluation.bound import summarise, valid_kl
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}

@@ -25,10 +25,10 @@ from structured_vae import (
     ScoreFunction,
     TableDirect,
     TrainConfig,
-    gradient_report,
     train,
 )
 from structured_vae.cli import main
+from structured_vae.evaluation import gradients as gradient_report
 from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, gradient_figure
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
@@ -129,7 +129,7 @@ def test_variance_and_deviation_are_those_of_the_draws():
 def test_a_report_does_not_depend_on_its_chunks(monkeypatch):
     vae, x = tiny_vae("independent"), pictures()
     whole = gradient_report(vae, x, {"exact": Exact(), "arm": ARM()}, 50, seeded())
-    monkeypatch.setattr(sys.modules["structured_vae.gradient_report"], "ROWS", 7)
+    monkeypatch.setattr(sys.modules["structured_vae.evaluation.gradients"], "ROWS", 7)
     parts = gradient_report(vae, x, {"exact": Exact()}, 50, seeded())
     assert parts["exact"].norm == pytest.approx(whole["exact"].norm)
     assert parts["exact"].variance == pytest.approx(0, abs=1e-20)

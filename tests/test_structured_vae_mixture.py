@@ -14,8 +14,8 @@ from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
+from structured_vae.evaluation.mixture import evaluate_mixture, mixture_columns
 from structured_vae.labelled import balanced_labels
-from structured_vae.mixture_evaluation import evaluate_mixture, mixture_columns
 from structured_vae.mixture_training import MixtureTraining
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss

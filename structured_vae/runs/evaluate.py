@@ -6,11 +6,12 @@ from pathlib import Path
 
 from models import AttributeVAE, DiscreteVAE, MixtureVAE
 
-from ..attribute_evaluation import evaluate_attributes
 from ..batches import InOrderBatches, batches
 from ..errors import ConfigError
-from ..evaluation import Evaluation, evaluate
-from ..mixture_evaluation import evaluate_mixture
+from ..evaluation.attributes import evaluate_attributes
+from ..evaluation.discrete import evaluate
+from ..evaluation.mixture import evaluate_mixture
+from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, generator
 from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of

@@ -27,7 +27,7 @@ from ..estimators import (
     StraightThrough,
     TableDirect,
 )
-from ..gradient_report import GradientReport, gradient_report
+from ..evaluation.gradients import GradientReport, gradient_report
 from ..record import environment
 from ..schedules import Constant
 from ..seeds import Stream, generator

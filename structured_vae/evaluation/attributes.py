@@ -11,9 +11,9 @@ import torch
 from models import AttributeVAE, Gaussian
 from solvers import ArgmaxSolver
 
-from .evaluation import Evaluation, Quantity, average
-from .posteriors import Gibbs
-from .posteriors.argmax import argmax
+from ..posteriors import Gibbs
+from ..posteriors.argmax import argmax
+from .quantities import Evaluation, Quantity, average
 
 MEANINGS: Final = {
     "reconstruction": ("sampled", "of attributes and code"),

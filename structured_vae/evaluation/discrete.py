@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import torch
 
@@ -23,9 +22,10 @@ from models import (
     state_index,
 )
 
-from .errors import ConfigError
-from .posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
-from .posteriors.kl import kl_of_unary
+from ..errors import ConfigError
+from ..posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
+from ..posteriors.kl import kl_of_unary
+from .quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from .refinement import INDEXED_BITS, refined_bound
 
 ENUMERATED_BITS = 16
@@ -33,47 +33,6 @@ ENUMERATED_BITS = 16
 
 ACTIVE_VARIANCE = 0.01
 """A bit is active if its posterior mean varies by more than this over the images (Burda et al., 2016)."""
-
-ACTIVE_SHARE = 0.1
-"""A category is active if its average posterior probability is at least this share of 1/k."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One number of an evaluation.
-
-    Attributes:
-        value: average over the images, in nats; or a count.
-        standard_error: over the images; 0 for a count.
-        kind: "exact"; "sampled" (without bias); "bound" (in expectation not below the true value);
-            "estimate" (of either bias); "not a bound".
-        meaning: in a few words.
-    """
-
-    value: float
-    standard_error: float
-    kind: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The quantities of a model on images.
-
-    Attributes:
-        quantities: by name. `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and
-            `active` are always there; `minus_log_p` and `gap` where they are known; `gibbs_kl`,
-            `gibbs_reconstruction` and `gibbs_bound` beside a structured perturb-and-MAP posterior;
-            `refined_bound` where it was asked for.
-        images: how many.
-    """
-
-    quantities: dict[str, Quantity]
-    images: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 def evaluate(
@@ -108,12 +67,6 @@ def evaluate(
     quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
     active = _active(means, vae.categorical, view.meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
-
-
-def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:
-    """The mean of `column [images]` with its standard error."""
-    error = column.std(correction=0).item() / len(column) ** 0.5
-    return Quantity(column.mean().item(), error, kind, meaning)
 
 
 def _active(means: torch.Tensor, categorical: bool, kind: str) -> Quantity:

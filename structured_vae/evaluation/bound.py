@@ -10,8 +10,8 @@ import torch
 
 from models import AnyPotentials, CategoricalPotentials, DiscreteVAE
 
-from .posteriors import Gibbs, PerturbAndMAP, Posterior
-from .posteriors.kl import KL, kl_of_unary
+from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+from ..posteriors.kl import KL, kl_of_unary
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import torch
 
 from models import MixtureVAE
 
-from .evaluation import ACTIVE_SHARE, Evaluation, Quantity, average
+from .quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 
 MEANINGS: Final = {
     "reconstruction": ("sampled", "over all classes and samples of the style"),

@@ -11,8 +11,8 @@ import torch
 
 from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
 
-from .estimators import Estimator, Exact
-from .objectives.costs import Reconstruction
+from ..estimators import Estimator, Exact
+from ..objectives.costs import Reconstruction
 
 ROWS = 2000
 """Images times draws that are worked on at once."""

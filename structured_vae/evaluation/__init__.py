@@ -1,0 +1,4 @@
+"""What is known of a trained model on images, and how well: bounds, likelihoods, refinements, gradients.
+
+Stands on estimators, objectives and posteriors; training uses its cheap bound after every epoch, runs the rest.
+"""
