@@ -45,7 +45,7 @@ from structured_vae import (
     paper_recipe,
 )
 from structured_vae.atomic import whole_file
-from structured_vae.record import environment
+from structured_vae.environment import environment
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 

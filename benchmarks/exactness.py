@@ -23,7 +23,7 @@ from rich.table import Table
 from solvers import ArgmaxSolver, available_solvers, solver_class
 from solvers.testing import enumerate_scores, random_instances
 from structured_vae.atomic import whole_file
-from structured_vae.record import environment
+from structured_vae.environment import environment
 
 BATCH = 3
 

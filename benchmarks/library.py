@@ -25,7 +25,7 @@ from rich.table import Table
 from benchmarks.interleaved import on_cores
 from benchmarks.known_optima import COLLECTIONS, Collection, Row, rows_of, solve_instance
 from structured_vae.atomic import whole_file
-from structured_vae.record import environment
+from structured_vae.environment import environment
 
 COLUMNS = (
     "collection",

@@ -33,7 +33,7 @@ from benchmarks.peers import PEERS, Answer, Peer
 from benchmarks.tasks import Measured, Task, all_tasks
 from solvers import ArgmaxSolver, Problem, Solution, solve, solver_class
 from structured_vae.atomic import whole_file
-from structured_vae.record import environment
+from structured_vae.environment import environment
 
 THREADS = (1, 2)
 WARM_UP, TURN_SECONDS = 1, 0.005

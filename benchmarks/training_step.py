@@ -28,7 +28,7 @@ from models import paper_vae
 from solvers import Solution, instances, solve, solver_class
 from structured_vae import Direct, Reconstruction, load_dataset
 from structured_vae.atomic import whole_file
-from structured_vae.record import environment
+from structured_vae.environment import environment
 
 BATCH, N = 100, 15
 PAIRS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}

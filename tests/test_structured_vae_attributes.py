@@ -12,14 +12,10 @@ from matplotlib import image
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
-from structured_vae.attribute_training import SWITCHED, combinations, switched
-from structured_vae.batches import ImageData, InOrderBatches, batches
-from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
-from structured_vae.labelled import drawn_labels
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.posteriors import Gibbs
@@ -31,6 +27,10 @@ from structured_vae.runs.export import export_run
 from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.runs.networks import vae_of
 from structured_vae.schedules import Constant
+from structured_vae.training.attributes import SWITCHED, combinations, switched
+from structured_vae.training.batches import ImageData, InOrderBatches, batches
+from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.labelled import drawn_labels
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(

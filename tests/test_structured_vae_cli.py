@@ -21,10 +21,10 @@ from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
 from structured_vae.in_chunks import solve_in_chunks
-from structured_vae.module import ArgmaxTraining
 from structured_vae.progress import late_progress
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
+from structured_vae.training.discrete import ArgmaxTraining
 
 COMMANDS = {
     "train": [

@@ -9,14 +9,10 @@ from matplotlib import image
 
 from models import CategoricalPotentials, MixtureEncoder, MixtureVAE
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
-from structured_vae.batches import ImageData
-from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
 from structured_vae.evaluation.mixture import evaluate_mixture, mixture_columns
-from structured_vae.labelled import balanced_labels
-from structured_vae.mixture_training import MixtureTraining
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.recipes import whole_bound
@@ -24,6 +20,10 @@ from structured_vae.posteriors.noise import gumbel
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.schedules import Constant
+from structured_vae.training.batches import ImageData
+from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.labelled import balanced_labels
+from structured_vae.training.mixture import MixtureTraining
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
 TIMES = {"ms_per_step", "seconds"}

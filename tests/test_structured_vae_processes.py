@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from structured_vae import ConfigError, TrainConfig
-from structured_vae.batches import ShuffledBatches
+from structured_vae.training.batches import ShuffledBatches
 
 
 @pytest.mark.parametrize("count", [10, 11, 12, 13, 20])

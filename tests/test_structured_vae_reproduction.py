@@ -9,15 +9,15 @@ import pytest
 from filelock import FileLock
 
 from structured_vae import ConfigError, RunError, TrainConfig
-from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
-from structured_vae.pictures import Pictures
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import finished, run_cells, status
 from structured_vae.runs.train import train
+from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.pictures import Pictures
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 

@@ -28,17 +28,17 @@ from structured_vae import (
     train,
 )
 from structured_vae.atomic import whole_file
-from structured_vae.batches import ImageData, InOrderBatches, ShuffledBatches, batches
-from structured_vae.checkpoints import read_checkpoint
 from structured_vae.cli import main
 from structured_vae.data import Split
-from structured_vae.module import ArgmaxTraining
-from structured_vae.pictures import grid, save_grid
-from structured_vae.record import environment
+from structured_vae.environment import environment
+from structured_vae.image_grids import grid, save_grid
 from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.seeds import Stream, generator
+from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
+from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.discrete import ArgmaxTraining
 
 TIMES = {"ms_per_step", "seconds"}
 SMALL = TrainConfig(n=4, hidden=8, epochs=3, picture_every=0)
@@ -500,7 +500,7 @@ def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
     installed = tmp_path / ".venv" / "site-packages" / "structured_vae" / "record.py"
     installed.parent.mkdir(parents=True)
     installed.touch()
-    monkeypatch.setattr("structured_vae.record.__file__", str(installed))
+    monkeypatch.setattr("structured_vae.training.record.__file__", str(installed))
     assert environment()["commit"] is None
 
 
@@ -597,7 +597,7 @@ def test_evaluations_at_their_epochs(tmp_path, every, epochs):
 def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
     clock = iter(range(1000))
     counter = SimpleNamespace(perf_counter=lambda: float(next(clock)))
-    monkeypatch.setattr("structured_vae.record.time", counter)
+    monkeypatch.setattr("structured_vae.training.record.time", counter)
     train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")  # a reading at each call, one apart
     rows = json.loads((tmp_path / "run" / "record.json").read_text())["epochs"]
     assert [row["seconds"] for row in rows] == [1 + 2, 1 + 2, 2]

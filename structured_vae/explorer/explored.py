@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models import MOST_BITS, AnyPotentials, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
 
 from ..errors import RunError
-from ..pictures import grid
+from ..image_grids import grid
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.argmax import argmax
 from ..runs.assembly import dataset_of

@@ -15,15 +15,15 @@ from joblib import Parallel, cpu_count, delayed
 from solvers import SolverError
 
 from ..atomic import whole_file
-from ..checkpoints import read_checkpoint
 from ..errors import RunError, StructuredVAEError
-from ..pictures import picture_name
 from ..runs.assembly import dataset_of
 from ..runs.config import TrainConfig
 from ..runs.evaluate import evaluate_run
 from ..runs.fitting import fitting_estimator, fitting_solver
 from ..runs.networks import load_vae
 from ..runs.train import resume, train
+from ..training.checkpoints import read_checkpoint
+from ..training.pictures import picture_name
 from .experiments import Cell
 from .records import Places, read_record, record_of_run
 

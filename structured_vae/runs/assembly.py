@@ -6,16 +6,17 @@ import torch
 
 from models import AttributeVAE, MixtureVAE, train_mixed
 
-from ..attribute_training import AttributeTraining
-from ..batches import ImageData
 from ..data import ImageDataset, load_dataset
 from ..errors import ConfigError
-from ..labelled import balanced_labels, drawn_labels
-from ..mixture_training import MixtureTraining
-from ..module import ArgmaxTraining, Training
 from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
 from ..seeds import Stream, generator
+from ..training.attributes import AttributeTraining
+from ..training.base import Training
+from ..training.batches import ImageData
+from ..training.discrete import ArgmaxTraining
+from ..training.labelled import balanced_labels, drawn_labels
+from ..training.mixture import MixtureTraining
 from .config import Decay, TrainConfig
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
 from .networks import AnyVAE, vae_of

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from models import AttributeVAE, DiscreteVAE, MixtureVAE
 
-from ..batches import InOrderBatches, batches
 from ..errors import ConfigError
 from ..evaluation.attributes import evaluate_attributes
 from ..evaluation.discrete import evaluate
 from ..evaluation.mixture import evaluate_mixture
 from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, generator
+from ..training.batches import InOrderBatches, batches
 from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of
 from .folder import Run, Which

@@ -12,9 +12,9 @@ from typing import Any, Final
 from models import Figure, ModelCard
 from models.pretrained import pretrained_config
 
-from ..checkpoints import read_checkpoint
 from ..data import CELEBA
 from ..errors import ConfigError, RunError
+from ..training.checkpoints import read_checkpoint
 from .config import FOREIGN, TrainConfig
 from .folder import Run, Which
 from .networks import load_vae

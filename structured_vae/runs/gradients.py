@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from models import DiscreteVAE
 
 from ..atomic import whole_file
+from ..environment import environment
 from ..errors import ConfigError, RunError
 from ..estimators import (
     ARM,
@@ -28,7 +29,6 @@ from ..estimators import (
     TableDirect,
 )
 from ..evaluation.gradients import GradientReport, gradient_report
-from ..record import environment
 from ..schedules import Constant
 from ..seeds import Stream, generator
 from .assembly import dataset_of

@@ -10,8 +10,8 @@ from torch import Tensor
 from models import AttributeVAE, DiscreteVAE, MixtureVAE, paper_vae
 from models.attributes import PIXELS
 
-from ..checkpoints import read_checkpoint
 from ..errors import RunError
+from ..training.checkpoints import read_checkpoint
 from .config import TrainConfig
 from .folder import Run, Which
 

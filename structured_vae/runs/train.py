@@ -13,14 +13,14 @@ from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 
-from ..batches import ImageData
-from ..checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from ..data import ImageDataset
-from ..epochs import EvaluatedAtLast, RateByEpoch
 from ..errors import ConfigError, RunError
-from ..module import Training
-from ..pictures import Pictures
-from ..record import RunRecord
+from ..training.base import Training
+from ..training.batches import ImageData
+from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
+from ..training.epochs import EvaluatedAtLast, RateByEpoch
+from ..training.pictures import Pictures
+from ..training.record import RunRecord
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig
 from .folder import Run

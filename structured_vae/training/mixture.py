@@ -6,7 +6,7 @@ import torch
 
 from models import AnyPotentials, MixtureVAE
 
-from .evaluation.mixture import mixture_columns
+from ..evaluation.mixture import mixture_columns
 from .semi_supervised import SemiSupervisedTraining
 
 

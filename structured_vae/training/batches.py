@@ -8,8 +8,8 @@ import lightning.pytorch as pl
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from .data import ImageDataset, Split
-from .seeds import Stream, generator
+from ..data import ImageDataset, Split
+from ..seeds import Stream, generator
 
 
 class ShuffledBatches(Sampler[torch.Tensor]):

@@ -9,12 +9,12 @@ import torch
 
 from models import AnyPotentials, AttributeVAE, MixtureVAE
 
-from .estimators import Estimator
-from .module import Training
-from .objectives.costs import Reconstruction
-from .objectives.label_losses import LabelLoss
-from .objectives.recipes import whole_bound
-from .schedules import Schedule
+from ..estimators import Estimator
+from ..objectives.costs import Reconstruction
+from ..objectives.label_losses import LabelLoss
+from ..objectives.recipes import whole_bound
+from ..schedules import Schedule
+from .base import Training
 
 
 class SemiSupervisedTraining(Training):

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .errors import ConfigError
-from .seeds import Stream, generator
+from ..errors import ConfigError
+from ..seeds import Stream, generator
 
 
 def balanced_labels(classes: NDArray[np.int64], k: int, count: int, seed: int) -> torch.Tensor:

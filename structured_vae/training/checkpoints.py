@@ -12,8 +12,8 @@ import torch
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import CheckpointIO
 
-from .atomic import whole_file
-from .errors import RunError
+from ..atomic import whole_file
+from ..errors import RunError
 
 
 class WholeCheckpoints(CheckpointIO):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lightning.pytorch as pl
 
-from .schedules import Schedule
+from ..schedules import Schedule
 
 
 class RateByEpoch(pl.Callback):

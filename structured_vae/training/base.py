@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import lightning.pytorch as pl
 import torch
 
-from models import AnyPotentials, DiscreteVAE
-
-from .estimators import Estimator
-from .evaluation.bound import image_costs, summarise
-from .objectives.recipes import Recipe
-from .posteriors import Posterior
-from .schedules import Schedule
-from .seeds import Stream, generator
+from ..estimators import Estimator
+from ..schedules import Schedule
+from ..seeds import Stream, generator
 
 SPLITS = ("validation", "test")
 """In the order of `ImageData.val_dataloader`."""
@@ -125,70 +120,3 @@ class Training(pl.LightningModule, ABC):
             shown = summary[self.monitored.partition("/")[2]]
             self.log(split, shown, prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}
-
-
-class ArgmaxTraining(Training):
-    """One gradient estimate a batch, over encoder, decoder and what the estimator learns.
-
-    Args:
-        vae: what is trained.
-        estimator: of the encoder's gradient.
-        posterior: makes the distribution that the model is evaluated with.
-        recipe: makes the objective that is minimised.
-        kl_weight: of the KL in it, by the epoch.
-        dropout: share of the pixels that are hidden from the encoder in a step, by the epoch; or None.
-        learning_rate: of Adam.
-        seed: of the noise.
-    """
-
-    SAMPLES = 100
-    SAMPLES_A_ROW = 10
-
-    def __init__(
-        self,
-        vae: DiscreteVAE,
-        estimator: Estimator,
-        posterior: Callable[[AnyPotentials], Posterior],
-        recipe: Recipe,
-        kl_weight: Schedule,
-        dropout: Schedule | None,
-        learning_rate: float,
-        seed: int,
-    ):
-        super().__init__(estimator, dropout, learning_rate, seed)
-        self.vae = vae
-        self.posterior = posterior
-        self.recipe = recipe
-        self.kl_weight = kl_weight
-
-    @property
-    def monitored(self) -> str:
-        """The bound, where a tight one is known.
-
-        Else the paper's own number, which is finite and comparable for every encoder.
-        """
-        return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
-
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        potentials = self.vae.encoder(self._seen(x))
-        weight = self.kl_weight(self.current_epoch)
-        objective = self.recipe(self.vae, x, potentials, self.estimator.kl, weight)
-        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
-        loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
-        return loss, {"cost": estimate.cost.mean(), **estimate.stats}
-
-    def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        return image_costs(self.vae, x, self.posterior, self._noise_of_evaluation)
-
-    def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        return {name: value for name, value in summarise(batches).to_dict().items() if name != "images"}
-
-    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: images decoded from one posterior sample each."""
-        z = self.posterior(self.vae.encoder(x)).sample(noise)[0]
-        logits: torch.Tensor = self.vae.decoder(z)
-        return logits.sigmoid()
-
-    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """A hundred, ten a row."""
-        return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW

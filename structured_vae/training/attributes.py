@@ -10,13 +10,13 @@ import torch
 from models import AnyPotentials, AttributeVAE
 from solvers import ArgmaxSolver
 
-from .data.celeba_lists import ATTRIBUTES, TYPICAL
-from .estimators import Estimator
-from .evaluation.attributes import attribute_columns
-from .objectives.consistency import consistency_loss
-from .objectives.label_losses import LabelLoss, state_of
-from .posteriors.argmax import argmax
-from .schedules import Schedule
+from ..data.celeba_lists import ATTRIBUTES, TYPICAL
+from ..estimators import Estimator
+from ..evaluation.attributes import attribute_columns
+from ..objectives.consistency import consistency_loss
+from ..objectives.label_losses import LabelLoss, state_of
+from ..posteriors.argmax import argmax
+from ..schedules import Schedule
 from .semi_supervised import SemiSupervisedTraining
 
 SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
