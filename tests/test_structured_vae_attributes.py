@@ -14,7 +14,7 @@ from models.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.cli import main
 from structured_vae.data import ImageDataset, Split
-from structured_vae.data.celeba_lists import ATTRIBUTES, TYPICAL
+from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss

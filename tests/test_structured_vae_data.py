@@ -25,11 +25,11 @@ from structured_vae.data import (
     load_dataset,
     read_idx,
 )
-from structured_vae.data.idx import write_idx
-from structured_vae.data.mini import mini_file, read_mini
-from structured_vae.data.official import read_official
-from structured_vae.data.roots import ROOT_VARIABLE, CacheRoot, NamedRoot, data_root
-from structured_vae.data.sources import FASHION_MNIST, MNIST, DataFile, Source
+from structured_vae.data.fashion_mnist_mini import mini_file, read_mini
+from structured_vae.data.files.idx import write_idx
+from structured_vae.data.files.roots import ROOT_VARIABLE, CacheRoot, NamedRoot, data_root
+from structured_vae.data.files.sources import FASHION_MNIST, MNIST, DataFile, Source
+from structured_vae.data.mnist import read_official
 from structured_vae.errors import (
     DataDownloadError,
     DataError,

@@ -1,8 +1,8 @@
 """Image datasets: one that comes with the package, and the full ones from official files."""
 
 from .binarisation import binarisation_names
-from .idx import read_idx
-from .images import CELEBA, ImageDataset, Split, dataset_names, load_dataset, usual_binarisation
+from .datasets import CELEBA, ImageDataset, Split, dataset_names, load_dataset, usual_binarisation
+from .files.idx import read_idx
 
 __all__ = [
     "CELEBA",

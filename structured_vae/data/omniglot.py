@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
+from .files.roots import ROOT_VARIABLE, data_root
 from .grey import GreyDataset, GreySplit
-from .roots import ROOT_VARIABLE, data_root
 
 Grey: TypeAlias = NDArray[np.uint8]
 

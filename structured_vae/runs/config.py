@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 from jsonargparse import ArgumentParser
 
 from ..data import CELEBA, usual_binarisation
-from ..data.celeba_lists import ATTRIBUTES
+from ..data.celeba.lists import ATTRIBUTES
 from ..errors import ConfigError
 from ..schedules import ExponentialDecay
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import DataNotFoundError
+from ...errors import DataNotFoundError
 from .download import cache_folder, download
 from .sources import DataFile, Source
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ...errors import DataError
 
 ATTRIBUTES: Final = (
     "Eyeglasses",

@@ -10,7 +10,7 @@ import numpy as np
 import pooch  # type: ignore[import-untyped]  # pooch has no py.typed
 from numpy.typing import NDArray
 
-from ..errors import DataDownloadError, DataError
+from ...errors import DataDownloadError, DataError
 from .idx import GZIP_MAGIC, decode_gzip_idx, decode_idx, write_idx
 from .sources import DataFile, Source, check_content
 

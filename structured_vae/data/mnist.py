@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
+from .files.idx import read_idx
+from .files.roots import data_root, ways_to_provide
+from .files.sources import DataFile, Source, check_content
 from .grey import GreyDataset, GreySplit
-from .idx import read_idx
-from .roots import data_root, ways_to_provide
-from .sources import DataFile, Source, check_content
 
 
 def read_official(source: Source, root: str | Path | None = None) -> GreyDataset:

@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, DataNotFoundError
-from .celeba_images import SIDE, face, face_files
-from .celeba_lists import read_attributes, read_partition
+from ...errors import DataError, DataNotFoundError
+from ..files.download import cache_folder
+from ..files.roots import ROOT_VARIABLE, data_root
 from .decoded import decoded
-from .download import cache_folder
-from .roots import ROOT_VARIABLE, data_root
+from .images import SIDE, face, face_files
+from .lists import read_attributes, read_partition
 
 PREPARATION: Final = "64 x 64 of the central square, bilinear, cut first"
 """What a cache file holds; another text makes other files."""

@@ -2,24 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ..errors import DataError, UnknownDataNameError
 from .binarisation import BINARISATIONS, Binarisation, none
-from .celeba import FaceSplit, read_celeba
-from .celeba_lists import ATTRIBUTES
+from .celeba.faces import FaceSplit, read_celeba
+from .celeba.lists import ATTRIBUTES
+from .fashion_mnist_mini import read_mini
+from .files.sources import FASHION_MNIST, MNIST
 from .grey import GreyDataset, GreySplit
-from .lookup import look_up
-from .mini import read_mini
-from .official import read_official
+from .mnist import read_official
 from .omniglot import read_omniglot
 from .own import read_own
-from .sources import FASHION_MNIST, MNIST
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,7 @@ class ImageDataset:
             UnknownDataNameError: there is no such split.
         """
         splits = {"train": self.train, "validation": self.validation, "test": self.test}
-        return look_up("split", name, splits)
+        return _look_up("split", name, splits)
 
 
 def load_dataset(name: str, root: str | Path | None = None, binarisation: str | None = None) -> ImageDataset:
@@ -130,9 +132,9 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         (5000, 784)
     """
     own = name.endswith(".npz")
-    read = (lambda root: read_own(name)) if own else look_up("dataset", name, {**_READERS, CELEBA: None})
+    read = (lambda root: read_own(name)) if own else _look_up("dataset", name, {**_READERS, CELEBA: None})
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
-    chosen = look_up("binarisation", binarisation, BINARISATIONS)
+    chosen = _look_up("binarisation", binarisation, BINARISATIONS)
     if read is None:
         return _faces(root, binarisation)
     grey = read(root)
@@ -166,6 +168,32 @@ def usual_binarisation(name: str) -> str:
         'threshold'
     """
     return "none" if name == CELEBA else "threshold"
+
+
+def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """Return what `name` stands for.
+
+    Args:
+        kind: what the name is a name of, for the message, such as `"dataset"`.
+        name: the name asked for.
+        known: every name that exists, with what it stands for.
+
+    Returns:
+        `known[name]`.
+
+    Raises:
+        UnknownDataNameError: nothing has this name; the message suggests the closest one.
+
+    Example:
+        >>> look_up("split", "test", {"train": 1, "test": 2})
+        2
+    """
+    if name in known:
+        return known[name]
+    close = get_close_matches(str(name).lower(), known, n=1)
+    suggestion = f"Did you mean {close[0]!r}? " if close else ""
+    names = ", ".join(repr(each) for each in known)
+    raise UnknownDataNameError(f"Unknown {kind} {name!r}. {suggestion}Choose one of: {names}.")
 
 
 def _faces(root: str | Path | None, binarisation: str) -> ImageDataset:

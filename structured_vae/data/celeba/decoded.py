@@ -15,9 +15,9 @@ from rich.console import Console
 
 from solvers.compiled.threads import available_cores
 
-from ..atomic import whole_file
-from ..errors import DataDownloadError, DataError
-from ..progress import late_progress
+from ...atomic import whole_file
+from ...errors import DataDownloadError, DataError
+from ...progress import late_progress
 
 TOGETHER: Final = 100
 """Images that a thread decodes at a time."""

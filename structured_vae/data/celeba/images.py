@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ..errors import DataError
+from ...errors import DataError
 
 SIDE: Final = 64
 SIZE: Final = (178, 218)

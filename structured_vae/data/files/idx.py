@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, DataNotFoundError
+from ...errors import DataError, DataNotFoundError
 
 UBYTE = 0x08
 GZIP_MAGIC = b"\x1f\x8b"

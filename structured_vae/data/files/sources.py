@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError
+from ...errors import DataError
 from .idx import idx_sha256
 
 
