@@ -2,6 +2,7 @@
 
 from .attributes import AttributeDecoder, AttributeEncoder, AttributeVAE, GivenCode
 from .decoder import BinaryDecoder, CategoricalDecoder, DecodedStates, Decoder, Flips, Neighbourhood
+from .discrete import DiscreteVAE, paper_vae
 from .encoder import (
     ENCODERS,
     CategoricalEncoder,
@@ -11,14 +12,14 @@ from .encoder import (
     supermodular_encoder,
 )
 from .errors import ModelsError, PretrainedError
+from .gaussian import Gaussian
 from .layers import train_mixed
-from .mixture import Gaussian, GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
+from .loading import VAES, load_pretrained
+from .mixture import GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
 from .model_card import Figure, ModelCard
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Pretrained
 from .states import MOST_BITS, all_states, state_index
-from .vae import DiscreteVAE, paper_vae
-from .vaes import VAES, load_pretrained
 
 __all__ = [
     "ENCODERS",

@@ -13,8 +13,8 @@ from torch.utils.checkpoint import checkpoint
 
 from .decoder import Neighbourhood
 from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from .gaussian import Gaussian
 from .layers import Conv2d, ConvTranspose2d, Linear
-from .mixture import Gaussian
 from .potentials import Potentials
 from .pretrained import Pretrained
 from .shapes import Binary, Costs, FlipCosts, Images, Style, Table

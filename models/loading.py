@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from .attributes import AttributeVAE
+from .discrete import DiscreteVAE
 from .errors import PretrainedError
 from .mixture import MixtureVAE
 from .pretrained import pretrained_config
-from .vae import DiscreteVAE
 
 VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE)}
 """The models by the name that config.json gives them."""
