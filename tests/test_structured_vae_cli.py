@@ -20,7 +20,7 @@ from solvers import ArgmaxSolver, Capabilities, SolveFailedError, available_solv
 from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
-from structured_vae.in_chunks import solve_in_chunks
+from structured_vae.cli.solve.chunks import solve_in_chunks
 from structured_vae.progress import late_progress
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run

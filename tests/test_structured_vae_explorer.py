@@ -17,7 +17,7 @@ from structured_vae import DataError, RunError, TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import MissingPackageError
 from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
-from structured_vae.explorer.explored import Explored, open_model
+from structured_vae.explorer.explored_model import Explored, open_model
 from structured_vae.explorer.serve import explore
 from structured_vae.explorer.upload import read_upload
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from structured_vae.errors import StructuredVAEError
 from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
-from structured_vae.explorer.explored import Encoded, Explored, open_model
+from structured_vae.explorer.explored_model import Encoded, Explored, open_model
 from structured_vae.explorer.upload import read_upload
 
 STYLES = 20

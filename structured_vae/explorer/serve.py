@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from ..errors import MissingPackageError, RunError
-from .explored import open_model
+from .explored_model import open_model
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGE = Path(__file__).with_name("page.py")

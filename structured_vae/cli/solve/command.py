@@ -1,4 +1,4 @@
-"""Problems in files, solved one file after the other."""
+"""`structured-vae solve`: problems in files, one file after the other."""
 
 from __future__ import annotations
 
@@ -9,19 +9,52 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
+from rich.table import Table
 
-from solvers import ArgmaxSolver, Problem, SolverError, select_solver, solver_class
-from solvers.formats import read_problem
+from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
+from solvers.conversions import Conversion
+from solvers.formats import FORMATS, read_problem
 
+from ...progress import late_progress
+from ..terminal import command, console_of
 from .answers import answer_record, check_writable, write_answers
-from .in_chunks import Answers, left_behind, solve_in_chunks
-from .progress import late_progress
-from .tables import solution_table
+from .chunks import Answers, left_behind, solve_in_chunks
 
 REFUSED = 2
 INTERRUPTED = 130
 """Exit status after an error, and after Ctrl-C."""
+
+
+def options() -> ArgumentParser:
+    """What the command takes."""
+    parser = command(
+        "solve FILE ...",
+        "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
+        "optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; its objective is "
+        "sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in {0,1}^n. The other formats "
+        "have objectives of their own, which are what `value` shows. A large batch is solved in chunks; Ctrl-C "
+        "ends it, and what was found until then is shown and written.",
+    )
+    parser.add_argument(
+        "files", type=str, nargs="+", metavar="FILE", help="with one problem, or .npz with a batch"
+    )
+    formats = ", ".join(FORMATS)
+    parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
+    parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
+    parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
+    parser.add_argument("--threads", type=int | None, help="for solvers with this option; default: theirs")
+    parser.add_argument("--output", type=str | None, help="JSON file for the answers")
+    return parser
+
+
+def run(chosen: Namespace, console: Console) -> None:
+    """Solves the files; ends the process where not all went well."""
+    settings = chosen.solver, chosen.format, chosen.time_limit, chosen.threads
+    status = FileSolver(*settings, console, console_of(stderr=True)).solve(chosen.files, chosen.output)
+    if status:
+        leave(status)
 
 
 @dataclass
@@ -130,3 +163,20 @@ def _summary(problem: Problem, answers: Answers, reason: str) -> str:
     if reason:
         lines.append(f"chosen because {reason}")
     return "\n".join(lines)
+
+
+def solution_table(conversion: Conversion, solution: Solution, file: str = "", shown: int = 10) -> Table:
+    """The first few answers of a batch, with value and bound in the objective of the file's format."""
+    place = f"{file}, " if file else ""
+    table = Table(title=f"{place}solver {solution.solver}")
+    for column in ("instance", "value", "optimal", "bound", "ones"):
+        table.add_column(column, justify="right")
+    z = solution.z.reshape(-1, solution.z.shape[-1])
+    arrays = (conversion.value(solution.score), solution.optimal, conversion.value(solution.bound))
+    rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
+    for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
+        ones = f"{int(state.sum())} of {len(state)}"
+        table.add_row(str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones)
+    if len(rows) > shown:
+        table.caption = f"{len(rows) - shown} more"
+    return table

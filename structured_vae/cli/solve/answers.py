@@ -9,8 +9,8 @@ from typing import Any
 
 from solvers.conversions import Conversion
 
-from .atomic import whole_file
-from .in_chunks import Answers
+from ...atomic import whole_file
+from .chunks import Answers
 
 
 def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[str, Any]:

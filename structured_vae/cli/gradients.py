@@ -1,0 +1,51 @@
+"""`structured-vae gradients`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+from rich.table import Table
+
+from .terminal import command
+
+STATS = ("changed", "saturated")
+
+
+def options() -> ArgumentParser:
+    """What the command takes."""
+    parser = command(
+        "gradients RUN",
+        "Bias, variance and cost of every gradient estimator that fits a run's encoder, against the exact "
+        "gradient. Writes gradients.png and gradients.json into the run's folder.",
+    )
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument("--images", type=int, default=100, help="test images")
+    parser.add_argument("--draws", type=int, default=10_000, help="for each image and setting")
+    return parser
+
+
+def run(chosen: Namespace, console: Console) -> None:
+    """Measures, and says where the picture lies."""
+    from ..runs.gradients import gradient_figure  # loads torch
+
+    found = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)
+    reports = {name: report.to_dict() for name, report in found.reports.items()}
+    console.print(gradient_table(reports, f"{chosen.folder}: gradients in the encoder's potentials"))
+    console.print(f"written: {found.picture}, {found.record}")
+
+
+def gradient_table(reports: dict[str, dict[str, Any]], title: str) -> Table:
+    """What was measured of each estimator (`GradientReport.to_dict`)."""
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0))
+    table.add_column("estimator", no_wrap=True)
+    shown = {"bias": "bias", "deviation": "deviation", "z_score": "z", "microseconds": "us"}
+    for heading in (*shown.values(), *STATS):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, report in reports.items():
+        numbers = (f"{report[key]:.2g}" for key in shown)
+        stats = (f"{report['stats'][key]:.2f}" if key in report["stats"] else "" for key in STATS)
+        table.add_row(name, *numbers, *stats)
+    return table

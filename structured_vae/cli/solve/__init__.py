@@ -1,0 +1,1 @@
+"""The command `solve`: files read, batches solved in chunks, answers written."""

@@ -1,0 +1,29 @@
+"""What all commands share: consoles, the parser of a command, a table of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import ArgumentParser
+from rich.console import Console
+from rich.table import Table
+
+
+def console_of(stderr: bool = False) -> Console:
+    """For texts with names of files in them, which are no markup."""
+    return Console(stderr=stderr, soft_wrap=True, markup=False, emoji=False)
+
+
+def command(name: str, description: str) -> ArgumentParser:
+    """The parser of one command."""
+    return ArgumentParser(usage=f"structured-vae {name} [options]", description=description)
+
+
+def file_table(files: list[Path], title: str) -> Table:
+    """Files with their sizes."""
+    table = Table(title=title)
+    table.add_column("file", overflow="fold")
+    table.add_column("kB", justify="right")
+    for file in files:
+        table.add_row(str(file), f"{file.stat().st_size / 1000:,.0f}")
+    return table

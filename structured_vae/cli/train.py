@@ -1,0 +1,62 @@
+"""`structured-vae train` and `resume`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+from rich.console import Console
+
+from ..runs.config import TrainConfig
+from .terminal import command, file_table
+
+
+def train_options() -> ArgumentParser:
+    """What `train` takes."""
+    parser = command(
+        "train",
+        "Train a VAE with discrete latent variables, by direct optimization through an argmax or another gradient "
+        "estimator. Every part is "
+        "chosen by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
+        "config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
+    )
+    parser.add_argument("--config", action="config", help="YAML file with any of the options below")
+    parser.add_argument(
+        "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
+    )
+    parser.add_class_arguments(TrainConfig, as_group=False)
+    return parser
+
+
+def resume_options() -> ArgumentParser:
+    """What `resume` takes."""
+    parser = command("resume RUN", "Go on with a run, as if it had never stopped.")
+    parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
+    parser.add_argument("--epochs", type=int | None, help="new total of epochs; default: as started")
+    return parser
+
+
+def run_train(chosen: Namespace, console: Console) -> None:
+    """Trains, and says what it left."""
+    from ..runs.train import train  # loads torch
+
+    config = TrainConfig(**{field.name: chosen[field.name] for field in fields(TrainConfig)})
+    run = train(config, chosen.run or Path("runs") / config.title)
+    _print_run(run.folder, console)
+
+
+def run_resume(chosen: Namespace, console: Console) -> None:
+    """Goes on with a run."""
+    from ..runs.train import resume  # loads torch
+
+    _print_run(resume(chosen.folder, chosen.epochs).folder, console)
+
+
+def _print_run(folder: Path, console: Console) -> None:
+    if os.environ.get("LOCAL_RANK", "0") != "0":  # of several processes that train together one speaks
+        return
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    console.print(file_table(files, "files of this run"))
+    console.print(f"evaluate it: structured-vae evaluate {folder}")
