@@ -10,8 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from jsonargparse import ArgumentParser
 
-from ..data import CELEBA, usual_binarisation
-from ..data.celeba.lists import ATTRIBUTES
+from ..data import ATTRIBUTES, CELEBA, usual_binarisation
 from ..errors import ConfigError
 from ..schedules import ExponentialDecay
 

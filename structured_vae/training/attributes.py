@@ -10,7 +10,7 @@ import torch
 from models import AnyPotentials, AttributeVAE
 from solvers import ArgmaxSolver
 
-from ..data.celeba.lists import ATTRIBUTES, TYPICAL
+from ..data import ATTRIBUTES, TYPICAL
 from ..estimators import Estimator
 from ..evaluation.attributes import attribute_columns
 from ..objectives.consistency import consistency_loss

@@ -1,0 +1,56 @@
+"""The plan of docs/architecture.md, as far as import-linter does not hold it."""
+
+import ast
+from pathlib import Path
+
+import grimp
+import networkx as nx
+
+from solvers.registry import BUILT_IN
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("solvers", "models", "structured_vae")
+FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+COMMANDS = ROOT / "structured_vae" / "cli"
+OPTIONAL = {"click", "cplex", "dimod", "docplex", "ortools", "scipy", "streamlit"}
+
+
+def test_no_circle_of_imports():
+    imports = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=False)
+    graph = nx.DiGraph()
+    for module in imports.modules:
+        graph.add_edges_from((module, used) for used in imports.find_modules_directly_imported_by(module))
+    circles = [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
+    assert graph.number_of_edges() > 500
+    assert circles == []
+
+
+def imports_inside_functions(file):
+    """The modules that functions of a file import, as they are written."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.ImportFrom):
+                    yield "." * inner.level + (inner.module or "")
+                elif isinstance(inner, ast.Import):
+                    yield from (alias.name for alias in inner.names)
+
+
+def test_imports_inside_functions_are_of_optional_packages():
+    found = {
+        (str(file.relative_to(ROOT)), module) for file in FILES for module in imports_inside_functions(file)
+    }
+    own = {(file, module) for file, module in found if module.partition(".")[0] not in OPTIONAL}
+    # Commands that need no network start without torch.
+    assert {(file, module) for file, module in own if COMMANDS not in (ROOT / file).parents} == set()
+
+
+def test_every_folder_opens_with_its_rule():
+    for folder in {file.parent for file in FILES}:
+        rule = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        assert rule, f"{folder}/__init__.py: say in a sentence what lies here, and who may import it"
+
+
+def test_every_file_of_backends_is_a_registered_name():
+    files = {file.stem for file in (ROOT / "solvers" / "backends").glob("*.py")} - {"__init__"}
+    assert files == set(BUILT_IN)
