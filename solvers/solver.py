@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self, final
 
-from .arrays import namespace_of
-from .errors import OptionError, SolverUnavailableError, UnsupportedProblemError
+from .arrays import Scores, States, namespace_of
+from .errors import OptionError, SolveFailedError, SolverUnavailableError, UnsupportedProblemError
 from .problem import Problem
 from .solution import Maximiser, Solution
 
@@ -129,19 +129,18 @@ class ArgmaxSolver(ABC):
             SolverUnavailableError: a package is missing.
             UnsupportedProblemError: `why_not(problem)` has reasons.
             OptionError: the time limit is not positive.
-            SolveFailedError: the backend stopped without an answer.
+            SolveFailedError: the backend stopped without an answer, or with one that cannot be.
         """
         self.check(problem, time_limit)
         work = problem if self.capabilities.on_device else problem.to_host()
         return self._certified(work, self._argmax(work, _seconds(time_limit)))
 
     def _certified(self, problem: Problem, found: Maximiser) -> Solution:
-        xp = namespace_of(found.z)
-        z = xp.astype(found.z, xp.int8, copy=False)
+        z = self._states_of(problem, found)
         score = problem.score_flat(z)
-        bound = score if found.bound is None else xp.maximum(score, found.bound)
+        bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
         proved = bound - score <= problem.rounding
-        optimal = proved if self.capabilities.exact else xp.zeros_like(proved)
+        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         return Solution(
             z=problem.restore(z),
             score=problem.restore(score),
@@ -149,6 +148,37 @@ class ArgmaxSolver(ABC):
             bound=problem.restore(bound),
             solver=self.name,
             stats=found.stats,
+        )
+
+    def _states_of(self, problem: Problem, found: Maximiser) -> States:
+        """`[batch, n]`, int8: the states that a backend returned, if they are that."""
+        z, expected = found.z, (problem.batch, problem.n)
+        xp = namespace_of(z)
+        if tuple(z.shape) != expected or not xp.isdtype(z.dtype, ("bool", "integral")):
+            raise SolveFailedError(
+                f"solver '{self.name}' returned z of type {z.dtype} and shape {tuple(z.shape)}; it has to be integers "
+                f"{expected}: a fault of the solver"
+            )
+        if not bool(xp.all((z == 0) | (z == 1))):
+            raise SolveFailedError(
+                f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
+            )
+        return xp.astype(z, xp.int8, copy=False)
+
+    def _bound_of(self, problem: Problem, bound: Scores, score: Scores) -> Scores:
+        """`[batch]`: a bound that is one, as far as the scores that were found can tell.
+
+        One below a score, or none at all (NaN), proves that what it stands on is wrong.
+        """
+        xp = namespace_of(score)
+        possible = bound >= score - problem.rounding
+        if bool(xp.all(possible)):
+            return xp.maximum(score, bound)
+        instance = int(xp.argmin(xp.astype(possible, xp.int8)))
+        raise SolveFailedError(
+            f"solver '{self.name}' returned the bound {float(bound[instance])} for instance {instance}, where it "
+            f"found a state that scores {float(score[instance])}: a fault of the solver, whose answers prove nothing. "
+            "Take another one"
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .errors import UnsupportedProblemError
+from .errors import SolveFailedError, UnsupportedProblemError
 from .instances import Instances
 from .problem import Problem
 from .solver import ArgmaxSolver
@@ -103,7 +103,7 @@ def check_conformance(solver: ArgmaxSolver, *, count: int = 100, max_size: int =
     for number, instances in enumerate(random_instances(count, size, generator, sign=sign)):
         try:
             _check_answers(solver, instances)
-        except AssertionError as error:
+        except (AssertionError, SolveFailedError) as error:
             raise AssertionError(f"{solver.name}, batch {number} of seed {seed}: {error}") from error
     _check_shapes(solver, generator, sign)
     _check_refusals(solver)

@@ -9,10 +9,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from solvers import Problem, available_solvers, select_solver, solve, solver_class
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Maximiser,
+    Problem,
+    SolveFailedError,
+    available_solvers,
+    select_solver,
+    solve,
+    solver_class,
+)
+from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.instances import dense, grid, spin_glass, supermodular, tree
-from solvers.testing import enumerate_scores
+from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
 
@@ -188,9 +199,6 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
 
 
 def test_conformance_kit_catches_liars():
-    from solvers import ArgmaxSolver, Capabilities, Maximiser
-    from solvers.testing import check_conformance
-
     class Liar(ArgmaxSolver):
         name = "liar"
         capabilities = Capabilities(exact=True)
@@ -209,6 +217,50 @@ def test_conformance_kit_catches_liars():
     for solver in (Liar(), Underestimates()):
         with pytest.raises(AssertionError, match=solver.name):
             check_conformance(solver, count=20)
+
+
+CLAIMS = {
+    "a bound below its score": (lambda z: z, lambda score: score - 7.0, "bound -7.0"),
+    "a bound a little below its score": (lambda z: z, lambda score: score - 1e-9, "prove nothing"),
+    "no bound": (lambda z: z, lambda score: score * np.nan, "bound nan"),
+    "one instance too few": (lambda z: z[:-1], lambda score: score, "shape"),
+    "floats": (lambda z: z + 0.5, lambda score: score, "float64"),
+    "twos": (lambda z: z + 2, lambda score: score, "other values"),
+}
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_an_impossible_answer_of_a_backend_is_its_failure_and_no_proof(claim, exact):
+    states, bound, message = CLAIMS[claim]
+
+    class Claims(ArgmaxSolver):
+        name = "claims"
+        capabilities = Capabilities(exact=exact)
+
+        def _argmax(self, problem, time_limit):
+            z = np.zeros((problem.batch, problem.n), np.int8)
+            return Maximiser(states(z), bound(problem.score_flat(z)))
+
+    with pytest.raises(SolveFailedError, match=message) as caught:
+        solve([[5.0, -1.0], [5.0, -1.0]], solver=Claims())
+    assert "'claims'" in str(caught.value)
+    with pytest.raises(AssertionError, match="claims, batch 0"):
+        check_conformance(Claims(), count=1)
+
+
+def test_an_impossible_bound_is_not_lost_behind_what_roof_duality_fixes():
+    frustrated = Problem.from_arrays(np.zeros(3), -np.ones(3), edges=[[0, 1], [0, 2], [1, 2]])
+
+    class Below(ArgmaxSolver):
+        name = "below"
+        capabilities = Capabilities(exact=True)
+
+        def _argmax(self, problem, time_limit):
+            return one_by_one(problem, time_limit, lambda single, *_: (np.zeros(single.n, np.int8), -7.0))
+
+    with pytest.raises(SolveFailedError, match="-7"):
+        Below().solve(frustrated)
 
 
 def test_registry_name_is_the_class_name():

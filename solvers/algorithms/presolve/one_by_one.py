@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -57,8 +56,6 @@ def one_by_one(
             return fixed, roof.bound[instance], True
         single = Problem.from_arrays(rest.unary[None], rest.pairwise[None], edges=rest.edges)
         state, proved = solve_one(single, left, None if first is None else first[fixed < 0])
-        if proved < single.score_flat(state[None])[0] - single.rounding[0]:
-            proved = math.inf  # what is below a score that was found is no bound
         return rest.lift(state), min(roof.bound[instance], rest.constant + proved), True
 
     workers = min(threads, problem.batch)
