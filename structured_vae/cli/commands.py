@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jsonargparse import ArgumentParser
+from jsonargparse import ArgumentParser, set_parsing_settings
 from rich.console import Console
 
 from solvers import SolverError
@@ -58,6 +58,7 @@ COMMANDS: Final[dict[str, Command]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2."""
+    set_parsing_settings(import_path_denylist=["*"])  # no value names code to import
     parser = _parser()
     arguments_read = parser.parse_args(arguments)
     console, errors = console_of(), console_of(stderr=True)

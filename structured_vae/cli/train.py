@@ -6,11 +6,27 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
-from jsonargparse import ArgumentParser, Namespace
+from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]  # public, not in __all__
 from rich.console import Console
 
+from ..errors import ConfigError
 from ..runs.config import TrainConfig
+from ..runs.plain_values import read_yaml, refuse_foreign
 from .terminal import command, file_table
+
+
+class PlainConfigFile(ActionConfigFile):
+    """A file of options, read by jsonargparse after it was seen to name options of ours alone."""
+
+    @staticmethod
+    def apply_config(parser: ArgumentParser, cfg: Namespace, dest: str, value: str) -> None:
+        """Refuses what is no option, then does what its base does."""
+        try:
+            given = read_yaml(Path(value).read_text(encoding="utf-8"), value)
+            refuse_foreign({key: part for key, part in given.items() if key != "run"}, TrainConfig)
+        except (ConfigError, OSError, UnicodeDecodeError) as error:
+            raise TypeError(str(error)) from error  # which argparse shows with the usage
+        ActionConfigFile.apply_config(parser, cfg, dest, value)
 
 
 def train_options() -> ArgumentParser:
@@ -18,11 +34,11 @@ def train_options() -> ArgumentParser:
     parser = command(
         "train",
         "Train a VAE with discrete latent variables, by direct optimization through an argmax or another gradient "
-        "estimator. Every part is "
-        "chosen by flag, or in a YAML file (--config; --print_config writes one). The run folder then holds "
-        "config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and tensorboard/.",
+        "estimator. Every part is chosen by flag, or in a YAML file (--config; --print_config writes one). The "
+        "run folder then holds config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and "
+        "tensorboard/.",
     )
-    parser.add_argument("--config", action="config", help="YAML file with any of the options below")
+    parser.add_argument("--config", action=PlainConfigFile, help="YAML file with any of the options below")
     parser.add_argument(
         "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
     )

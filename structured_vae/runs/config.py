@@ -13,6 +13,7 @@ from jsonargparse import ArgumentParser
 from ..data import ATTRIBUTES, CELEBA, usual_binarisation
 from ..errors import ConfigError
 from ..schedules import ExponentialDecay
+from .plain_values import refuse_foreign
 
 Model = Literal["discrete", "mixture", "attributes"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
@@ -253,11 +254,7 @@ class TrainConfig:
         Raises:
             ConfigError: a key is unknown, or a value impossible.
         """
-        for part in ("data", "epsilon", "temperature"):
-            if part in values and not isinstance(values[part], dict):
-                raise ConfigError(
-                    f"not a training configuration: {part} must be a mapping; got {values[part]!r}"
-                )
+        refuse_foreign(values, cls)  # before a parser that can import sees it
         parser = _parser()
         try:
             chosen = parser.instantiate(parser.parse_object(values))

@@ -11,6 +11,7 @@ import yaml
 from ..atomic import whole_file
 from ..errors import RunError
 from .config import TrainConfig
+from .plain_values import read_yaml
 
 Which = Literal["best", "last"]
 
@@ -79,11 +80,9 @@ class Run:
             ConfigError: the configuration has unknown or impossible values.
         """
         try:
-            values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
+            text = self.config_file.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise RunError(f"{self.config_file} is damaged: {error}") from error
-        if not isinstance(values, dict):
-            raise RunError(f"{self.config_file} is damaged: it does not hold a mapping")
-        return TrainConfig.from_dict(values)
+        return TrainConfig.from_dict(read_yaml(text, str(self.config_file)))

@@ -1,0 +1,111 @@
+"""What a file may say, seen to before any parser that could import: fields of ours with plain values, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, fields, is_dataclass
+from reprlib import repr as shortened
+from typing import Any, Final, get_type_hints
+
+import yaml
+
+from ..errors import ConfigError
+
+LARGEST: Final = 1 << 16
+"""Characters of a configuration; one of a run has about 900."""
+
+DEEPEST: Final = 16
+"""Mappings and lists within each other; a configuration has two."""
+
+LONGEST: Final = 4096
+"""Characters of a text: a path."""
+
+MAGNITUDE: Final = 1 << 53
+"""Of integers; up to here floats hold them too."""
+
+
+def read_yaml(text: str, place: str) -> dict[str, Any]:
+    """The mapping that a YAML text holds; of the language what configurations need.
+
+    Anchors, aliases and tags, by which a short text can stand for a huge one or for an object, are refused.
+
+    Args:
+        text: of the file.
+        place: what to call it in messages.
+
+    Raises:
+        ConfigError: the text is no YAML, is no mapping, or has what is refused.
+
+    Example:
+        >>> read_yaml("n: 15", "config.yaml")
+        {'n': 15}
+    """
+    if len(text) > LARGEST:
+        raise ConfigError(f"{place} has {len(text)} characters; a configuration has at most {LARGEST}")
+    try:
+        _refuse_structure(yaml.parse(text, Loader=yaml.SafeLoader), place)
+        values = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{place} is no YAML: {_one_line(error)}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{place} does not hold a mapping of options; got {shortened(values)}")
+    return values
+
+
+def _refuse_structure(events: Iterable[yaml.Event], place: str) -> None:
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise ConfigError(f"{place} has an anchor or an alias; write the value where it is meant")
+        if tag := getattr(event, "tag", None):
+            raise ConfigError(f"{place} has the tag {shortened(tag)}; values are plain")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ConfigError(f"{place} is nested more than {DEEPEST} deep; a configuration has two levels")
+
+
+def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> None:
+    """Refuses what is no field of a configuration class, at any depth, and values that are not plain.
+
+    Args:
+        values: as a file has them.
+        kind: the dataclass that they are for.
+        place: the key under which they stand, for messages.
+
+    Raises:
+        ConfigError: an unknown key, with the known ones near it; a part that is no mapping; a value that is none of
+            text, number, truth and nothing, or far too large.
+
+    Example:
+        >>> from structured_vae import TrainConfig
+        >>> refuse_foreign({"n": 15, "data": {"name": "mnist"}}, TrainConfig)
+    """
+    known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
+    types = get_type_hints(kind)
+    for key, value in values.items():
+        path = f"{place}{key}" if isinstance(key, str) else f"{place}{shortened(key)}"
+        if key not in known:
+            raise ConfigError(
+                f"not a training configuration: {shortened(path)} is no option; there are: {', '.join(known)}"
+            )
+        if is_dataclass(types[key]):
+            if not isinstance(value, Mapping):
+                raise ConfigError(
+                    f"not a training configuration: {path} must be a mapping; got {shortened(value)}"
+                )
+            refuse_foreign(value, types[key], f"{path}.")
+        else:
+            _refuse_value(path, value)
+
+
+def _refuse_value(path: str, value: Any) -> None:
+    if not isinstance(value, str | int | float | None):
+        raise ConfigError(f"{path} must be a text or a number; got {shortened(value)}")
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise ConfigError(f"{path} has {len(value)} characters; at most {LONGEST} are taken")
+    if isinstance(value, int) and abs(value) > MAGNITUDE:
+        raise ConfigError(f"{path} is {shortened(value)}; at most {MAGNITUDE} is taken")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
