@@ -11,9 +11,9 @@ import time
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges, Pairwise, States, Unary
+from ...compiled import jit
 from ...compiled.threads import over_slices
 from .flips import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
 
@@ -89,7 +89,7 @@ def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.n
     return dense, first, node, edge
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _search_instances(
     edges, dense, first, node, edge, width, starts, patience, unary, pairwise, pool, values, stalled, random
 ):
@@ -113,7 +113,7 @@ def _search_instances(
             _search(starts, patience, -np.inf, fine_field, fine, elites, random[b : b + 1])
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _scale(unary, pairwise, edges):
     """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
 
@@ -143,7 +143,7 @@ def _scale(unary, pairwise, edges):
     return scale, 16 * coarse <= nonzero, symmetric
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
     """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
     rows, _, _, weight = graph
@@ -162,7 +162,7 @@ def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
             weight[entry] = np.rint(score) if rounded else score
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _search(starts, patience, lowest, field, graph, elites, random):
     """Tabu runs, first from random states, then from near or between the elites found."""
     pool, values, stalled, symmetric = elites
@@ -186,7 +186,7 @@ def _search(starts, patience, lowest, field, graph, elites, random):
                     values[slot] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     """A state on the way from one elite to another, or some random flips away from one; its score."""
     n = pool.shape[1]
@@ -205,7 +205,7 @@ def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     return score
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _admit(z, score, pool, values, symmetric):
     """Puts z in place of the worst elite if it is better and new; returns whether it did.
 
