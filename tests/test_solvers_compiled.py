@@ -1,4 +1,4 @@
-"""What kernels share: the ways in which they are compiled."""
+"""What kernels share: the ways in which they are compiled, and their random numbers."""
 
 import math
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 
 import solvers
 from solvers.compiled import jit
+from solvers.compiled.random import below, random_bits, random_states, seeded, uniform
 
 VARIANTS = (jit.strict, jit.inlined, jit.fused, jit.reordered, jit.reduction)
 GENERATOR = np.random.default_rng(0)
@@ -67,3 +68,31 @@ def test_infinities_keep_their_meaning(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_division_by_zero_raises_nothing(variant):
     assert compiled_here(variant, quotient)(1.0, 0.0) == math.inf
+
+
+def test_random_bits_are_those_of_xorshift64_star():
+    state, x, mask = seeded(5), 5 * 0x9E3779B97F4A7C15 + 1 & 2**64 - 1, 2**64 - 1
+    for _ in range(1000):
+        x ^= x >> 12
+        x ^= x << 25 & mask
+        x ^= x >> 27
+        assert random_bits(state) == (x * 2685821657736338717 & mask) >> 4
+    assert state[0] == x
+
+
+@pytest.mark.parametrize("states", [[*map(seeded, range(20))], random_states(20, GENERATOR)[:, None]])
+def test_streams_are_even_and_apart(states):
+    draws = np.array([[uniform(state) for _ in range(5000)] for state in states])
+    assert draws.min() >= 0
+    assert draws.max() < 1
+    deviation = math.sqrt(1 / 12 / draws.shape[1])
+    assert abs(draws.mean(axis=1) - 0.5).max() < 4.5 * deviation
+    correlation = np.corrcoef(draws) - np.eye(len(draws))
+    assert abs(correlation).max() < 4.5 / math.sqrt(draws.shape[1])
+
+
+def test_numbers_below_a_limit_are_even():
+    state, counts = seeded(1), np.zeros(7)
+    for _ in range(70_000):
+        counts[below(7, random_bits(state))] += 1
+    assert abs(counts - 10_000).max() < 4.5 * math.sqrt(10_000)

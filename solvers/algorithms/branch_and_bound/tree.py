@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import jit
+from ...compiled.random import seeded, uniform
 from .nodes import (
     LEVEL_STEP,
     assign,
@@ -91,9 +92,8 @@ def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
 def start_search(unary, pairwise, levels, slots, scratch):
     """Makes the whole problem level 0 and its root slot 0."""
     m = len(unary)
-    vectors, x = levels.vectors[0], scratch.line[1]
+    vectors, x, random = levels.vectors[0], scratch.line[1], seeded(0)
     levels.size[0] = m
-    state = 1
     for i in range(m):
         levels.index[0, i] = i
         levels.unary[0, i] = unary[i]
@@ -103,8 +103,7 @@ def start_search(unary, pairwise, levels, slots, scratch):
             levels.diagonal[0, i] += abs(pairwise[i, j])  # dominance: concave, and exact
         square = 0.0
         for r in range(RANK):
-            state = (state * 1103515245 + 12345) & 0x7FFFFFFF
-            vectors[r, i] = state / 2.0**30 - 1.0
+            vectors[r, i] = 2.0 * uniform(random) - 1.0
             square += vectors[r, i] ** 2
         for r in range(RANK):
             vectors[r, i] /= math.sqrt(square)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...arrays import Edges
 from ...compiled import jit
+from ...compiled.random import seeded, uniform
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
@@ -103,8 +104,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     n = len(adjacency)
     degree, cost = np.empty(n, np.int64), np.empty(n)
     neighbours, members = np.empty(n, np.int64), np.empty(n, np.int64)
-    state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-    count = n
+    random, count = seeded(seed), n
     for i in range(n):
         members[i] = i
     width, entries = 0, 0.0
@@ -115,10 +115,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
             if fill_weight:
                 cost[v] += fill_weight * _fill(adjacency, v, neighbours)
             if jitter:
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                cost[v] += jitter * np.float64(state >> np.uint64(11)) * 2.0**-53
+                cost[v] += jitter * uniform(random)
         v = np.argmin(cost)
         width = max(width, degree[v])
         entries += 2.0 ** degree[v]

@@ -24,6 +24,7 @@ import numpy as np
 
 from ...compiled import jit
 from ...compiled.bits import lowest_bit
+from ...compiled.random import below, random_bits
 
 BLOCK = 32
 NEVER = np.int32(2**31 - 1)
@@ -32,23 +33,6 @@ NEVER = np.int32(2**31 - 1)
 def padded(n: int) -> int:
     """The width of arrays over n variables."""
     return -(-n // BLOCK) * BLOCK
-
-
-@jit.strict
-def random_bits(random):
-    """60 random bits from the xorshift64* state random [1]."""
-    x = random[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    random[0] = x
-    return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(4))
-
-
-@jit.strict
-def below(limit, bits):
-    """A number in 0 .. limit - 1 from the lowest 20 of some random bits, limit < 2^40."""
-    return ((bits & 0xFFFFF) * limit) >> 20
 
 
 @jit.strict

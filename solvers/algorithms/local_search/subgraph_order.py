@@ -7,6 +7,7 @@ import numpy as np
 from ...arrays import Edges
 from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
+from ...compiled.random import below, random_bits, random_states
 
 SPARE = 4
 """Neighbours that a vertex may get by eliminations before its list moves."""
@@ -24,14 +25,14 @@ def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generat
         width: at least 0.
         generator: of the ties.
     """
-    order, seed = np.empty(n, np.int64), generator.integers(1, 2**63, dtype=np.uint64)
-    kept = _eliminate_or_take_out(n, np.ascontiguousarray(edges, np.int64), width, seed, order)
+    order, random = np.empty(n, np.int64), random_states(1, generator)
+    kept = _eliminate_or_take_out(n, np.ascontiguousarray(edges, np.int64), width, random, order)
     return order[:kept]
 
 
 @jit.strict
 def _eliminate_or_take_out(n, edges, width, random, order):
-    """Writes the order and returns its length; `random` is not zero."""
+    """Writes the order and returns its length; `random` is the state of the random numbers."""
     rows, starts, room, degree = _lists(n, edges)
     by_degree, place, first = _buckets(degree)
     end = len(rows)
@@ -41,12 +42,9 @@ def _eliminate_or_take_out(n, edges, width, random, order):
             least += 1
         while first[most + 1] == first[most]:
             most -= 1
-        random ^= random << np.uint64(13)
-        random ^= random >> np.uint64(7)
-        random ^= random << np.uint64(17)
         kind = least if least <= width else most
-        tied = np.uint64(first[kind + 1] - first[kind])
-        v = by_degree[first[kind] + np.int64((random >> np.uint64(11)) % tied)]
+        tied = first[kind + 1] - first[kind]
+        v = by_degree[first[kind] + below(tied, random_bits(random))]
         near = rows[starts[v] : starts[v] + degree[v]].copy()
         for u in near:
             rows[_position(rows, starts[u], degree[u], v)] = rows[starts[u] + degree[u] - 1]

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...arrays import Edges, Pairwise, States, Unary
 from ...compiled import jit
+from ...compiled.random import below, random_bits, random_states
 from ...compiled.threads import over_slices
-from .flips import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
+from .flips import flip, load_state, padded, tabu_run, walk_towards
 
 ELITES = 8
 STALLED_STARTS = 30
@@ -55,7 +56,7 @@ def tabu_search(
     pool = np.zeros((batch, ELITES, n), np.int8)
     values = np.full((batch, ELITES), -np.inf)
     stalled = np.zeros(batch, np.int64)
-    random = np.random.default_rng(seed).integers(1, 2**63, batch, dtype=np.uint64)
+    random = random_states(batch, np.random.default_rng(seed))
     state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
     state += [pool, values, stalled, random]
     deadline = None if time_limit is None else time.perf_counter() + time_limit
