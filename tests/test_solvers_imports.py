@@ -1,0 +1,56 @@
+"""What importing `solvers` and solving with it loads, in processes of their own."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import solvers
+
+SLOW = ("torch", "numba", "joblib", "networkx", "ortools", "docplex")
+
+
+def loaded(code):
+    """Which of the packages that are slow to import a fresh process has loaded after some lines."""
+    code = f"{code}\nimport sys\nprint([name for name in {SLOW} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ast.literal_eval(answer.stdout))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import solvers",
+        "import solvers; solvers.solve; solvers.Problem; solvers.solver_class; solvers.select_solver",
+        "from solvers import solve; solve([1.0, -1.0], solver='independent')",
+        "from solvers import solve; solve([1.0, -1.0])",
+    ],
+)
+def test_nothing_slow_is_loaded_before_a_backend_needs_it(code):
+    assert loaded(code) == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "packages"),
+    [
+        ("from solvers import solve; solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])", {"numba"}),
+        ("from solvers import gibbs; gibbs([1.0, -1.0])", {"numba"}),
+        ("from solvers import solve_many", {"joblib"}),
+    ],
+)
+def test_who_needs_a_slow_package_loads_that_alone(code, packages):
+    assert loaded(code) == packages
+
+
+def test_public_names_come_from_their_modules():
+    assert sorted(solvers.__all__) == solvers.__all__ == dir(solvers)
+    for name in solvers.__all__:
+        assert getattr(solvers, name).__module__.startswith("solvers.")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = solvers.no_such_name
+
+
+def test_submodules_are_found_through_the_face():
+    code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
+    assert loaded(code) <= {"networkx"}
