@@ -1,8 +1,9 @@
-"""What importing `solvers` and solving with it loads, in processes of their own."""
+"""What importing `solvers` and solving with it loads, in processes of their own, and where imports stand."""
 
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,17 @@ def test_public_names_come_from_their_modules():
 def test_submodules_are_found_through_the_face():
     code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
     assert loaded(code) <= {"networkx"}
+
+
+def test_imports_inside_functions_are_of_optional_and_slow_packages():
+    """The registry alone imports modules of ours on demand, by their names."""
+    found = set()
+    for path in Path(solvers.__file__).parent.rglob("*.py"):
+        for outer in ast.walk(ast.parse(path.read_text())):
+            if isinstance(outer, ast.FunctionDef):
+                for node in ast.walk(outer):
+                    if isinstance(node, ast.ImportFrom):
+                        found.add("." * node.level + (node.module or "").partition(".")[0])
+                    elif isinstance(node, ast.Import):
+                        found.update(alias.name.partition(".")[0] for alias in node.names)
+    assert found <= {"docplex", "ortools", "networkx"}
