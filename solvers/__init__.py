@@ -1,50 +1,11 @@
 """Exact argmax for pairwise binary problems: one call, many backends.
 
 score(z) = sum_i unary[i] z_i + sum_(i<j) pairwise[i,j] z_i z_j,  z in {0,1}^n,  maximised.
+
+The public names are listed in `__init__.pyi` and imported on first use: who solves without a compiled backend does not
+wait for numba.
 """
 
-from .errors import (
-    OptionError,
-    ProblemError,
-    SolveFailedError,
-    SolverError,
-    SolverUnavailableError,
-    UnknownSolverError,
-    UnsupportedProblemError,
-)
-from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
-from .problem import Problem
-from .registry import SolverInfo, available_solvers, solver_class
-from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
-from .solution import Maximiser, Solution
-from .solver import ArgmaxSolver, Capabilities
-from .streams import Failure, solve_many
+import lazy_loader
 
-__all__ = [
-    "ArgmaxSolver",
-    "Capabilities",
-    "Failure",
-    "Gibbs",
-    "Maximiser",
-    "OptionError",
-    "Problem",
-    "ProblemError",
-    "Selection",
-    "Solution",
-    "SolveFailedError",
-    "SolverError",
-    "SolverInfo",
-    "SolverUnavailableError",
-    "UnknownSolverError",
-    "UnsupportedProblemError",
-    "available_solvers",
-    "gibbs",
-    "naming_alternatives",
-    "resolve",
-    "select_solver",
-    "solve",
-    "solve_many",
-    "solve_problem",
-    "solver_class",
-    "uniforms_shape",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,12 +6,13 @@ import difflib
 import importlib
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from .errors import SolverUnavailableError, UnknownSolverError
+from .solver import ArgmaxSolver, Capabilities
 
 if TYPE_CHECKING:
-    from .solver import ArgmaxSolver, Capabilities
+    from .backends.elimination import Elimination
 
 ENTRY_POINT_GROUP = "structured_vae.solvers"
 
@@ -52,6 +53,10 @@ class SolverInfo:
         return not self.missing
 
 
+@overload
+def solver_class(name: Literal["elimination"]) -> type[Elimination]: ...
+@overload
+def solver_class(name: str) -> type[ArgmaxSolver]: ...
 def solver_class(name: str) -> type[ArgmaxSolver]:
     """The solver class registered under `name`, imported now.
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .algorithms.elimination.treewidth import treewidth_bound
 from .algorithms.exhaustive import ENUMERABLE
 from .errors import UnsupportedProblemError
 from .problem import Problem
@@ -164,6 +163,7 @@ def select_solver(problem: Problem) -> Selection:
             "exhaustive",
             f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried",
         )
+    treewidth_bound = solver_class("elimination").treewidth_bound
     if (width := treewidth_bound(problem, TREE_LIKE)) is not None:
         return _eliminate(width)
     if problem.negative_pair() is None:

@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
+from joblib import Parallel, delayed
+
 from .problem import Problem
 from .selection import solve_problem
 from .solution import Solution
@@ -65,8 +67,6 @@ def solve_many(
 def _solve_window(
     window: list[tuple[int, Problem]], solver: str | ArgmaxSolver, time_limit: float | None, jobs: int
 ) -> Iterator[Solution | Failure]:
-    from joblib import Parallel, delayed  # takes a while to import
-
     calls = [delayed(_solve_one)(index, problem, solver, time_limit) for index, problem in window]
     done = 0
     try:
@@ -81,8 +81,6 @@ def _solve_window(
 
 
 def _alone(index: int, call: object) -> Solution | Failure:
-    from joblib import Parallel
-
     try:
         # Two jobs, as joblib runs a single one in this very process.
         answers: list[Solution | Failure] = Parallel(n_jobs=2, backend="loky")([call])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.branch_and_bound.search import search_dense
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores, check_threads
 from ..problem import Problem
@@ -43,6 +44,4 @@ class BranchAndBound(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from ..algorithms.branch_and_bound.search import search_dense  # numba takes a while to import
-
     return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.dual_ascent.search import DualSearch
+from ..algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
+from ..algorithms.local_search.warm_start import first_state
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores, check_threads
@@ -57,10 +60,6 @@ class DualAscent(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())
 
     def _solve(self, problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-        from ..algorithms.dual_ascent.search import DualSearch  # numba takes a while to import
-        from ..algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
-        from ..algorithms.local_search.warm_start import first_state
-
         end = np.inf if left is None else time.monotonic() + left
         scores = FixedPoint.of(problem)
         search = DualSearch(scores, first_state(problem, None, left))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..algorithms.elimination.max_sum import max_sum
+from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
 from ..compiled.threads import check_threads
 from ..problem import Problem
@@ -43,10 +45,12 @@ class Elimination(ArgmaxSolver):
             return reasons
         return (*reasons, f"no elimination order of width {MAX_TREEWIDTH} or less was found")
 
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        from ..algorithms.elimination.max_sum import max_sum
-        from ..algorithms.elimination.plan import cached_plan  # numba takes a while to import
+    @staticmethod
+    def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
+        """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
+        return treewidth_bound(problem, give_up_above)
 
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         plan = cached_plan(problem.n, problem.edges)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algorithms.exhaustive.device import half_tables_argmax
+from ..algorithms.exhaustive.host import enumeration_argmax
 from ..compiled.threads import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -38,7 +39,5 @@ class Exhaustive(ArgmaxSolver):
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
-        from ..algorithms.exhaustive.host import enumeration_argmax  # numba takes a while to import
-
         z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
         return Maximiser(z, stats=stats)

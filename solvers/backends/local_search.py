@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..algorithms.local_search.device_tabu import device_tabu
+from ..algorithms.local_search.recombination import recombination
+from ..algorithms.local_search.subgraph_moves import ThinnedMoves
+from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.local_search.tabu_runs import TabuRuns
 from ..algorithms.presolve.roof_duality import roof_duality
 from ..arrays import States
 from ..compiled.threads import check_threads
@@ -15,10 +19,6 @@ from ..errors import OptionError
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-
-if TYPE_CHECKING:
-    from ..algorithms.local_search.subgraph_moves import ThinnedMoves
-    from ..algorithms.local_search.tabu_runs import TabuRuns
 
 SPARSE_DEGREE = 6
 """Greatest mean degree of graphs of which few variables need be taken out to leave one of small width."""
@@ -64,8 +64,6 @@ class LocalSearch(ArgmaxSolver):
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if not isinstance(problem.unary, np.ndarray):
-            from ..algorithms.local_search.device_tabu import device_tabu
-
             z = device_tabu(problem, self.starts, self.seed, time_limit=time_limit)
             return Maximiser(z, problem.positive_part)
         z = self._states(problem, time_limit)
@@ -75,9 +73,6 @@ class LocalSearch(ArgmaxSolver):
         """`[batch, n]`: the best found on the host."""
         if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
             return self._tabu(problem, time_limit)
-        from ..algorithms.local_search.subgraph_moves import ThinnedMoves
-        from ..algorithms.local_search.tabu_runs import TabuRuns  # numba takes a while to import
-
         end = time.monotonic() + time_limit
         if 2 * problem.e <= SPARSE_DEGREE * problem.n:
             z = self._tabu(problem, TABU_SHARE * time_limit)
@@ -89,8 +84,6 @@ class LocalSearch(ArgmaxSolver):
         return np.where(better[:, None], others, z)
 
     def _tabu(self, problem: Problem, time_limit: float | None) -> States:
-        from ..algorithms.local_search.tabu import tabu_search
-
         arrays = (problem.unary, problem.pairwise, problem.edges)
         return tabu_search(
             *arrays, starts=self.starts, seed=self.seed, time_limit=time_limit, threads=self.threads
@@ -100,8 +93,6 @@ class LocalSearch(ArgmaxSolver):
         self, problem: Problem, z: States, moves: type[ThinnedMoves | TabuRuns], end: float
     ) -> States:
         """`z [batch, n]` or better, instance by instance, which share the time that is left."""
-        from ..algorithms.local_search.recombination import recombination
-
         found = z.copy()
         for instance in range(problem.batch):
             now = time.monotonic()

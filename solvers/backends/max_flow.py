@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..algorithms.max_flow.dense import dense_flow_argmax
+from ..algorithms.max_flow.one_word import MAX_NODES, word_flow_argmax
+from ..algorithms.max_flow.sparse import sparse_flow_argmax
+from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States, to_numpy
 from ..compiled.threads import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-
-WORD_BITS = 62  # `word_flow.MAX_NODES`, known without importing numba
 
 LARGEST_MATRIX = 2048
 """The matrix of capacities then takes 32 MiB a thread; with 4096 nodes it was slower than arcs."""
@@ -52,8 +54,6 @@ class MaxFlow(ArgmaxSolver):
         reasons = super().why_not(problem)
         if not reasons:
             return ()
-        from ..algorithms.max_flow.supermodular_flips import supermodular_flips
-
         _, balanced = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
         if balanced.all():
             return ()
@@ -63,8 +63,6 @@ class MaxFlow(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if problem.negative_pair() is None:
             return Maximiser(*_minimum_cut(problem, self.threads))
-        from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
-
         flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
         unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
         z, bound = _minimum_cut(replace(problem, unary=unary, pairwise=pairwise), self.threads)
@@ -73,15 +71,10 @@ class MaxFlow(ArgmaxSolver):
 
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
-    if problem.n <= WORD_BITS:
-        from ..algorithms.max_flow.one_word import word_flow_argmax  # numba takes a while to import
-
+    if problem.n <= MAX_NODES:
         return word_flow_argmax(problem.unary, problem.pairwise, problem.edges, threads)
     scores = FixedPoint.of(problem)
-    if _is_dense(problem):
-        from ..algorithms.max_flow.dense import dense_flow_argmax as argmax
-    else:
-        from ..algorithms.max_flow.sparse import sparse_flow_argmax as argmax
+    argmax = dense_flow_argmax if _is_dense(problem) else sparse_flow_argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
     return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
 

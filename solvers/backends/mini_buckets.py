@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.elimination.order import min_fill_order
+from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.mini_buckets.plan import mini_bucket_layout
+from ..algorithms.mini_buckets.search import Search
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores, check_threads
@@ -54,11 +58,6 @@ class MiniBuckets(ArgmaxSolver):
 
 
 def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from ..algorithms.elimination.order import min_fill_order  # numba takes a while to import
-    from ..algorithms.local_search.tabu import tabu_search
-    from ..algorithms.mini_buckets.plan import mini_bucket_layout
-    from ..algorithms.mini_buckets.search import Search
-
     end = np.inf if left is None else time.monotonic() + left
     scores = FixedPoint.of(problem)
     z = tabu_search(problem.unary, problem.pairwise, problem.edges, threads=1)[0]

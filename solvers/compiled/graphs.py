@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
+from . import jit
 
 
-@_jit
+@jit.strict
 def neighbour_lists(n, edges):
     """The neighbours of every vertex, one list behind the other.
 

@@ -57,7 +57,7 @@ def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:
         >>> to_networkx(Problem.from_arrays([1.0, -2.0], [[0.0, 3.0], [0.0, 0.0]])).edges(data=True)
         EdgeDataView([(0, 1, {'pairwise': 3.0})])
     """
-    import networkx as nx
+    import networkx as nx  # takes a while to import, and no other conversion needs it
 
     names, unary, pairs, weights = energy_of(problem, labels)
     graph = nx.Graph()

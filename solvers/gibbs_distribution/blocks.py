@@ -12,7 +12,8 @@ n + e coefficients. Any block can be built by itself and none inherits the round
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiled import jit
 
 LINE_BITS = 7  # states of one line: 1 KiB, so that many sums of lines fit the L1 cache
 BLOCK_BITS = LINE_BITS + 2  # a block is four lines
@@ -23,10 +24,8 @@ CORNER = 1 << CORNER_BITS
 BASE = BLOCK_BITS  # column of the base, behind those of the fields
 VECTOR = 8  # float64 in a cache line
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def aligned(size):
     """An array that starts with a cache line, as vectors that straddle two are slow."""
     space = np.empty(size + VECTOR)
@@ -34,13 +33,13 @@ def aligned(size):
     return space[start : start + size]
 
 
-@_jit
+@jit.strict
 def join(first, second, product):
     """What two parts of a state have together."""
     return first * second if product else first + second
 
 
-@_jit
+@jit.strict
 def load(coefficients, rows, columns, n, product, padding, weights):
     """Fills the lower triangle; bits of a block beyond n get `padding` as their unary score or weight."""
     weights[:] = 1.0 if product else 0.0
@@ -50,7 +49,7 @@ def load(coefficients, rows, columns, n, product, padding, weights):
         weights[rows[c], columns[c]] = np.exp(coefficients[c]) if product else coefficients[c]
 
 
-@_jit
+@jit.strict
 def _fill_linear(table, bits, constant, row, product):
     """What a variable with this constant and row of weights adds to each state of `bits` others."""
     table[0] = constant
@@ -59,7 +58,7 @@ def _fill_linear(table, bits, constant, row, product):
             table[(1 << i) + s] = join(table[s], row[i], product)
 
 
-@_jit
+@jit.strict
 def fill_root(weights, product, root, increment):
     """Block 0."""
     root[0] = 1.0 if product else 0.0
@@ -69,7 +68,7 @@ def fill_root(weights, product, root, increment):
             root[(1 << i) + s] = join(root[s], increment[s], product)
 
 
-@_jit
+@jit.strict
 def fill_fields(weights, depth, product, fields, increment):
     """The fields and the base of each of the 2^depth blocks."""
     fields[0] = 1.0 if product else 0.0
@@ -82,7 +81,7 @@ def fill_fields(weights, depth, product, fields, increment):
             fields[size + h, BASE] = join(fields[h, BASE], increment[h], product)
 
 
-@_jit
+@jit.strict
 def _fill_line(own, product, line):
     """What the base and the fields of the lowest bits come to in each state of these."""
     for s in range(CORNER):
@@ -96,7 +95,7 @@ def _fill_line(own, product, line):
             upper[s] = join(lower[s], own[i], product)
 
 
-@_jit
+@jit.strict
 def fill_block(root, own, product, line, block):
     """The block whose fields and base are `own`; `line` is for use inside."""
     _fill_line(own, product, line)

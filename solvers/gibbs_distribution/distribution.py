@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
 from ..algorithms.exhaustive import ENUMERABLE
 from ..arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
 from ..errors import OptionError, ProblemError, UnsupportedProblemError
 from ..problem import Problem
+from . import enumeration, sum_product, sum_product_derivative
+from .draws import draw
 from .enumeration import RunningSums
 
 MAX_TREEWIDTH = 20
@@ -114,17 +117,14 @@ class Gibbs:
 
     def _covary(self, problem: Problem, direction: np.ndarray, threads: int | None) -> np.ndarray:
         if self.method == "enumeration":
-            from .enumeration import covariance_product  # numba takes a while to import
-
             means = np.sum(self._marginals() * direction, axis=1)
-            return covariance_product(
+            return enumeration.covariance_product(
                 problem.unary, problem.pairwise, problem.edges, direction, means, threads
             )
-        from ..algorithms.elimination.plan import cached_plan
-        from .sum_product_derivative import covariance_product as product_by_elimination
-
         plan = cached_plan(problem.n, problem.edges)
-        return product_by_elimination(plan, problem.unary, problem.pairwise, direction, threads)
+        return sum_product_derivative.covariance_product(
+            plan, problem.unary, problem.pairwise, direction, threads
+        )
 
     def _marginals(self) -> np.ndarray:
         """`[batch, n + e]`."""
@@ -244,8 +244,6 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
     many = f"n = {problem.n} is more than the {ENUMERABLE} of enumeration, and " * (problem.n > ENUMERABLE)
     if treewidth_bound(problem, MAX_TREEWIDTH) is None:
         return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
-    from ..algorithms.elimination.plan import cached_plan  # numba takes a while to import
-
     entries = cached_plan(problem.n, problem.edges).entries
     if entries > MAX_ENTRIES:
         return (f"{many}the tables of its elimination have {entries} entries, more than {MAX_ENTRIES}",)
@@ -296,25 +294,18 @@ def _infer(
     """Log-partition, marginals and samples, `[batch, ...]` each, and what enumeration keeps for more samples."""
     if method == "elimination":
         return *_eliminate(problem, uniforms, threads), None
-    from .enumeration import infer
-
-    log_z, marginals, sums = infer(problem.unary, problem.pairwise, problem.edges, threads)
+    log_z, marginals, sums = enumeration.infer(problem.unary, problem.pairwise, problem.edges, threads)
     return log_z, marginals, _draw(problem, sums, uniforms, threads), sums
 
 
 def _eliminate(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[Scores, np.ndarray, np.ndarray]:
-    from ..algorithms.elimination.plan import cached_plan
-    from .sum_product import infer
-
     plan = cached_plan(problem.n, problem.edges)
-    return infer(plan, problem.unary, problem.pairwise, uniforms, threads)
+    return sum_product.infer(plan, problem.unary, problem.pairwise, uniforms, threads)
 
 
 def _draw(problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-    from .draws import draw
-
     return draw(sums, problem.n, problem.edges, uniforms, threads)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Edges
+from ..compiled import jit
 from ..compiled.threads import over_slices
 from .blocks import BLOCK, BLOCK_BITS, LINE, LINE_BITS, aligned
 from .enumeration import RunningSums
@@ -21,10 +21,8 @@ from .weights import fill_weights, load_weights, new_blocks, places
 BELOW_ONE = 1.0 - 2.0**-52  # times x it is less than x
 LOAD_NANOSECONDS, DRAW_NANOSECONDS = 2_000.0, 250.0  # an instance, a sample
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _first_above(cumulative, target):
     low, high = 0, len(cumulative) - 1
     while low < high:
@@ -36,7 +34,7 @@ def _first_above(cumulative, target):
     return low
 
 
-@_jit
+@jit.strict
 def _state_at(blocks, steep, reference, cumulative, target, sums, block):
     """The first state up to which, itself included, the weights add up to more than the target."""
     h = _first_above(cumulative, target)
@@ -60,7 +58,7 @@ def _state_at(blocks, steep, reference, cumulative, target, sums, block):
     return h << BLOCK_BITS | state
 
 
-@_jit
+@jit.strict
 def _draw(rows, columns, n, coefficients, references, cumulative, uniforms, z):
     blocks, sums, block = new_blocks(max(n - BLOCK_BITS, 0)), new_sums(0), aligned(BLOCK)
     blocks.maxima[:] = np.inf  # not known, nor needed: a block that vanishes is not chosen

@@ -11,17 +11,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Edges, Pairwise, Scores, Unary
+from ..compiled import jit
 from ..compiled.threads import over_slices
 from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
 from .sums import add_block, fill_moments, new_sums, sum_of
 from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
 
 NANOSECONDS = 0.5  # a state
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class RunningSums(NamedTuple):
@@ -38,7 +36,7 @@ class RunningSums(NamedTuple):
     blocks: np.ndarray
 
 
-@_jit
+@jit.strict
 def _infer(rows, columns, n, coefficients, references, cumulative, log_z, marginals):
     depth = max(n - BLOCK_BITS, 0)
     blocks, sums, block = new_blocks(depth), new_sums(depth), aligned(BLOCK)
@@ -60,7 +58,7 @@ def _infer(rows, columns, n, coefficients, references, cumulative, log_z, margin
             marginals[b, c] = min(moments[rows[c], columns[c]] / total, 1.0)
 
 
-@_jit
+@jit.strict
 def _covary(rows, columns, n, coefficients, directions, means, products):
     depth = max(n - BLOCK_BITS, 0)
     blocks, tilt, sums = new_blocks(depth), new_blocks(depth), new_sums(depth)

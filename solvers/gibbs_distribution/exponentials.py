@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..compiled import jit
 
 LOWEST = -700.0  # above this exp is a normal number
 INVERSE_LOG_2 = 1 / math.log(2)
@@ -20,10 +21,8 @@ LOG_2_LOW = 1.90821492927058770002e-10
 MANTISSA_BITS = 52
 BIAS = 1023
 
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
-
-@_jit
+@jit.fused
 def _taylor(r):
     """exp(r) for abs(r) <= log(2) / 2."""
     value = 1 / 6227020800
@@ -42,7 +41,7 @@ def _taylor(r):
     return value * r + 1
 
 
-@_jit
+@jit.fused
 def exponentiate(x, least, powers):
     """Replaces each x <= 0 by exp(x), those below `least` by 0.
 

@@ -11,7 +11,6 @@ import math
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ..algorithms.elimination.plan import Plan
 from ..algorithms.elimination.schedule import (
@@ -26,6 +25,7 @@ from ..algorithms.elimination.schedule import (
     VARIABLE,
 )
 from ..arrays import Pairwise, Scores, States, Unary
+from ..compiled import jit
 from ..compiled.bits import lowest_bit
 from ..compiled.threads import available_cores, over_slices
 
@@ -34,10 +34,8 @@ BYTES = 24  # an entry
 MEMORY = 1 << 30  # bytes, of all threads
 MAX_BITS = 62
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def start_reads(t, steps, reads, strides, places, advances):
     """Sets the places of the messages at entry 0, and how far they move when counting on from there."""
     bits, first = steps[t, BIT_END] - steps[t, BIT_START], steps[t, READ_START]
@@ -50,7 +48,7 @@ def start_reads(t, steps, reads, strides, places, advances):
             total += stride
 
 
-@_jit
+@jit.strict
 def sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, places, advances):
     """Fills the message of step t, and the probability that its variable is 1 for each entry."""
     steps, edges, reads, strides = schedule_arrays
@@ -76,7 +74,7 @@ def sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, plac
         shares[start + s] = (1.0 if gain > rest else decay) / (1.0 + decay)
 
 
-@_jit
+@jit.strict
 def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marginals, places, advances):
     """Adds the marginals of step t and passes the probabilities of its entries to what it read."""
     steps, edges, reads, strides = schedule_arrays
@@ -97,7 +95,7 @@ def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marg
             flows[places[r] + reads[first + r, OWN_STRIDE]] += with_v
 
 
-@_jit
+@jit.strict
 def _sample(steps, variables, shares, uniforms, z):
     """Draws every variable given those of its separator, which steps behind its own eliminate."""
     for t in range(len(steps) - 1, -1, -1):
@@ -108,7 +106,7 @@ def _sample(steps, variables, shares, uniforms, z):
         z[v] = uniforms[v] < shares[steps[t, ENTRY_START] + state]
 
 
-@_jit
+@jit.strict
 def _infer(schedule, entries, most_reads, unary, pairwise, uniforms, log_z, ones, pairs, z):
     steps, variables, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ..algorithms.elimination.plan import Plan
 from ..algorithms.elimination.schedule import (
@@ -22,16 +21,15 @@ from ..algorithms.elimination.schedule import (
     VARIABLE,
 )
 from ..arrays import Pairwise, Unary
+from ..compiled import jit
 from ..compiled.bits import lowest_bit
 from ..compiled.threads import available_cores, over_slices
 from .sum_product import ENTRY_NANOSECONDS, MAX_BITS, MEMORY, start_reads, sum_out
 
 BYTES = 48  # an entry
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _change(t, b, arrays, unary, pairwise, shares, changes, share_changes, sums, places, advances):
     """Rates of the message of step t and of the shares of its variable; the scores' are the direction.
 
@@ -60,7 +58,7 @@ def _change(t, b, arrays, unary, pairwise, shares, changes, share_changes, sums,
         share_changes[start + s] = share * (1.0 - share) * difference
 
 
-@_jit
+@jit.strict
 def _spread_changes(t, b, arrays, shares, share_changes, flows, flow_changes, ones, pairs, places, advances):
     """Adds the rates of the marginals of step t and passes flows and their rates to what it read."""
     steps, edges, reads, strides = arrays
@@ -86,7 +84,7 @@ def _spread_changes(t, b, arrays, shares, share_changes, flows, flow_changes, on
             flow_changes[with_place] += change_with_v
 
 
-@_jit
+@jit.strict
 def _covary(schedule, entries, most_reads, unary, pairwise, unary_direction, pairwise_direction, ones, pairs):
     steps, _, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)

@@ -11,14 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compiled import jit
 from ..compiled.bits import lowest_bit
 from .blocks import BLOCK_BITS, LINE, LINE_BITS, aligned
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
-# Sums may be reordered, so that they use whole vectors.
-_reduce = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
 
 
 class Sums(NamedTuple):
@@ -36,14 +32,14 @@ class Sums(NamedTuple):
     runs: np.ndarray
 
 
-@_jit
+@jit.strict
 def new_sums(depth):
     """Space for the sums of 2^depth blocks."""
     halves, runs = aligned((depth + 2) * LINE), aligned((depth + 3) * LINE)
     return Sums(np.empty(4 << depth), halves.reshape(-1, LINE), runs.reshape(-1, LINE))
 
 
-@_reduce
+@jit.reduction
 def maximum(table):
     """The largest entry."""
     best = table[0]
@@ -52,7 +48,7 @@ def maximum(table):
     return best
 
 
-@_reduce
+@jit.reduction
 def sum_of(table):
     """The sum of all entries."""
     total = 0.0
@@ -61,7 +57,7 @@ def sum_of(table):
     return total
 
 
-@_reduce
+@jit.reduction
 def _add_lines(block, first_half, second_half, out, totals):
     """Adds up the four lines of a block, and what has either of their two bits."""
     total_0 = total_1 = total_2 = total_3 = 0.0
@@ -77,7 +73,7 @@ def _add_lines(block, first_half, second_half, out, totals):
     totals[0], totals[1], totals[2], totals[3] = total_0, total_1, total_2, total_3
 
 
-@_jit
+@jit.strict
 def _join_runs(half, odd, even, out):
     """Adds the sum of an odd run to that of its bit, and joins it with the even run before."""
     for s in range(LINE):
@@ -85,7 +81,7 @@ def _join_runs(half, odd, even, out):
         out[s] = odd[s] + even[s]
 
 
-@_jit
+@jit.strict
 def add_block(block, h, depth, sums):
     """Adds block h, after those before it."""
     halves, runs = sums.halves, sums.runs
@@ -98,7 +94,7 @@ def add_block(block, h, depth, sums):
         row = out
 
 
-@_reduce
+@jit.reduction
 def _first_moments(table, bits, moments):
     """Sums of the entries that have a bit, for each bit; leaves the sum of all in `table[0]`."""
     for i in range(bits - 1, -1, -1):
@@ -110,7 +106,7 @@ def _first_moments(table, bits, moments):
         moments[i] = total
 
 
-@_jit
+@jit.strict
 def _second_moments(table, bits, start, moments):
     """Sums of the entries that have two bits, on the diagonal of those that have one; overwrites `table`."""
     for t in range(bits - 1, -1, -1):
@@ -121,7 +117,7 @@ def _second_moments(table, bits, start, moments):
         moments[start + t, start + t] = upper[0]
 
 
-@_jit
+@jit.strict
 def fill_moments(sums, depth, moments):
     """Sums over the states that have two bits, in the lower triangle; overwrites the sums."""
     _second_moments(sums.runs[depth], LINE_BITS, 0, moments)

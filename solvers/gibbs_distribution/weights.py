@@ -12,17 +12,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..arrays import Edges
+from ..compiled import jit
 from .blocks import BASE, BLOCK, BLOCK_BITS, LINE, aligned, fill_block, fill_fields, fill_root, load
 from .exponentials import exponentiate
 from .sums import maximum
 
 STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
 VANISHES = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Blocks(NamedTuple):
@@ -47,7 +45,7 @@ class Blocks(NamedTuple):
     increment: np.ndarray
 
 
-@_jit
+@jit.strict
 def new_blocks(depth):
     """Space for the 2^depth blocks of an instance."""
     size = BLOCK_BITS + depth
@@ -57,7 +55,7 @@ def new_blocks(depth):
     return Blocks(weights, aligned(BLOCK), fields, maxima, aligned(LINE), aligned(BLOCK), increment)
 
 
-@_jit
+@jit.strict
 def load_blocks(coefficients, rows, columns, n, product, padding, blocks):
     """Prepares the blocks of an instance's scores, or of their exponentials."""
     load(coefficients, rows, columns, n, product, padding, blocks.weights)
@@ -65,7 +63,7 @@ def load_blocks(coefficients, rows, columns, n, product, padding, blocks):
     fill_fields(blocks.weights, max(n - BLOCK_BITS, 0), product, blocks.fields, blocks.increment)
 
 
-@_jit
+@jit.strict
 def _is_steep(coefficients):
     gains = losses = 0.0
     for c in coefficients:
@@ -74,7 +72,7 @@ def _is_steep(coefficients):
     return max(gains, losses) > STEEP
 
 
-@_jit
+@jit.strict
 def load_weights(coefficients, rows, columns, n, blocks):
     """Prepares the weights of an instance; returns whether it is steep."""
     steep = _is_steep(coefficients)
@@ -82,7 +80,7 @@ def load_weights(coefficients, rows, columns, n, blocks):
     return steep
 
 
-@_jit
+@jit.strict
 def find_reference(steep, blocks, block):
     """The score of weight 1: that of the likeliest state in a steep instance, whose maxima this fills."""
     if not steep:
@@ -93,7 +91,7 @@ def find_reference(steep, blocks, block):
     return blocks.maxima.max()
 
 
-@_jit
+@jit.strict
 def fill_weights(blocks, h, steep, reference, block):
     """exp(score - reference) of the states of block h."""
     if not steep:

@@ -18,15 +18,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from .relaxation import RANK, ROUNDOFF
 
 LEVEL_STEP = 4  # variables fixed until their node becomes a level
 SMALLEST_STEP = 1e-4  # steps of the ascent that stay inside the box and are smaller are not worth their time
-
-# Sums may be reordered; infinities and signs of zero keep their meaning.
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 
 class Levels(NamedTuple):
@@ -84,7 +81,7 @@ def new_slots(n: int) -> Slots:
     return Slots(*whole, *real, *(np.empty((count, n)) for _ in range(5)))
 
 
-@_jit
+@jit.reordered
 def start_node(k, depth, levels, slots, x):
     """Slot k becomes the root of a level, at the point x."""
     m = levels.size[depth]
@@ -107,7 +104,7 @@ def start_node(k, depth, levels, slots, x):
     refresh(k, levels, slots)
 
 
-@_jit
+@jit.reordered
 def refresh(k, levels, slots):
     """Gradient and value of slot k from its x, free of accumulated rounding."""
     depth = slots.level[k]
@@ -127,7 +124,7 @@ def refresh(k, levels, slots):
     slots.updates[k] = 0
 
 
-@_jit
+@jit.reordered
 def rounding(k, levels, slots):
     """Bound of the rounding error of `tangent_bound`.
 
@@ -139,7 +136,7 @@ def rounding(k, levels, slots):
     return 2.0 * ROUNDOFF * operations * (levels.weight[depth] + abs(levels.constant[depth]))
 
 
-@_jit
+@jit.reordered
 def _move(i, step, row, curvature, gradient, m):
     """x_i += step; returns the gain of f."""
     gain = step * (gradient[i] - 0.5 * curvature * step)
@@ -149,7 +146,7 @@ def _move(i, step, row, curvature, gradient, m):
     return gain
 
 
-@_jit
+@jit.reordered
 def fix(k, i, bit, levels, slots):
     """z_i = bit from here on."""
     depth = slots.level[k]
@@ -173,7 +170,7 @@ def fix(k, i, bit, levels, slots):
     slots.free_count[k] -= 1
 
 
-@_jit
+@jit.reordered
 def tangent_bound(k, levels, slots):
     """What no assignment below slot k scores more than, but for rounding."""
     m = levels.size[slots.level[k]]
@@ -184,7 +181,7 @@ def tangent_bound(k, levels, slots):
     return slots.value[k] + total
 
 
-@_jit
+@jit.reordered
 def sweep(k, levels, slots):
     """One round of coordinate ascent; returns the gain of f."""
     depth = slots.level[k]
@@ -212,7 +209,7 @@ def sweep(k, levels, slots):
     return gained
 
 
-@_jit
+@jit.reordered
 def fixed_score(k, levels, slots, order, fields):
     """Score of the fixed variables alone; `order` lists the free ones, `fields` what z_i = 1 adds for each."""
     depth = slots.level[k]
@@ -237,7 +234,7 @@ def fixed_score(k, levels, slots, order, fields):
     return score
 
 
-@_jit
+@jit.reordered
 def assign(k, levels, slots, z):
     """Writes the fixed variables of slot k to z, in the original order; free ones become 0."""
     depth = slots.level[k]
@@ -247,7 +244,7 @@ def assign(k, levels, slots, z):
             z[levels.index[depth, i]] = np.int8(slots.x[k, i])
 
 
-@_jit
+@jit.reordered
 def copy_node(source, target, levels, slots):
     """Slot `target` becomes a copy of slot `source`."""
     slots.level[target] = slots.level[source]

@@ -17,16 +17,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ...compiled import jit
 
 RANK = 12
 ROUNDOFF = 2.0**-53
 
-# Sums may be reordered; infinities and signs of zero keep their meaning.
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
-
-@_jit
+@jit.reordered
 def _mix_one(i, row, linear, vectors, field, m):
     """Moves v_i to its best place; returns the length of its field and the squared distance moved."""
     square = 0.0
@@ -49,7 +47,7 @@ def _mix_one(i, row, linear, vectors, field, m):
     return length, moved
 
 
-@_jit
+@jit.reordered
 def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
     """Coordinate ascent on the vectors; `lengths` becomes d.
 
@@ -78,7 +76,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
             break
 
 
-@_jit
+@jit.reordered
 def _cholesky(pairwise, diagonal, shift, m, factor):
     """Factors diag(diagonal + shift) - W; returns how many pivots were positive."""
     for i in range(m):
@@ -99,7 +97,7 @@ def _cholesky(pairwise, diagonal, shift, m, factor):
     return m
 
 
-@_jit
+@jit.reordered
 def _back_substitute(factor, x, m):
     """Solves L' y = x in place."""
     for i in range(m - 1, -1, -1):
@@ -109,7 +107,7 @@ def _back_substitute(factor, x, m):
             x[k] -= row[k] * value
 
 
-@_jit
+@jit.reordered
 def _smallest_eigenvalue(factor, x, m, rounds):
     """An estimate from above, by inverse iteration with the factor."""
     estimate = 0.0
@@ -138,7 +136,7 @@ def _smallest_eigenvalue(factor, x, m, rounds):
     return estimate
 
 
-@_jit
+@jit.reordered
 def concave_diagonal(pairwise, m, diagonal, factor, x, rounds):
     """Shifts `diagonal` so that diag(diagonal) - W is certainly positive semidefinite; False if it cannot.
 

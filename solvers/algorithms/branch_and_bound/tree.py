@@ -14,8 +14,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
+from ...compiled.random import seeded, uniform
 from .nodes import (
     LEVEL_STEP,
     assign,
@@ -38,8 +39,6 @@ MIX_TOLERANCE = 1e-4
 ROOT_MIX_TOLERANCE = 1e-6
 BOX_SWEEPS = 20
 LEAST_GAIN = 1e-3  # of the gap: ascent that gains less ends
-
-_jit = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 
 class Incumbent(NamedTuple):
@@ -70,7 +69,7 @@ def new_scratch(n: int) -> Scratch:
     )
 
 
-@_jit
+@jit.reordered
 def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
     """Gives a level the diagonal of its own semidefinite relaxation where that is cheaper at its point."""
     m = levels.size[depth]
@@ -89,13 +88,12 @@ def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
             x[i] = min(max(0.5 + 0.5 * vectors[0, i], 0.0), 1.0)
 
 
-@_jit
+@jit.reordered
 def start_search(unary, pairwise, levels, slots, scratch):
     """Makes the whole problem level 0 and its root slot 0."""
     m = len(unary)
-    vectors, x = levels.vectors[0], scratch.line[1]
+    vectors, x, random = levels.vectors[0], scratch.line[1], seeded(0)
     levels.size[0] = m
-    state = 1
     for i in range(m):
         levels.index[0, i] = i
         levels.unary[0, i] = unary[i]
@@ -105,8 +103,7 @@ def start_search(unary, pairwise, levels, slots, scratch):
             levels.diagonal[0, i] += abs(pairwise[i, j])  # dominance: concave, and exact
         square = 0.0
         for r in range(RANK):
-            state = (state * 1103515245 + 12345) & 0x7FFFFFFF
-            vectors[r, i] = state / 2.0**30 - 1.0
+            vectors[r, i] = 2.0 * uniform(random) - 1.0
             square += vectors[r, i] ** 2
         for r in range(RANK):
             vectors[r, i] /= math.sqrt(square)
@@ -117,7 +114,7 @@ def start_search(unary, pairwise, levels, slots, scratch):
     slots.bound[0] = np.inf
 
 
-@_jit
+@jit.reordered
 def _next_level(k, levels, slots, scratch):
     """Packs the free variables of slot k into a level of their own."""
     old = slots.level[k]
@@ -143,7 +140,7 @@ def _next_level(k, levels, slots, scratch):
     start_node(k, new, levels, slots, x)
 
 
-@_jit
+@jit.reordered
 def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
     """Fixes the variables whose other value cannot beat the incumbent, or never helps; returns how many."""
     m = levels.size[slots.level[k]]
@@ -170,7 +167,7 @@ def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
     return count
 
 
-@_jit
+@jit.reordered
 def _enumerate(k, levels, slots, incumbent, scratch):
     """Scores all states of the free variables of slot k, in tables built by doubling."""
     depth = slots.level[k]
@@ -200,7 +197,7 @@ def _enumerate(k, levels, slots, incumbent, scratch):
         incumbent.score[0] = best
 
 
-@_jit
+@jit.reordered
 def _branch_variable(k, levels, slots):
     """The free variable with the largest d_i^2 (d_i (1/5 + x_i (1 - x_i)) + 3/10 |g_i|).
 
@@ -218,7 +215,7 @@ def _branch_variable(k, levels, slots):
     return choice
 
 
-@_jit
+@jit.reordered
 def _branch(k, levels, slots):
     """Slot k + 1 becomes the first child of slot k, at the nearer value."""
     i = _branch_variable(k, levels, slots)
@@ -229,7 +226,7 @@ def _branch(k, levels, slots):
     fix(k + 1, i, bit, levels, slots)
 
 
-@_jit
+@jit.reordered
 def _certified_bound(k, threshold, levels, slots):
     """A bound of slot k with its rounding; where only rounding keeps it from pruning, g is computed afresh."""
     bound = tangent_bound(k, levels, slots)
@@ -241,7 +238,7 @@ def _certified_bound(k, threshold, levels, slots):
     return bound
 
 
-@_jit
+@jit.reordered
 def _settle(k, levels, slots, incumbent, scratch):
     """Bounds slot k and fixes variables; True if nothing is left to search in it."""
     for _ in range(BOX_SWEEPS):
@@ -266,7 +263,7 @@ def _settle(k, levels, slots, incumbent, scratch):
     return False
 
 
-@_jit
+@jit.reordered
 def search(top, budget, levels, slots, incumbent, scratch):
     """Handles up to `budget` nodes; returns the slot to go on with (-1: done) and the nodes handled."""
     handled = 0

@@ -21,11 +21,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ...compiled import jit
 
 FREE = -1
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Graph(NamedTuple):
@@ -46,7 +45,7 @@ class Graph(NamedTuple):
     pairwise: np.ndarray
 
 
-@_jit
+@jit.strict
 def fix(i, value, graph, state, field, message):
     """Sets a free variable; returns by how much the constant and the bound change."""
     unary, change = field[i], -max(0, field[i])
@@ -62,7 +61,7 @@ def fix(i, value, graph, state, field, message):
     return unary * value, change + unary * value
 
 
-@_jit
+@jit.strict
 def sweep(graph, state, field, message, forward, constant, bound, known):
     """One visit to every free variable, in ascending order or in descending order.
 
@@ -99,7 +98,7 @@ def sweep(graph, state, field, message, forward, constant, bound, known):
     return constant, bound
 
 
-@_jit
+@jit.strict
 def field_of(i, graph, state, field, message):
     """What the field of a free variable is once it took all from its edges, and its free edges' sum of |scores|."""
     total, strength = field[i], 0
@@ -111,7 +110,7 @@ def field_of(i, graph, state, field, message):
     return total, strength
 
 
-@_jit
+@jit.strict
 def _take(i, graph, state, field, message, forward):
     """Takes all from the edges; returns the change of the bound and the numbers of edges ahead and behind."""
     total, change, ahead, behind = field[i], -max(0, field[i]), 0, 0
@@ -129,7 +128,7 @@ def _take(i, graph, state, field, message, forward):
     return change + max(0, total), ahead, behind
 
 
-@_jit
+@jit.strict
 def _give(i, graph, state, field, message, forward, ahead, parts):
     """Gives a share, one of `parts`, to each edge ahead; rounded towards zero, so that none has the other sign."""
     share = abs(field[i]) // parts
@@ -141,12 +140,12 @@ def _give(i, graph, state, field, message, forward, ahead, parts):
     field[i] -= ahead * share
 
 
-@_jit
+@jit.strict
 def _gain(weight, other):
     """What an edge wins at most by its end being 1, when the other end costs it `other`."""
     return max(0, weight - other) - max(0, -other)
 
 
-@_jit
+@jit.strict
 def _peak(weight, mine, other):
     return max(max(0, -mine), max(-other, weight - mine - other))

@@ -10,8 +10,8 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 from ..precision.fixed_point import FixedPoint
 from .messages import FREE, Graph, field_of, fix, sweep
@@ -33,8 +33,6 @@ DEPTH = 16
 
 MEMORY = 1 << 30
 """Bytes of the stack; a search that would need more stops, without a proof."""
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Stack(NamedTuple):
@@ -138,7 +136,7 @@ class DualSearch:
             handled += more
 
 
-@_jit
+@jit.strict
 def search(graph, stack, depth, best, best_state, nodes):
     """Handles up to `nodes` nodes, as far as the stack reaches.
 
@@ -171,7 +169,7 @@ def search(graph, stack, depth, best, best_state, nodes):
     return depth, handled
 
 
-@_jit
+@jit.strict
 def _tighten(graph, stack, depth, known):
     """Sweeps there and back while it pays."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
@@ -189,7 +187,7 @@ def _tighten(graph, stack, depth, known):
     stack.constant[depth], stack.bound[depth] = constant, bound
 
 
-@_jit
+@jit.strict
 def _choose(graph, stack, depth):
     """Chooses the variable to branch on and its first value; False where no edge is left between free ones."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
@@ -203,7 +201,7 @@ def _choose(graph, stack, depth):
     return strongest > 0
 
 
-@_jit
+@jit.strict
 def _branch(graph, stack, depth):
     """Writes the next child behind its parent."""
     child, i = depth + 1, stack.variable[depth]

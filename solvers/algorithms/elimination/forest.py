@@ -8,14 +8,12 @@ those of its parent's separator. Variables are numbered here by their places in 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def separators(n, edges):
     """The separators of the order 0, 1, ... n - 1.
 
@@ -57,7 +55,7 @@ def separators(n, edges):
     return starts, found[: starts[n]], parent
 
 
-@_jit
+@jit.strict
 def children_first(starts, parent):
     """An order of all steps in which the subtree of every one comes right before it, wide children first.
 
@@ -92,7 +90,7 @@ def children_first(starts, parent):
     return sequence
 
 
-@_jit
+@jit.strict
 def _lists_of(parent):
     """The start `[n + 1]` of every list of children, and all children, ascending."""
     n = len(parent)

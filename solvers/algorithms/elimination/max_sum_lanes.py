@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.vectors import LANES, Mask, add, fill, greater, larger, load, store
 from .schedule import (
     BIT_END,
@@ -21,10 +21,8 @@ from .schedule import (
 
 LOW_BITS = 4  # the linear part is tabled by these bits of the separator and by the others
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _load(values, scales, coefficients):
     """Transposes `[lanes, m]` to `[m, LANES]`; lanes that are left over repeat the last."""
     for lane in range(LANES):
@@ -34,7 +32,7 @@ def _load(values, scales, coefficients):
             coefficients[i * LANES + lane] = source[i] * scale
 
 
-@_jit
+@jit.strict
 def _fill_sums(sums, base, weights, edges, first, last):
     """Fills the table of the sums over the separator bits first..last; returns its entries."""
     store(sums, 0, base)
@@ -47,7 +45,7 @@ def _fill_sums(sums, base, weights, edges, first, last):
     return size
 
 
-@_jit
+@jit.strict
 def _leaf_table(low, low_size, high, high_size, arena, out, decisions, start):
     zero = fill(0.0)
     for h in range(high_size):
@@ -59,7 +57,7 @@ def _leaf_table(low, low_size, high, high_size, arena, out, decisions, start):
             store(arena, (out + s) * LANES, larger(gain, zero))
 
 
-@_jit
+@jit.strict
 def _chain_table(r, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start):
     base, own, first = reads[r, LANE_IN], reads[r, OWN_STRIDE], reads[r, OFFSET_START]
     for h in range(high_size):
@@ -73,7 +71,7 @@ def _chain_table(r, reads, offsets, low, low_size, high, high_size, arena, out, 
             store(arena, (out + s) * LANES, larger(gain, rest))
 
 
-@_jit
+@jit.strict
 def _join_table(r, end, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start):
     for h in range(high_size):
         field = load(high, h * LANES)
@@ -88,7 +86,7 @@ def _join_table(r, end, reads, offsets, low, low_size, high, high_size, arena, o
             store(arena, (out + s) * LANES, larger(gain, rest))
 
 
-@_jit
+@jit.strict
 def _step(t, steps, edges, reads, offsets, unary, pairwise, arena, decisions, low, high):
     """Fills the messages and the decisions of a step."""
     first, last = steps[t, BIT_START], steps[t, BIT_END]
@@ -105,7 +103,7 @@ def _step(t, steps, edges, reads, offsets, unary, pairwise, arena, decisions, lo
         _join_table(read, end, reads, offsets, low, low_size, high, high_size, arena, out, decisions, start)
 
 
-@_jit
+@jit.strict
 def _forward(steps, edges, reads, offsets, unary, pairwise, arena, decisions, low, high, maximum):
     total = fill(0.0)
     for t in range(len(steps)):
@@ -115,7 +113,7 @@ def _forward(steps, edges, reads, offsets, unary, pairwise, arena, decisions, lo
     store(maximum, 0, total)
 
 
-@_jit
+@jit.strict
 def _backtrack(steps, variables, decisions, states, entries):
     for t in range(len(steps) - 1, -1, -1):
         first = steps[t, BIT_START]
@@ -130,7 +128,7 @@ def _backtrack(steps, variables, decisions, states, entries):
             states[v, lane] = decisions[entries[lane]] >> lane & 1
 
 
-@_jit
+@jit.strict
 def max_sum_lanes(schedule, arena_entries, entries, width, scales, unary, pairwise, z, maxima):
     """Writes a maximiser and its score for every instance."""
     steps, variables, edges, reads, _, offsets = schedule

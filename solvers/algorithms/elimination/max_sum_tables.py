@@ -8,8 +8,8 @@ and high bits that are counted.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.bits import lowest_bit
 from ...compiled.vectors import LANE_BITS, LANES, Mask, add, fill, greater, larger, load, load_spread, store
 from .schedule import (
@@ -29,10 +29,8 @@ MIDDLE_BITS = 6
 MIDDLES = 1 << MIDDLE_BITS
 MAX_BITS = 62
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _fill_sums(sums, start, base, terms, first, last):
     """sums[start + s] = base + the terms first..last of the set bits of s."""
     sums[start] = base
@@ -44,7 +42,7 @@ def _fill_sums(sums, start, base, terms, first, last):
         size *= 2
 
 
-@_jit
+@jit.strict
 def _read_bits(r, c, bits, reads, strides, present, middles, advances):
     """Prepares the places of a message of `bits` bits: within a vector, by middle bits and when counting."""
     first = reads[r, STRIDE_START]
@@ -60,7 +58,7 @@ def _read_bits(r, c, bits, reads, strides, present, middles, advances):
         total += strides[first + i]
 
 
-@_jit
+@jit.strict
 def _blocks(r, end, reads, present, middles, bases, low_field, fields, high, size, arena, out, words, word):
     """Fills `size` vectors of a message."""
     for m in range(size):
@@ -73,7 +71,7 @@ def _blocks(r, end, reads, present, middles, bases, low_field, fields, high, siz
         store(arena, out + m * LANES, larger(gain, rest))
 
 
-@_jit
+@jit.strict
 def _chain_blocks(own, present, middles, base, low_field, fields, high, size, arena, out, words, word):
     """The same for the one message whose places are the first."""
     for m in range(size):
@@ -85,7 +83,7 @@ def _chain_blocks(own, present, middles, base, low_field, fields, high, size, ar
         store(arena, out + m * LANES, larger(gain, rest))
 
 
-@_jit
+@jit.strict
 def _step(t, steps, reads, strides, weights, unary, arena, words, scratch):
     """Fills the message and the decisions of step t; `weights` are by bit of the separator."""
     low_sums, fields, highs, present, middles, advances, bases = scratch
@@ -136,7 +134,7 @@ def _step(t, steps, reads, strides, weights, unary, arena, words, scratch):
         word += size
 
 
-@_jit
+@jit.strict
 def _backtrack(b, steps, variables, words, z):
     for t in range(len(steps) - 1, -1, -1):
         first = steps[t, BIT_START]
@@ -147,7 +145,7 @@ def _backtrack(b, steps, variables, words, z):
         z[b, steps[t, VARIABLE]] = word >> (entry & (LANES - 1)) & 1
 
 
-@_jit
+@jit.strict
 def max_sum_tables(schedule, arena_entries, word_count, most_reads, scales, unary, pairwise, z, maxima):
     """Writes a maximiser and its score for every instance."""
     steps, variables, edges, reads, strides, _ = schedule

@@ -13,9 +13,10 @@ References:
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges
+from ...compiled import jit
+from ...compiled.random import seeded, uniform
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
@@ -25,10 +26,8 @@ DEGREE_WEIGHT = 0.25  # in edges of fill
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _bit_count(word):
     word -= word >> np.uint64(1) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + (word >> np.uint64(2) & np.uint64(0x3333333333333333))
@@ -36,7 +35,7 @@ def _bit_count(word):
     return np.int64(word * np.uint64(0x0101010101010101) >> np.uint64(56))
 
 
-@_jit
+@jit.strict
 def members_of(row, members):
     """Writes the positions of the set bits of `row` and returns how many there are."""
     count = 0
@@ -50,7 +49,7 @@ def members_of(row, members):
     return count
 
 
-@_jit
+@jit.strict
 def bit_matrix(n, edges):
     """The adjacency of a graph, a row of 64-bit words a vertex."""
     matrix = np.zeros((n, (n + 63) // 64), np.uint64)
@@ -61,7 +60,7 @@ def bit_matrix(n, edges):
     return matrix
 
 
-@_jit
+@jit.strict
 def _fill(adjacency, v, neighbours):
     """How many edges the elimination of v adds."""
     count = members_of(adjacency[v], neighbours)
@@ -72,7 +71,7 @@ def _fill(adjacency, v, neighbours):
     return (missing - count) // 2
 
 
-@_jit
+@jit.strict
 def remove(adjacency, v, neighbours):
     """Joins the neighbours of v and takes v out."""
     for u in neighbours:
@@ -82,7 +81,7 @@ def remove(adjacency, v, neighbours):
         adjacency[u, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
 
 
-@_jit
+@jit.strict
 def _changed(adjacency, neighbours, added, members):
     """The vertices whose fill the elimination of a vertex with these neighbours changes."""
     reach = np.zeros(adjacency.shape[1], np.uint64)
@@ -94,7 +93,7 @@ def _changed(adjacency, neighbours, added, members):
     return members_of(reach, members)
 
 
-@_jit
+@jit.strict
 def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_limit, order):
     """Writes a greedy order; consumes `adjacency`.
 
@@ -105,8 +104,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     n = len(adjacency)
     degree, cost = np.empty(n, np.int64), np.empty(n)
     neighbours, members = np.empty(n, np.int64), np.empty(n, np.int64)
-    state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1)
-    count = n
+    random, count = seeded(seed), n
     for i in range(n):
         members[i] = i
     width, entries = 0, 0.0
@@ -117,10 +115,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
             if fill_weight:
                 cost[v] += fill_weight * _fill(adjacency, v, neighbours)
             if jitter:
-                state ^= state << np.uint64(13)
-                state ^= state >> np.uint64(7)
-                state ^= state << np.uint64(17)
-                cost[v] += jitter * np.float64(state >> np.uint64(11)) * 2.0**-53
+                cost[v] += jitter * uniform(random)
         v = np.argmin(cost)
         width = max(width, degree[v])
         entries += 2.0 ** degree[v]
@@ -135,7 +130,7 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     return width, entries
 
 
-@_jit
+@jit.strict
 def _follow(adjacency, given, limit, order):
     """Copies the order `given`; consumes `adjacency` and returns what `_greedy` returns."""
     neighbours = np.empty(len(adjacency), np.int64)
@@ -151,7 +146,7 @@ def _follow(adjacency, given, limit, order):
     return width, entries
 
 
-@_jit
+@jit.strict
 def _breadth_first(adjacency, start):
     """All vertices, those of the component of `start` first, by their distance from a vertex far off."""
     n = len(adjacency)
@@ -174,7 +169,7 @@ def _breadth_first(adjacency, start):
     return queue
 
 
-@_jit
+@jit.strict
 def _peel(n, edges, order):
     """Takes off variables with at most one neighbour left; returns how many went.
 

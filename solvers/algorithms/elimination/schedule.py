@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 from ...compiled.vectors import LANES
 from .forest import children_first, separators
@@ -21,8 +21,6 @@ MAX_OFFSETS = 1 << 17  # of all messages, that are worth storing
 VARIABLE, BIT_START, BIT_END, READ_START, READ_END, TABLE_OUT, WORD_START, LANE_OUT, ENTRY_START = range(9)
 # Columns of Schedule.reads.
 TABLE_IN, LANE_IN, ENTRY_IN, OWN_STRIDE, STRIDE_START, OFFSET_START = range(6)
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Schedule(NamedTuple):
@@ -48,7 +46,7 @@ class Schedule(NamedTuple):
     offsets: np.ndarray
 
 
-@_jit
+@jit.strict
 def make_schedule(n, edges, order):
     """The schedule of the order `[n]`, and entries that live at the same time: in long tables, and in lanes."""
     place = np.empty(n, np.int64)
@@ -85,7 +83,7 @@ def make_schedule(n, edges, order):
     return Schedule(steps, variables, bit_edges, reads, strides, offsets), table_arena, lane_arena
 
 
-@_jit
+@jit.strict
 def _placed(edges, place):
     placed = np.empty_like(edges)
     for e in range(len(edges)):
@@ -93,7 +91,7 @@ def _placed(edges, place):
     return placed
 
 
-@_jit
+@jit.strict
 def _messages(parents, steps):
     """The steps whose messages are read, by reader, and their readers; fills in the ranges of the readers."""
     count = np.zeros(len(parents) + 1, np.int64)
@@ -112,7 +110,7 @@ def _messages(parents, steps):
     return messages, readers
 
 
-@_jit
+@jit.strict
 def _allocate(sizes, steps, messages, column):
     """Places the messages, each free again when it was read; returns the space needed. Sizes are powers of 2."""
     space = 0
@@ -132,7 +130,7 @@ def _allocate(sizes, steps, messages, column):
     return space
 
 
-@_jit
+@jit.strict
 def _logarithm(size):
     bits = 0
     while size > 1:
@@ -141,7 +139,7 @@ def _logarithm(size):
     return bits
 
 
-@_jit
+@jit.strict
 def _reads(steps, variables, messages, readers):
     """`Schedule.reads`, `strides` and `offsets`."""
     reads = np.zeros((len(messages), 6), np.int64)
@@ -174,7 +172,7 @@ def _reads(steps, variables, messages, readers):
     return reads, strides, offsets
 
 
-@_jit
+@jit.strict
 def _edges_of_bits(n, edges, steps, variables):
     """`Schedule.edges`."""
     listed, near, which = neighbour_lists(n, edges)

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from ...problem import Problem
+from .order import width_of
 
 
 def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
@@ -16,6 +17,4 @@ def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
 
 @lru_cache(maxsize=64)
 def _treewidth_bound(n: int, edges: bytes, give_up_above: int) -> int | None:
-    from .order import width_of
-
     return width_of(n, np.frombuffer(edges, np.int64).reshape(-1, 2), give_up_above)

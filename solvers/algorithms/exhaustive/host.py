@@ -26,9 +26,9 @@ import math
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges, Pairwise, States, Unary
+from ...compiled import jit
 from ...compiled.threads import over_slices
 
 MAX_VARIABLES = 25
@@ -48,10 +48,8 @@ POWERS = 2.0 ** np.arange(-POWER_RANGE, POWER_RANGE)
 # LOW_MASKS[i, s] has all bits set where state s contains bit i.
 LOW_MASKS = -(np.arange(LOW_STATES) >> np.arange(LOW_BITS)[:, None] & 1).astype(np.int32)
 
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
-
-@_jit
+@jit.strict
 def _load(coefficients, positions, scaled, fine, coarse):
     """Fills both weight matrices and returns the slack between them."""
     magnitude = np.int64(0)
@@ -72,7 +70,7 @@ def _load(coefficients, positions, scaled, fine, coarse):
     return slack
 
 
-@_jit
+@jit.strict
 def _fill_corner(table, base, fields, weights):
     for s in range(CORNER_STATES):
         score = base
@@ -84,7 +82,7 @@ def _fill_corner(table, base, fields, weights):
         table[s] = score
 
 
-@_jit
+@jit.strict
 def _fill_linear(table, bits, constant, weights, row):
     w_0, w_1, w_2, w_3 = weights[row, 0], weights[row, 1], weights[row, 2], weights[row, 3]
     for s in range(CORNER_STATES):
@@ -97,7 +95,7 @@ def _fill_linear(table, bits, constant, weights, row):
             upper[s] = lower[s] + weight
 
 
-@_jit
+@jit.strict
 def _fill_low_linear(linear, weights, n):
     for j in range(LOW_BITS, n):
         for s in range(LOW_STATES):
@@ -107,7 +105,7 @@ def _fill_low_linear(linear, weights, n):
             linear[j - LOW_BITS, s] = total
 
 
-@_jit
+@jit.strict
 def _fill_quadratic(table, bits, base, fields, weights, increment):
     """Scores of the 2**bits states whose bits have these fields and weights."""
     _fill_corner(table, base, fields, weights)
@@ -118,13 +116,13 @@ def _fill_quadratic(table, bits, base, fields, weights, increment):
             upper[s] = lower[s] + increment[s]
 
 
-@_jit
+@jit.strict
 def _add_bit(values, parent, linear, constant):
     for s in range(LOW_STATES):
         values[s] = parent[s] + linear[s] + constant
 
 
-@_jit
+@jit.strict
 def _fill_inner(inner, linear, weights):
     """inner[q] is what the inner bits of q add to the score of a low state."""
     for b in range(INNER_BITS):
@@ -136,7 +134,7 @@ def _fill_inner(inner, linear, weights):
             _add_bit(inner[(1 << b) + q], inner[q], linear[b], np.int32(cross))
 
 
-@_jit
+@jit.strict
 def _fill_walk_terms(shifts, constants, weights, lowest):
     """Couplings of every walk state h to the inner bits and to its lowest bit."""
     for t in range(lowest[0]):
@@ -150,7 +148,7 @@ def _fill_walk_terms(shifts, constants, weights, lowest):
                 shifts[size + h, q] = shifts[h, q] + shifts[size, q]
 
 
-@_jit
+@jit.strict
 def _pair_maxima(values, linear, constant, inner, shifts_0, shifts_1):
     """Block maxima of two walk states that differ in walk bit 0 only."""
     best_0 = best_1 = np.int32(-(2**31))
@@ -165,7 +163,7 @@ def _pair_maxima(values, linear, constant, inner, shifts_0, shifts_1):
     return best_0, best_1 + constant
 
 
-@_jit
+@jit.strict
 def _walk(values, linear, inner, shifts, constants, lowest, maxima):
     """Block maxima of all walk states.
 
@@ -183,7 +181,7 @@ def _walk(values, linear, inner, shifts, constants, lowest, maxima):
         )
 
 
-@_jit
+@jit.strict
 def _coarse_scratch(depth):
     values = np.empty((depth + 1, LOW_STATES), np.int32)
     linear = np.empty((depth + INNER_BITS, LOW_STATES), np.int32)
@@ -196,7 +194,7 @@ def _coarse_scratch(depth):
     return values, linear, inner, shifts, constants, lowest
 
 
-@_jit
+@jit.strict
 def _fill_coarse_maxima(weights, n, scratch, fields, increment, maxima):
     values, linear, inner, shifts, constants, lowest = scratch
     for i in range(LOW_BITS):
@@ -208,7 +206,7 @@ def _fill_coarse_maxima(weights, n, scratch, fields, increment, maxima):
     _walk(values, linear, inner, shifts, constants, lowest, maxima)
 
 
-@_jit
+@jit.strict
 def _fine_maximum(weights, n, h, fields, table, increment):
     """Best score among the states of block h, and the first state that has it."""
     bits = min(max(n, CORNER_BITS), BLOCK_BITS)
@@ -232,7 +230,7 @@ def _fine_maximum(weights, n, h, fields, table, increment):
     return best, h << BLOCK_BITS | index
 
 
-@_jit
+@jit.strict
 def _solve(positions, n, coefficients, z):
     """Maximises each row of `coefficients`; `positions` are their entries in the weight matrix."""
     depth = max(n - BLOCK_BITS, 0)

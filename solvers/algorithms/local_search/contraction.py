@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int
-from numba import njit
 
+from ...compiled import jit
 from ...problem import Problem
 
 
@@ -73,7 +73,7 @@ def _groups(states: np.ndarray) -> np.ndarray:
     return numbers
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def clusters(edges, group):
     """The connected components of the graph without the edges between vertices of different groups.
 
@@ -101,7 +101,7 @@ def clusters(edges, group):
     return number, count
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]

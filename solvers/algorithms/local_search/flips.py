@@ -21,9 +21,10 @@ References:
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.bits import lowest_bit
+from ...compiled.random import below, random_bits
 
 BLOCK = 32
 NEVER = np.int32(2**31 - 1)
@@ -34,24 +35,7 @@ def padded(n: int) -> int:
     return -(-n // BLOCK) * BLOCK
 
 
-@njit(cache=True, nogil=True)
-def random_bits(random):
-    """60 random bits from the xorshift64* state random [1]."""
-    x = random[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    random[0] = x
-    return np.int64((x * np.uint64(2685821657736338717)) >> np.uint64(4))
-
-
-@njit(cache=True, nogil=True)
-def below(limit, bits):
-    """A number in 0 .. limit - 1 from the lowest 20 of some random bits, limit < 2^40."""
-    return ((bits & 0xFFFFF) * limit) >> 20
-
-
-@njit(cache=True, nogil=True)
+@jit.strict
 def flip(k, gains, signs, graph):
     """Flips variable k; returns the gain of that."""
     rows, first, node, weight = graph
@@ -70,7 +54,7 @@ def flip(k, gains, signs, graph):
     return np.float64(gained)
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def load_state(z, field, gains, signs, graph):
     """Sets signs and gains to those of z [n], from nothing; returns its score."""
     gains[:] = field
@@ -82,7 +66,7 @@ def load_state(z, field, gains, signs, graph):
     return score
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def best_move(gains, until, step, need, lowest, allowed, bits):
     """The variable of largest gain among those that are not tabu or gain more than need; ties by bits.
 
@@ -111,7 +95,7 @@ def best_move(gains, until, step, need, lowest, allowed, bits):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def walk_towards(target, steps, gains, signs, lowest, scratch, graph, random):
     """Makes the steps best flips, one by one, that bring the state nearer to target [n]; returns the gain."""
     until, allowed = scratch
@@ -127,7 +111,7 @@ def walk_towards(target, steps, gains, signs, lowest, scratch, graph, random):
     return gained
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, random):
     """Flips the best variable not tabu, again and again, until `patience` flips brought no new best.
 
@@ -174,7 +158,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
     return best
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _record(signs, z):
     for i in range(z.shape[0]):
         z[i] = signs[i] < 0

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges
+from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
+from ...compiled.random import below, random_bits, random_states
 
 SPARE = 4
 """Neighbours that a vertex may get by eliminations before its list moves."""
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
@@ -26,14 +25,14 @@ def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generat
         width: at least 0.
         generator: of the ties.
     """
-    order, seed = np.empty(n, np.int64), generator.integers(1, 2**63, dtype=np.uint64)
-    kept = _eliminate_or_take_out(n, np.ascontiguousarray(edges, np.int64), width, seed, order)
+    order, random = np.empty(n, np.int64), random_states(1, generator)
+    kept = _eliminate_or_take_out(n, np.ascontiguousarray(edges, np.int64), width, random, order)
     return order[:kept]
 
 
-@_jit
+@jit.strict
 def _eliminate_or_take_out(n, edges, width, random, order):
-    """Writes the order and returns its length; `random` is not zero."""
+    """Writes the order and returns its length; `random` is the state of the random numbers."""
     rows, starts, room, degree = _lists(n, edges)
     by_degree, place, first = _buckets(degree)
     end = len(rows)
@@ -43,12 +42,9 @@ def _eliminate_or_take_out(n, edges, width, random, order):
             least += 1
         while first[most + 1] == first[most]:
             most -= 1
-        random ^= random << np.uint64(13)
-        random ^= random >> np.uint64(7)
-        random ^= random << np.uint64(17)
         kind = least if least <= width else most
-        tied = np.uint64(first[kind + 1] - first[kind])
-        v = by_degree[first[kind] + np.int64((random >> np.uint64(11)) % tied)]
+        tied = first[kind + 1] - first[kind]
+        v = by_degree[first[kind] + below(tied, random_bits(random))]
         near = rows[starts[v] : starts[v] + degree[v]].copy()
         for u in near:
             rows[_position(rows, starts[u], degree[u], v)] = rows[starts[u] + degree[u] - 1]
@@ -69,7 +65,7 @@ def _eliminate_or_take_out(n, edges, width, random, order):
     return kept
 
 
-@_jit
+@jit.strict
 def _lists(n, edges):
     """Neighbours with room for more: all of them, start and room of every list, and its length."""
     listed, near, _ = neighbour_lists(n, edges)
@@ -82,7 +78,7 @@ def _lists(n, edges):
     return rows, starts, room, degree
 
 
-@_jit
+@jit.strict
 def _with_room(rows, end, starts, room, degree, v):
     """The lists and their end, after that of v has moved to the end if it was full."""
     if degree[v] == room[v]:
@@ -94,7 +90,7 @@ def _with_room(rows, end, starts, room, degree, v):
     return rows, end
 
 
-@_jit
+@jit.strict
 def _position(rows, start, count, vertex):
     """Where the vertex stands in a list, or -1."""
     for k in range(start, start + count):
@@ -103,7 +99,7 @@ def _position(rows, start, count, vertex):
     return -1
 
 
-@_jit
+@jit.strict
 def _buckets(degree):
     """The vertices by degree, where each of them stands, and the first of every degree 0 .. n or more."""
     n = len(degree)
@@ -120,7 +116,7 @@ def _buckets(degree):
     return by_degree, place, first
 
 
-@_jit
+@jit.strict
 def _sink(by_degree, place, first, degree, v):
     """One neighbour less: v changes places with the first of its bucket, which then starts behind it."""
     _move(by_degree, place, v, first[degree[v]])
@@ -128,7 +124,7 @@ def _sink(by_degree, place, first, degree, v):
     degree[v] -= 1
 
 
-@_jit
+@jit.strict
 def _rise(by_degree, place, first, degree, v):
     """One neighbour more: v changes places with the last of its bucket, and the next starts with it."""
     degree[v] += 1
@@ -136,7 +132,7 @@ def _rise(by_degree, place, first, degree, v):
     _move(by_degree, place, v, first[degree[v]])
 
 
-@_jit
+@jit.strict
 def _move(by_degree, place, v, to):
     other, at = by_degree[to], place[v]
     by_degree[at], by_degree[to] = other, v

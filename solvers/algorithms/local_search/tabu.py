@@ -11,11 +11,12 @@ import time
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges, Pairwise, States, Unary
+from ...compiled import jit
+from ...compiled.random import below, random_bits, random_states
 from ...compiled.threads import over_slices
-from .flips import below, flip, load_state, padded, random_bits, tabu_run, walk_towards
+from .flips import flip, load_state, padded, tabu_run, walk_towards
 
 ELITES = 8
 STALLED_STARTS = 30
@@ -55,7 +56,7 @@ def tabu_search(
     pool = np.zeros((batch, ELITES, n), np.int8)
     values = np.full((batch, ELITES), -np.inf)
     stalled = np.zeros(batch, np.int64)
-    random = np.random.default_rng(seed).integers(1, 2**63, batch, dtype=np.uint64)
+    random = random_states(batch, np.random.default_rng(seed))
     state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
     state += [pool, values, stalled, random]
     deadline = None if time_limit is None else time.perf_counter() + time_limit
@@ -89,7 +90,7 @@ def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.n
     return dense, first, node, edge
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _search_instances(
     edges, dense, first, node, edge, width, starts, patience, unary, pairwise, pool, values, stalled, random
 ):
@@ -113,7 +114,7 @@ def _search_instances(
             _search(starts, patience, -np.inf, fine_field, fine, elites, random[b : b + 1])
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _scale(unary, pairwise, edges):
     """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
 
@@ -143,7 +144,7 @@ def _scale(unary, pairwise, edges):
     return scale, 16 * coarse <= nonzero, symmetric
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
     """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
     rows, _, _, weight = graph
@@ -162,7 +163,7 @@ def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
             weight[entry] = np.rint(score) if rounded else score
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _search(starts, patience, lowest, field, graph, elites, random):
     """Tabu runs, first from random states, then from near or between the elites found."""
     pool, values, stalled, symmetric = elites
@@ -186,7 +187,7 @@ def _search(starts, patience, lowest, field, graph, elites, random):
                     values[slot] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     """A state on the way from one elite to another, or some random flips away from one; its score."""
     n = pool.shape[1]
@@ -205,7 +206,7 @@ def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     return score
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _admit(z, score, pool, values, symmetric):
     """Puts z in place of the worst elite if it is better and new; returns whether it did.
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import States, as_array, to_numpy
 from ...errors import OptionError
 from ...problem import Problem
+from .tabu import default_flips, tabu_search
 
 STARTS = 2
 SHARE = 0.1
@@ -46,8 +47,6 @@ def first_state(problem: Problem, given: np.ndarray | None, left: float | None) 
     """
     if given is not None:
         return np.asarray(ascend(problem, given[None])[0])
-    from .tabu import default_flips, tabu_search  # numba takes a while to import
-
     flips = default_flips(problem.n)
     if left is not None:
         seconds_a_flip = 1e-9 * STARTS * 2 * (40 + 0.2 * problem.n)

@@ -13,9 +13,9 @@ from functools import partial
 
 import numpy as np
 from jaxtyping import Int
-from numba import njit
 
 from ...arrays import Edges, States
+from ...compiled import jit
 from ...compiled.bits import lowest_bit
 from .batch import cut_batch
 
@@ -35,7 +35,7 @@ def dense_flow_argmax(
     return cut_batch(kernel, unary, pairwise, 1000 + 4 * unary.shape[1] ** 2, threads)
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _load_instance(ends, unary, pairwise, balance, residual, successors):
     """Sets the balances [n], residuals [n, n] and successor words [n, words] of no flow."""
     n = balance.shape[0]
@@ -55,7 +55,7 @@ def _load_instance(ends, unary, pairwise, balance, residual, successors):
         balance[i] = 2 * unary[i] + total
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _meets(word_row, other_row):
     """Whether two rows of words have a bit in common."""
     common = 0
@@ -64,7 +64,7 @@ def _meets(word_row, other_row):
     return common != 0
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _find_layers(balance, successors, distance, layers):
     """Fills distance [n], in arcs to the nearest deficit, and the words of each layer; returns how many.
 
@@ -100,7 +100,7 @@ def _find_layers(balance, successors, distance, layers):
     return depth
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _push(tail, heads, balance, residual, successors):
     """Moves excess from tail to heads [words]; takes the deficits that it filled out of heads.
 
@@ -136,7 +136,7 @@ def _push(tail, heads, balance, residual, successors):
     balance[tail] = excess
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _maximise_flow(balance, residual, successors, distance, layers):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side."""
     n = balance.shape[0]
@@ -153,7 +153,7 @@ def _maximise_flow(balance, residual, successors, distance, layers):
             return
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _solve_instances(ends, unary, pairwise, z, doubled):
     """Solves a slice of the batch into z and doubled, with scratch of its own."""
     batch, n = unary.shape

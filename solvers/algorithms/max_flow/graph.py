@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ...compiled import jit
 
 NODE = np.dtype(
     [
@@ -22,7 +23,7 @@ ARC = np.dtype([("residual", np.int64), ("head", np.uint32), ("mate", np.uint32)
 """`mate` is the opposite arc."""
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def connect(edges, nodes, arcs, edge):
     """Sets the arcs of a graph and where those of each node start.
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from ...arrays import Edges, Pairwise, Scores, States, Unary
+from ...compiled import jit
 from ...compiled.bits import lowest_bit
 from ...compiled.threads import over_slices
 
@@ -52,7 +52,7 @@ def word_flow_argmax(
     return z, bound
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _load_instance(ends, unary, pairwise, balance, residual, successors):
     """Sets the balances [n], residuals [n, n] and successor words [n] of no flow."""
     n = balance.shape[0]
@@ -72,7 +72,7 @@ def _load_instance(ends, unary, pairwise, balance, residual, successors):
         successors[i] = word
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _nodes_by_sign(balance):
     """Words of the nodes with a deficit (capacity to the sink) and with an excess."""
     deficit = excess = 0
@@ -82,7 +82,7 @@ def _nodes_by_sign(balance):
     return deficit, excess
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _predecessors(successors, heads):
     """Word of the nodes with a residual arc to any node of heads."""
     word = 0
@@ -91,7 +91,7 @@ def _predecessors(successors, heads):
     return word
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _push(tail, heads, balance, residual, successors):
     """Moves excess from tail to heads; returns the word of the deficits it filled.
 
@@ -122,7 +122,7 @@ def _push(tail, heads, balance, residual, successors):
     return filled
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _maximise_flow(balance, residual, successors, layers):
     """Pushes excess until none can reach a deficit; returns the sink side of the cut.
 
@@ -157,7 +157,7 @@ def _maximise_flow(balance, residual, successors, layers):
                     layers[d - 1] ^= _push(tail, heads, balance, residual, successors)
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _solve_instances(ends, unary, pairwise, z, bound):
     """Solves a slice of the batch into z and bound, with scratch of its own."""
     batch, n = unary.shape

@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 from jaxtyping import Int
-from numba import njit
 
 from ...arrays import Edges, States
+from ...compiled import jit
 from .batch import cut_batch
 from .graph import ARC, NODE, connect
 from .trees import FREE, NOBODY, SINK, UNFINISHED, grow_trees, new_trees
@@ -45,7 +45,7 @@ def sparse_flow_argmax(
     return cut_batch(kernel, unary, pairwise, 1000 + 50 * unary.shape[1] + 100 * len(edges), threads)
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _load_instance(edge, unary, pairwise, nodes, arcs):
     """Sets the balances [n] and residuals [2e] of no flow."""
     for i in range(nodes.shape[0] - 1):
@@ -58,7 +58,7 @@ def _load_instance(edge, unary, pairwise, nodes, arcs):
         nodes[i].parent = NOBODY
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _push_to_neighbours(nodes, arcs):
     """Sends excess along single arcs to deficits, as much as fits."""
     for i in range(nodes.shape[0] - 1):
@@ -76,7 +76,7 @@ def _push_to_neighbours(nodes, arcs):
         nodes[i].balance = excess
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _find_distances(nodes, arcs, order):
     """Sets distances, in arcs to the nearest deficit, and the nodes by distance; returns how many have one.
 
@@ -107,7 +107,7 @@ def _find_distances(nodes, arcs, order):
     return reached
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _push_in_rounds(nodes, arcs, order):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side.
 
@@ -143,7 +143,7 @@ def _push_in_rounds(nodes, arcs, order):
             return
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _solve_blocks(nodes, arcs, trees):
     """Moves what it can within each block of nodes."""
     n = nodes.shape[0] - 1
@@ -156,7 +156,7 @@ def _solve_blocks(nodes, arcs, trees):
             nodes[i].parent = NOBODY
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _solve_instances(edges, unary, pairwise, z, doubled):
     """Solves a slice of the batch into z and doubled, with scratch of its own."""
     batch, n = unary.shape

@@ -15,9 +15,9 @@ from functools import partial
 
 import numpy as np
 from jaxtyping import Float
-from numba import njit
 
 from ...arrays import Edges, Flags, Pairwise, States, Unary
+from ...compiled import jit
 from ...compiled.threads import over_slices
 
 
@@ -80,7 +80,7 @@ def flipped(
     return sign * field, pairwise * sign[:, first] * sign[:, second], constant
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _colour_instances(edges, pairwise, flips, balanced):
     """Union-find over the variables, each with its colour relative to its parent."""
     n = flips.shape[1]
@@ -92,7 +92,7 @@ def _colour_instances(edges, pairwise, flips, balanced):
                 _, flips[b, i] = _find(i, parent, colour)
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _colour(edges, pairwise, parent, colour):
     """Joins the ends of every edge that is not zero; False at the first one that does not fit."""
     for i in range(parent.shape[0]):
@@ -114,7 +114,7 @@ def _colour(edges, pairwise, parent, colour):
     return True
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _find(i, parent, colour):
     """Root of i and the colour of i relative to it; halves the path on the way."""
     shade = np.int8(0)

@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from ...compiled import jit
 
 ROOT = np.uint32(2**32 - 1)
 NOBODY = np.uint32(2**32 - 2)
@@ -45,7 +46,7 @@ class Trees(NamedTuple):
     lowest: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def new_trees(n):
     """Scratch for graphs of n nodes."""
     return Trees(
@@ -58,7 +59,7 @@ def new_trees(n):
     )
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def grow_trees(nodes, arcs, trees, first, last, most_steps):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
@@ -101,7 +102,7 @@ def grow_trees(nodes, arcs, trees, first, last, most_steps):
         trees.growing[side] += 1
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _plant(nodes, trees, first, last):
     """Makes every node with a balance a root."""
     trees.growing[:] = 1
@@ -116,12 +117,12 @@ def _plant(nodes, trees, first, last):
             _rise(i, np.int64(nodes[i].balance < 0), 1, nodes, trees)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _front_size(trees, side):
     return trees.front_size[side, trees.growing[side] & 1]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _rise(node, side, height, nodes, trees):
     """Puts a node at a height of a tree, and into the front if it has still to look for children there."""
     level = height if side == SOURCE else -height
@@ -133,7 +134,7 @@ def _rise(node, side, height, nodes, trees):
         trees.front_size[side, parity] += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _orphan(node, side, nodes, trees):
     height = abs(nodes[node].level)
     nodes[node].parent = NOBODY
@@ -143,7 +144,7 @@ def _orphan(node, side, nodes, trees):
     trees.lowest[side] = min(trees.lowest[side], height)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _augment(meeting, nodes, arcs, trees):
     """Sends what fits along the path through an arc from the source tree to the sink tree."""
     tail, head = arcs[arcs[meeting].mate].head, arcs[meeting].head
@@ -156,7 +157,7 @@ def _augment(meeting, nodes, arcs, trees):
     _send(amount, SINK, head, nodes, arcs, trees)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _room(amount, side, node, nodes, arcs, trees):
     """The least of amount and what fits between a node and its root."""
     while nodes[node].parent != ROOT:
@@ -166,7 +167,7 @@ def _room(amount, side, node, nodes, arcs, trees):
     return min(amount, abs(nodes[node].balance))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _send(amount, side, node, nodes, arcs, trees):
     """Moves an amount between a node and its root."""
     while nodes[node].parent != ROOT:
@@ -182,7 +183,7 @@ def _send(amount, side, node, nodes, arcs, trees):
         _orphan(node, side, nodes, trees)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@jit.inlined
 def _adopt(side, highest, nodes, arcs, trees):
     """Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots upwards.
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numba import njit
 
+from ...compiled import jit
 from ..precision.fixed_point import FixedPoint
 from .plan import Layout
-
-_jit = njit(cache=True, nogil=True, error_model="numpy")
 
 
 class Search:
@@ -67,7 +65,7 @@ class Search:
             self.bound = int(self._best[0])
 
 
-@_jit
+@jit.strict
 def fill_tables(layout, unary, pairwise, table):
     """Fills the tables `[entries]` in the order of elimination; returns the bound on every score."""
     bound = np.int64(0)
@@ -85,7 +83,7 @@ def fill_tables(layout, unary, pairwise, table):
     return bound
 
 
-@_jit
+@jit.strict
 def _fill(layout, pairwise, table, mini):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     entries[:] = 0
@@ -107,7 +105,7 @@ def _fill(layout, pairwise, table, mini):
                 entries[(high << low_bits) + index] += max(message[j], message[top + j])
 
 
-@_jit
+@jit.strict
 def _projected(index, places):
     """The bits of `index` at `places`, moved together."""
     found = np.int64(0)
@@ -116,7 +114,7 @@ def _projected(index, places):
     return found
 
 
-@_jit
+@jit.strict
 def _match(layout, table, first, last):
     """Shifts scores of the variables that all mini-buckets of a bucket have, until their maxima agree.
 
@@ -138,7 +136,7 @@ def _match(layout, table, first, last):
         _shift(layout, table, first + k, peaks[k])
 
 
-@_jit
+@jit.strict
 def _peaks(layout, table, mini, peaks):
     """Writes the maximum for every state of the shared variables."""
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
@@ -152,7 +150,7 @@ def _peaks(layout, table, mini, peaks):
             peaks[j] = max(peaks[j], entries[(high << low_bits) + index])
 
 
-@_jit
+@jit.strict
 def _shift(layout, table, mini, shifts):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     places = layout.shared[layout.shared_starts[mini] : layout.shared_starts[mini + 1]]
@@ -163,7 +161,7 @@ def _shift(layout, table, mini, shifts):
             entries[(high << low_bits) + index] += shifts[base + low[index]]
 
 
-@_jit
+@jit.strict
 def _low_projections(size, places):
     """About half of the bits of an index below `size`, and what every state of them projects to."""
     low_bits = 0
@@ -176,7 +174,7 @@ def _low_projections(size, places):
     return low_bits, low
 
 
-@_jit
+@jit.strict
 def search(layout, table, state, bound, later, tried, depth, best, best_state, nodes):
     """Handles up to `nodes` nodes from where the last call stopped.
 
@@ -223,7 +221,7 @@ def search(layout, table, state, bound, later, tried, depth, best, best_state, n
     return depth
 
 
-@_jit
+@jit.strict
 def _losses(layout, table, state, step):
     """By how much either state of the variable of a step falls short of what was counted for its bucket."""
     zero = one = np.int64(0)

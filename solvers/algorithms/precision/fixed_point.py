@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from ...arrays import States
 from ...problem import Problem
+from .integers import to_integers
 
 TOTAL_BITS = 54
 
@@ -38,8 +39,6 @@ class FixedPoint:
     @classmethod
     def of(cls, problem: Problem) -> FixedPoint:
         """The integer problem of a host `problem`."""
-        from .integers import to_integers  # numba takes a while to import
-
         exponent = np.frexp(problem.magnitude)[1] - TOTAL_BITS
         unary, unary_moved = to_integers(problem.unary, exponent)
         pairwise, pairwise_moved = to_integers(problem.pairwise, exponent)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from numba import njit
 
+from ...compiled import jit
 from ...compiled.threads import over_slices
 
 
@@ -34,7 +34,7 @@ def to_integers(
     return nearest, moved
 
 
-@njit(cache=True, nogil=True)
+@jit.strict
 def _round_instances(scores, factors, nearest, moved):
     for s in range(scores.shape[0]):
         first, second = factors[s]

@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...problem import Problem
+from ..max_flow.sparse import sparse_flow_argmax
 from ..precision.fixed_point import FixedPoint
 
 CAPACITIES_A_CALL = 2**24
@@ -75,8 +76,6 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
 
     an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with x_j.
     """
-    from ..max_flow.sparse import sparse_flow_argmax  # numba takes a while to import
-
     unary, pairwise, (first, second) = scores.unary[instances], scores.pairwise[instances], scores.edges.T
     n = unary.shape[1]
     alike, unlike = np.maximum(pairwise, 0), np.maximum(-pairwise, 0)

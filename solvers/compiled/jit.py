@@ -1,0 +1,34 @@
+"""How kernels are compiled: a decorator for every meaning that their arithmetic may have.
+
+All are compiled on their first call, run without the interpreter's lock and are kept on disk beside their source.
+A division by zero gives what it gives in numpy and raises nothing: the test for it would keep loops from whole vectors.
+
+Numba compiles a kernel again when its own file has changed. After a change of the options here, or of a kernel that
+others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+strict = njit(cache=True, nogil=True, error_model="numpy")
+"""Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
+
+inlined = njit(cache=True, nogil=True, error_model="numpy", inline="always")
+"""As `strict`, and copied into its callers: for steps of a hot loop that would stay calls otherwise."""
+
+fused = njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+"""A product and the sum that takes it may be rounded once instead of twice, which is never less exact."""
+
+reordered = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+"""As `fused`, and sums may be taken in any order, so that they fill vectors; infinities and nan keep their meaning.
+
+Safe where sums are exact in any order (whole numbers below 2^53), or where a bound of their rounding, which holds for
+every order, is added to what is proved with them.
+"""
+
+reduction = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
+"""Sums and maxima of a table in any order. There is no nan in it, and no one asks for the sign of a zero.
+
+Maxima fill vectors only with these two promises. Safe where the rounding of a sum is bounded for every order.
+"""

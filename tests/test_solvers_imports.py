@@ -1,0 +1,71 @@
+"""What importing `solvers` and solving with it loads, in processes of their own, and where imports stand."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import solvers
+
+SLOW = ("torch", "numba", "joblib", "networkx", "ortools", "docplex")
+
+
+def loaded(code):
+    """Which of the packages that are slow to import a fresh process has loaded after some lines."""
+    code = f"{code}\nimport sys\nprint([name for name in {SLOW} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ast.literal_eval(answer.stdout))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import solvers",
+        "import solvers; solvers.solve; solvers.Problem; solvers.solver_class; solvers.select_solver",
+        "from solvers import solve; solve([1.0, -1.0], solver='independent')",
+        "from solvers import solve; solve([1.0, -1.0])",
+    ],
+)
+def test_nothing_slow_is_loaded_before_a_backend_needs_it(code):
+    assert loaded(code) == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "packages"),
+    [
+        ("from solvers import solve; solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])", {"numba"}),
+        ("from solvers import gibbs; gibbs([1.0, -1.0])", {"numba"}),
+        ("from solvers import solve_many", {"joblib"}),
+    ],
+)
+def test_who_needs_a_slow_package_loads_that_alone(code, packages):
+    assert loaded(code) == packages
+
+
+def test_public_names_come_from_their_modules():
+    assert sorted(solvers.__all__) == solvers.__all__ == dir(solvers)
+    for name in solvers.__all__:
+        assert getattr(solvers, name).__module__.startswith("solvers.")
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = solvers.no_such_name
+
+
+def test_submodules_are_found_through_the_face():
+    code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
+    assert loaded(code) <= {"networkx"}
+
+
+def test_imports_inside_functions_are_of_optional_and_slow_packages():
+    """The registry alone imports modules of ours on demand, by their names."""
+    found = set()
+    for path in Path(solvers.__file__).parent.rglob("*.py"):
+        for outer in ast.walk(ast.parse(path.read_text())):
+            if isinstance(outer, ast.FunctionDef):
+                for node in ast.walk(outer):
+                    if isinstance(node, ast.ImportFrom):
+                        found.add("." * node.level + (node.module or "").partition(".")[0])
+                    elif isinstance(node, ast.Import):
+                        found.update(alias.name.partition(".")[0] for alias in node.names)
+    assert found <= {"docplex", "ortools", "networkx"}
