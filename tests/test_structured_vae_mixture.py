@@ -273,6 +273,7 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
             {"model": "discrete", "labels": 0, "label_weight": 2.0},
             "label_weight has no meaning with model discrete",
         ),
+        ({"kl_start": -1.0}, "kl_start has no meaning with model mixture; got -1.0"),
         ({"labels": -1}, "labels must be at least 0"),
         ({"label_weight": 0.0}, "label_weight must be positive"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),

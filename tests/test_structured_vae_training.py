@@ -827,6 +827,7 @@ def test_a_damaged_configuration(run, content):
         ({"precision": "16"}, "precision"),
         ({"kl_start": -1.0, "kl_warmup": 2}, "kl_start must be at least 0"),
         ({"kl_start": 10.0}, "give kl_warmup"),
+        ({"data": {"batch_size": 0}}, "data.batch_size must be at least 1; got 0"),
     ],
     ids=str,
 )
