@@ -14,6 +14,7 @@ from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, 
 from solvers.algorithms.local_search.warm_start import first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
+from solvers.compiled.threads import available_cores
 from solvers.instances import dense
 
 SEARCHES = ["cplex", "cp_sat", "math_opt"]
@@ -145,6 +146,11 @@ def test_threads_do_not_change_the_maximum(solver, threads):
     arrays = drawn.unary, drawn.pairwise
     solution = solve(*arrays, edges=drawn.edges, solver=solver_class(solver)(threads=threads))
     np.testing.assert_allclose(solution.score, solve(*arrays, edges=drawn.edges).score, rtol=1e-13)
+
+
+def test_cores_are_those_that_the_process_may_use(monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert available_cores.__wrapped__() == 1
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "two"])

@@ -3,6 +3,8 @@ import io
 import os
 import re
 import shutil
+import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -215,6 +217,28 @@ def test_a_full_disk_is_an_error_before_anything_is_written(root, monkeypatch):
     monkeypatch.setattr(decoded.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
     with pytest.raises(DataDownloadError, match="cannot be written: it needs 0 MB, and 0 MB are free"):
         read_celeba(root)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "seconds", "shown"), [(Terminal, 1.2, True), (Terminal, 0.0, False), (io.StringIO, 1.2, False)]
+)
+def test_progress_is_for_long_work_on_a_terminal(tmp_path, monkeypatch, stream, seconds, shown):
+    def decode(place):
+        time.sleep(seconds)
+        return np.full(2, place, np.uint8)
+
+    monkeypatch.setattr(decoded, "TOGETHER", 1)
+    monkeypatch.setattr("sys.stderr", stream())
+    images = decoded.decoded(tmp_path / "faces.npy", (2, 2), decode, "faces decoded")
+    assert images.tolist() == [[0, 0], [1, 1]]
+    written = sys.stderr.getvalue()
+    assert ("faces decoded" in written and "/2 [00:01<" in written) == shown
+    assert bool(written) == shown
 
 
 # --- files that are not as they should be --------------------------------------------------------

@@ -21,7 +21,7 @@ from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
 from structured_vae.cli.solve.chunks import solve_in_chunks
-from structured_vae.progress import late_progress
+from structured_vae.cli.solve.command import FileSolver
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.training.discrete import ArgmaxTraining
@@ -558,20 +558,26 @@ def test_time_limit_is_for_the_whole_file():
     np.testing.assert_allclose(answers.solution.bound[untouched], problem.positive_part[untouched])
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_progress_is_for_long_work_on_a_terminal(terminal, monkeypatch):
-    monkeypatch.setattr("structured_vae.progress.LONG", 0.0)
-    written = StringIO()
-    console = Console(file=written, force_terminal=terminal, width=100)
-    with late_progress(console, "a[b].npz", 8) as progress:
-        progress(3)
-    assert ("a[b].npz" in written.getvalue() and "3/8" in written.getvalue()) == terminal
-    assert bool(written.getvalue()) == terminal
-    monkeypatch.setattr("structured_vae.progress.LONG", 60.0)
-    quick = StringIO()
-    with late_progress(Console(file=quick, force_terminal=True), "a.npz", 8) as progress:
-        progress(8)
-    assert quick.getvalue() == ""
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "seconds", "shown"),
+    [(Terminal, 1.5, True), (Terminal, 0.1, False), (StringIO, 1.5, False)],
+    ids=["long", "short", "no terminal"],
+)
+def test_progress_is_for_long_work_on_a_terminal_and_goes_away(stream, seconds, shown):
+    np.savez("a[b].npz", unary=UNARY, pairwise=MATRIX)
+    errors = stream()
+    consoles = {"console": Console(file=StringIO()), "errors": Console(file=errors)}
+    solver = FileSolver("local_search", None, time_limit=seconds, threads=1, **consoles)
+    assert solver.solve(["a[b].npz"], None) == 0
+    written = errors.getvalue()
+    assert ("a[b].npz:   0%" in written and "0/2 [00:01<" in written) == shown
+    assert bool(written) == shown
+    assert not shown or written.split("\r")[-2].isspace()
 
 
 def npz(**arrays):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
+import joblib
 import numpy as np
 
 from ..errors import OptionError
@@ -35,7 +36,7 @@ def over_slices(
     work = int(batch * nanoseconds / NANOSECONDS_A_THREAD)
     workers = min(batch, work)
     if workers > 1:
-        workers = min(workers, threads or available_cores())  # asks the system, which takes microseconds
+        workers = min(workers, threads or available_cores())
     if workers <= 1:
         kernel(*arrays)
         return
@@ -49,8 +50,11 @@ def check_threads(threads: int | None) -> None:
         raise OptionError(f"threads must be a whole number of at least 1; got {threads!r}")
 
 
+@cache
 def available_cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many cores this process may use, by its affinity and its control group.
+
+    Asked once a process: joblib reads a file for it, which takes longer than a small batch.
+    """
+    cores: int = joblib.cpu_count()
+    return cores

@@ -185,7 +185,7 @@ def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
         UnknownDataNameError: nothing has this name; the message suggests the closest one.
 
     Example:
-        >>> look_up("split", "test", {"train": 1, "test": 2})
+        >>> _look_up("split", "test", {"train": 1, "test": 2})
         2
     """
     if name in known:

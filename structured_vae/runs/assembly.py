@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 
-from models import AttributeVAE, MixtureVAE, train_mixed
+from models import DiscreteVAE, MixtureVAE, train_mixed
 
 from ..data import ImageDataset, load_dataset
 from ..errors import ConfigError
@@ -12,7 +15,7 @@ from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
 from ..seeds import Stream, generator
 from ..training.attributes import AttributeTraining
-from ..training.base import Training
+from ..training.base import Training, TrainingOptions
 from ..training.batches import ImageData
 from ..training.discrete import ArgmaxTraining
 from ..training.labelled import balanced_labels, drawn_labels
@@ -29,9 +32,7 @@ def dataset_of(config: TrainConfig) -> ImageDataset:
 
 def initialised(config: TrainConfig, pixels: int) -> AnyVAE:
     """New networks, with the weights that the seed gives."""
-    seed = generator(config.seed, Stream.INITIALISATION).initial_seed()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with _torch_seeded(config.seed, Stream.INITIALISATION):
         return vae_of(config, pixels)
 
 
@@ -45,23 +46,29 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
     if config.precision == "bf16-mixed":
         train_mixed(vae)
     solver = fitting_solver(config.solver, vae)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator(config.seed, Stream.ESTIMATOR).initial_seed())
+    with _torch_seeded(config.seed, Stream.ESTIMATOR):
         estimator = fitting_estimator(config, vae, solver)
+    options = _options(config)
+    if isinstance(vae, DiscreteVAE):
+        return ArgmaxTraining(
+            vae,
+            estimator,
+            options,
+            posterior=posterior_of(estimator, solver),
+            recipe=RECIPES[config.recipe],
+            kl_weight=Ramp(config.kl_warmup, config.kl_start),
+        )
     loss, weight = label_loss_of(config, solver), config.label_weight
-    dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
-    rest = dropout, config.learning_rate, config.seed
     if isinstance(vae, MixtureVAE):
-        return MixtureTraining(vae, estimator, loss, weight, *rest)
-    if isinstance(vae, AttributeVAE):
-        return AttributeTraining(vae, estimator, loss, weight, config.consistency, *rest, solver)
-    return ArgmaxTraining(
+        return MixtureTraining(vae, estimator, options, label_loss=loss, label_weight=weight)
+    return AttributeTraining(
         vae,
         estimator,
-        posterior_of(estimator, solver),
-        RECIPES[config.recipe],
-        Ramp(config.kl_warmup, config.kl_start),
-        *rest,
+        options,
+        label_loss=loss,
+        label_weight=weight,
+        consistency=config.consistency,
+        solver=solver,
     )
 
 
@@ -75,6 +82,16 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     return ImageData(dataset, config.data.batch_size, config.seed, labelled)
 
 
+def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
+    """What starts so and decays so over all epochs."""
+    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
+
+
+def _options(config: TrainConfig) -> TrainingOptions:
+    dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
+    return TrainingOptions(config.learning_rate, config.seed, dropout)
+
+
 def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
     classes = dataset.train.labels
     if config.model == "attributes":  # no draw has as many of each
@@ -85,6 +102,9 @@ def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
     return balanced_labels(classes, config.k, config.labels, config.seed)
 
 
-def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
-    """What starts so and decays so over all epochs."""
-    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
+@contextmanager
+def _torch_seeded(seed: int, stream: Stream) -> Iterator[None]:
+    """Torch's global generator, from which layers draw their weights, is seeded; afterwards it is as before."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator(seed, stream).initial_seed())
+        yield

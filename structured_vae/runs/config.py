@@ -1,12 +1,13 @@
-"""What a training run is made of."""
+"""The options of a training run, their form in a file, and what must hold of them."""
 
 from __future__ import annotations
 
 from argparse import ArgumentError
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from jsonargparse import ArgumentParser
 
@@ -38,35 +39,6 @@ EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
 Device = Literal["auto", "cpu", "cuda"]
-CHOICES: Final[dict[str, Any]] = {
-    "model": Model,
-    "encoder": Encoder,
-    "estimator": Estimator,
-    "recipe": Recipe,
-    "sides": Sides,
-    "epsilon_rule": EpsilonRule,
-    "rate_decay": Decay,
-    "dropout_decay": Decay,
-    "precision": Precision,
-    "device": Device,
-}
-
-FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "consistency", "channels"),
-    "mixture": (
-        "encoder",
-        "solver",
-        "recipe",
-        "n",
-        "hidden",
-        "kl_warmup",
-        "kl_start",
-        "consistency",
-        "channels",
-    ),
-    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start"),
-}
-"""What each model has no use for, and so must not be set."""
 
 
 @dataclass(frozen=True)
@@ -180,47 +152,8 @@ class TrainConfig:
             object.__setattr__(self, "data", named)
         if self.dropout is None:
             object.__setattr__(self, "dropout", 0.0 if self.model == "discrete" else 0.2)
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in get_args(choices):
-                known = ", ".join(map(str, get_args(choices)))
-                raise ConfigError(f"{name} must be one of {known}; got '{getattr(self, name)}'")
-        smallest = {"n": 1, "k": 2, "hidden": 1, "epochs": 1, "seed": 0, "picture_every": 0, "labels": 0}
-        smallest |= {"processes": 1, "nodes": 1, "channels": 1, "kl_warmup": 0, "evaluate_every": 1}
-        for name, least in smallest.items():
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} must be at least {least}; got {getattr(self, name)}")
-        if self.data.batch_size < 1:
-            raise ConfigError(f"data.batch_size must be at least 1; got {self.data.batch_size}")
-        if not self.learning_rate > 0:
-            raise ConfigError(f"learning_rate must be positive; got {self.learning_rate}")
-        if not self.kl_start >= 0:
-            raise ConfigError(f"kl_start must be at least 0; got {self.kl_start}")
-        if self.kl_start and not self.kl_warmup:
-            raise ConfigError(
-                f"kl_start {self.kl_start} has no effect over no epochs: give kl_warmup, the epochs it takes to 1"
-            )
-        if not self.label_weight > 0:
-            raise ConfigError(f"label_weight must be positive; got {self.label_weight}")
-        if not self.consistency >= 0:
-            raise ConfigError(f"consistency must be at least 0; got {self.consistency}")
-        if not 0 <= (self.dropout or 0.0) < 1:
-            raise ConfigError(f"dropout must be at least 0 and below 1; got {self.dropout}")
-        if self.dropout_decay != "none" and not self.dropout:
-            raise ConfigError(
-                "dropout_decay has no effect without dropout: give dropout, the share at the start"
-            )
-        foreign = FOREIGN[self.model]
-        defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
-        for name, default in defaults.items():
-            if getattr(self, name) != default:
-                raise ConfigError(f"{name} has no meaning with model {self.model}; got {getattr(self, name)}")
-        if (self.model == "attributes") != (self.data.name == CELEBA):
-            raise ConfigError(
-                f"the model attributes goes with the images of celeba, and they with no other: --model attributes "
-                f"--data.name celeba; got {self.model} and {self.data.name}"
-            )
-        if self.model == "attributes" and self.encoder == "categorical":
-            raise ConfigError("attributes are bits: encoder must be independent, supermodular or general")
+        if fault := next(_faults(self), None):
+            raise ConfigError(fault)
 
     @property
     def title(self) -> str:
@@ -261,6 +194,89 @@ class TrainConfig:
             return cls(**{field.name: chosen[field.name] for field in fields(cls)})
         except (ArgumentError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error
+
+
+CHOICES: Final = {
+    name: get_args(kind) for name, kind in get_type_hints(TrainConfig).items() if get_origin(kind) is Literal
+}
+"""The values of an option that has few."""
+
+LEAST: Final = {
+    "n": 1,
+    "k": 2,
+    "hidden": 1,
+    "kl_warmup": 0,
+    "epochs": 1,
+    "seed": 0,
+    "evaluate_every": 1,
+    "picture_every": 0,
+    "processes": 1,
+    "nodes": 1,
+    "labels": 0,
+    "channels": 1,
+}
+"""The smallest value of what is counted."""
+
+FOREIGN: Final = {
+    "discrete": ("labels", "label_weight", "consistency", "channels"),
+    "mixture": (
+        "encoder",
+        "solver",
+        "recipe",
+        "n",
+        "hidden",
+        "kl_warmup",
+        "kl_start",
+        "consistency",
+        "channels",
+    ),
+    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start"),
+}
+"""What each model has no use for, and so must not be set."""
+
+RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
+    (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
+    (lambda c: c.learning_rate > 0, "learning_rate must be positive; got {c.learning_rate}"),
+    (lambda c: c.kl_start >= 0, "kl_start must be at least 0; got {c.kl_start}"),
+    (
+        lambda c: c.kl_start == 0 or c.kl_warmup > 0,
+        "kl_start {c.kl_start} has no effect over no epochs: give kl_warmup, the epochs it takes to 1",
+    ),
+    (lambda c: c.label_weight > 0, "label_weight must be positive; got {c.label_weight}"),
+    (lambda c: c.consistency >= 0, "consistency must be at least 0; got {c.consistency}"),
+    (lambda c: 0 <= (c.dropout or 0.0) < 1, "dropout must be at least 0 and below 1; got {c.dropout}"),
+    (
+        lambda c: c.dropout_decay == "none" or bool(c.dropout),
+        "dropout_decay has no effect without dropout: give dropout, the share at the start",
+    ),
+    (
+        lambda c: (c.model == "attributes") == (c.data.name == CELEBA),
+        "the model attributes goes with the images of celeba, and they with no other: --model attributes "
+        "--data.name celeba; got {c.model} and {c.data.name}",
+    ),
+    (
+        lambda c: c.model != "attributes" or c.encoder != "categorical",
+        "attributes are bits: encoder must be independent, supermodular or general",
+    ),
+)
+"""What must hold of a configuration c (of nan nothing does), and what is said where it does not."""
+
+
+def _faults(config: TrainConfig) -> Iterator[str]:
+    """What is wrong with a configuration; each part relies on those before it."""
+    values = vars(config)
+    for name, choices in CHOICES.items():
+        if values[name] not in choices:
+            yield f"{name} must be one of {', '.join(map(str, choices))}; got '{values[name]}'"
+    for name, least in LEAST.items():
+        if values[name] < least:
+            yield f"{name} must be at least {least}; got {values[name]}"
+    for name in FOREIGN[config.model]:
+        if values[name] != getattr(TrainConfig, name):  # its default
+            yield f"{name} has no meaning with model {config.model}; got {values[name]}"
+    for holds, message in RULES:
+        if not holds(config):
+            yield message.format(c=config)
 
 
 @cache

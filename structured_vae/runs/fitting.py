@@ -47,22 +47,25 @@ from .networks import AnyVAE
 Build = Callable[[TrainConfig, ArgmaxSolver, int], Estimator]
 """(configuration, solver, samples) -> an estimator."""
 
-ESTIMATORS: Final[dict[str, tuple[Build, int]]] = {
-    "direct": (lambda c, s, m: Direct(s, epsilon_of(c), m, c.sides), 1),
-    "table_direct": (lambda c, s, m: TableDirect(epsilon_of(c), m, c.sides), 1),
-    "exact": (lambda c, s, m: Exact(), 1),
-    "maximum_likelihood": (lambda c, s, m: MaximumLikelihood(), 1),
-    "score_function": (lambda c, s, m: ScoreFunction(m), 4),
-    "gumbel_softmax": (lambda c, s, m: GumbelSoftmax(c.temperature, m), 1),
-    "straight_through": (lambda c, s, m: StraightThrough(c.temperature, m), 1),
-    "rebar": (lambda c, s, m: REBAR(samples=m), 1),
-    "relax": (lambda c, s, m: RELAX(c.latent, samples=m), 1),
-    "arm": (lambda c, s, m: ARM(m), 1),
-    "disarm": (lambda c, s, m: DisARM(m), 1),
-    "implicit_mle": (lambda c, s, m: ImplicitMLE(s, c.epsilon, m), 1),
-    "perturbed_argmax": (lambda c, s, m: PerturbedArgmax(s, samples=m), 8),
+ESTIMATORS: Final[dict[str, Build]] = {
+    "direct": lambda config, solver, samples: Direct(solver, epsilon_of(config), samples, config.sides),
+    "table_direct": lambda config, solver, samples: TableDirect(epsilon_of(config), samples, config.sides),
+    "exact": lambda config, solver, samples: Exact(),
+    "maximum_likelihood": lambda config, solver, samples: MaximumLikelihood(),
+    "score_function": lambda config, solver, samples: ScoreFunction(samples),
+    "gumbel_softmax": lambda config, solver, samples: GumbelSoftmax(config.temperature, samples),
+    "straight_through": lambda config, solver, samples: StraightThrough(config.temperature, samples),
+    "rebar": lambda config, solver, samples: REBAR(samples=samples),
+    "relax": lambda config, solver, samples: RELAX(config.latent, samples=samples),
+    "arm": lambda config, solver, samples: ARM(samples),
+    "disarm": lambda config, solver, samples: DisARM(samples),
+    "implicit_mle": lambda config, solver, samples: ImplicitMLE(solver, config.epsilon, samples),
+    "perturbed_argmax": lambda config, solver, samples: PerturbedArgmax(solver, samples=samples),
 }
-"""By the name that a configuration gives them: how they are made, and their usual number of samples."""
+"""By the name that a configuration gives them."""
+
+USUAL_SAMPLES: Final = {"score_function": 4, "perturbed_argmax": 8}
+"""Of the estimators that take more than one where nothing is asked for."""
 
 
 def epsilon_of(config: TrainConfig) -> Epsilon:
@@ -104,11 +107,10 @@ def fitting_estimator(config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver) ->
         ConfigError: it does not fit; the message names estimators that do.
         EstimatorError: an option of it is out of range.
     """
-    build, samples = ESTIMATORS[config.estimator]
-    estimator = build(config, solver, samples if config.samples is None else config.samples)
+    estimator = _estimator(config.estimator, config, solver, config.samples)
     worst = _worst(vae)
     if reasons := _misfit(estimator, worst):
-        able = [name for name, (make, m) in ESTIMATORS.items() if not _misfit(make(config, solver, m), worst)]
+        able = [name for name in ESTIMATORS if not _misfit(_estimator(name, config, solver), worst)]
         raise ConfigError(
             f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
@@ -118,18 +120,6 @@ def fitting_estimator(config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver) ->
             f"the estimator {config.estimator} does not train the bound, which is what the model {config.model} needs"
         )
     return estimator
-
-
-def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
-    """Why an estimator, or the posterior whose KL it needs, cannot take these potentials."""
-    reasons = estimator.why_not(potentials)
-    if reasons or estimator.kl != "exact":
-        return reasons
-    try:
-        Gibbs(potentials).kl()
-    except UnsupportedProblemError as error:
-        return (f"it needs the Gibbs distribution, which is out of reach: {error}",)
-    return ()
 
 
 def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:
@@ -148,6 +138,22 @@ def label_loss_of(config: TrainConfig, solver: ArgmaxSolver) -> LabelLoss | None
         "straight_through": RelaxedLoss(config.temperature),
     }
     return losses.get(config.estimator, exact_loss)
+
+
+def _estimator(name: str, config: TrainConfig, solver: ArgmaxSolver, samples: int | None = None) -> Estimator:
+    return ESTIMATORS[name](config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples)
+
+
+def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
+    """Why an estimator, or the posterior whose KL it needs, cannot take these potentials."""
+    reasons = estimator.why_not(potentials)
+    if reasons or estimator.kl != "exact":
+        return reasons
+    try:
+        Gibbs(potentials).kl()
+    except UnsupportedProblemError as error:
+        return (f"it needs the Gibbs distribution, which is out of reach: {error}",)
+    return ()
 
 
 def _worst(vae: AnyVAE) -> AnyPotentials:

@@ -16,7 +16,7 @@ from ..evaluation.attributes import attribute_columns
 from ..objectives.consistency import consistency_loss
 from ..objectives.label_losses import LabelLoss, state_of
 from ..posteriors.argmax import argmax
-from ..schedules import Schedule
+from .base import TrainingOptions
 from .semi_supervised import SemiSupervisedTraining
 
 SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
@@ -74,12 +74,10 @@ class AttributeTraining(SemiSupervisedTraining):
     Args:
         vae: what is trained.
         estimator: of the gradient in the scores of the attributes.
+        options: learning rate, seed and dropout.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
         consistency: weight of the same loss of decoded images.
-        dropout: share of the values that are hidden from the encoder in a step, by the epoch; or None.
-        learning_rate: of Adam.
-        seed: of the noise.
         solver: of the most probable attributes.
 
     References:
@@ -93,15 +91,14 @@ class AttributeTraining(SemiSupervisedTraining):
         self,
         vae: AttributeVAE,
         estimator: Estimator,
+        options: TrainingOptions,
+        *,
         label_loss: LabelLoss | None,
         label_weight: float,
         consistency: float,
-        dropout: Schedule | None,
-        learning_rate: float,
-        seed: int,
         solver: str | ArgmaxSolver = "auto",
     ):
-        super().__init__(vae, estimator, label_loss, label_weight, dropout, learning_rate, seed)
+        super().__init__(vae, estimator, options, label_loss=label_loss, label_weight=label_weight)
         self.consistency = consistency
         self.solver = solver
 
@@ -109,8 +106,14 @@ class AttributeTraining(SemiSupervisedTraining):
         loss, stats = super()._loss(x, *labelled)
         if self.label_loss is None or self.consistency == 0:
             return loss, stats
-        arguments = labelled[1], self.label_loss, self._seen, self._noise, self.global_step
-        found = consistency_loss(self.vae, *arguments).mean()
+        found = consistency_loss(
+            self.vae,
+            labels=labelled[1],
+            label_loss=self.label_loss,
+            seen=self._seen,
+            generator=self._noise,
+            step=self.global_step,
+        ).mean()
         return loss + self.consistency * found, {**stats, "consistency": found.detach()}
 
     def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:

@@ -1,9 +1,10 @@
-"""The training of VAEs, for Lightning: what all share, and that of discrete latent variables."""
+"""What the training of every model shares, for Lightning."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import lightning.pytorch as pl
 import torch
@@ -19,6 +20,22 @@ SHOWN_EVERY = 20
 """Steps between updates of the progress bar's cost; each costs as much as a small solve."""
 
 
+@dataclass(frozen=True)
+class TrainingOptions:
+    """What every model is trained with.
+
+    Attributes:
+        learning_rate: of Adam.
+        seed: of the noise.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
+            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
+    """
+
+    learning_rate: float
+    seed: int
+    dropout: Schedule | None = None
+
+
 class Training(pl.LightningModule, ABC):
     """What the training of every model shares: one Adam, noise by seed and epoch, metrics of each epoch.
 
@@ -28,18 +45,13 @@ class Training(pl.LightningModule, ABC):
 
     Args:
         estimator: of the encoder's gradient.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
-            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
-        learning_rate: of Adam.
-        seed: of the noise.
+        options: learning rate, seed and dropout.
     """
 
-    def __init__(self, estimator: Estimator, dropout: Schedule | None, learning_rate: float, seed: int):
+    def __init__(self, estimator: Estimator, options: TrainingOptions):
         super().__init__()
         self.estimator = estimator
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.seed = seed
+        self.options = options
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}
 
@@ -47,6 +59,14 @@ class Training(pl.LightningModule, ABC):
     @abstractmethod
     def monitored(self) -> str:
         """The metric that the best epoch is chosen by; the lowest value is the best."""
+
+    @abstractmethod
+    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+        """`[count, pixels]`: the mean images of states drawn for images `x [count, pixels]`."""
+
+    @abstractmethod
+    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
+        """Mean images of states of the prior, and how many make a row of the picture."""
 
     @abstractmethod
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
@@ -60,22 +80,16 @@ class Training(pl.LightningModule, ABC):
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
         """The metrics of a split, from the columns of its batches."""
 
-    @abstractmethod
-    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
-        """`[count, pixels]`: the mean images of states drawn for images `x [count, pixels]`."""
-
-    @abstractmethod
-    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
-        """Mean images of states of the prior, and how many make a row of the picture."""
-
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Adam over all parameters."""
-        return torch.optim.Adam(self.parameters(), lr=self.learning_rate, fused=True)
+        return torch.optim.Adam(self.parameters(), lr=self.options.learning_rate, fused=True)
 
     def on_train_epoch_start(self) -> None:
         """Starts the epoch's noise and averages."""
         self._trained = {}
-        self._noise = generator(self.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank)
+        self._noise = generator(
+            self.options.seed, Stream.NOISE, self.current_epoch, self.device, self.global_rank
+        )
 
     def training_step(self, batch: tuple[torch.Tensor, ...], batch_idx: int) -> torch.Tensor:
         """The loss of a batch, shown now and then."""
@@ -91,17 +105,9 @@ class Training(pl.LightningModule, ABC):
             self._trained.setdefault(name, []).append(value)
         return loss
 
-    def _seen(self, x: torch.Tensor) -> torch.Tensor:
-        """What the encoder sees of images in a step."""
-        if self.dropout is None:
-            return x
-        kept = 1 - self.dropout(self.current_epoch)
-        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
-        return x * (uniform < kept) / kept
-
     def on_validation_epoch_start(self) -> None:
         """Starts the same noise for every evaluation, so that epochs compare."""
-        self._noise_of_evaluation = generator(self.seed, Stream.EVALUATION, 0, self.device)
+        self._noise_of_evaluation = generator(self.options.seed, Stream.EVALUATION, 0, self.device)
         self._evaluated = {split: [] for split in SPLITS}
 
     def validation_step(
@@ -120,3 +126,11 @@ class Training(pl.LightningModule, ABC):
             shown = summary[self.monitored.partition("/")[2]]
             self.log(split, shown, prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}
+
+    def _seen(self, x: torch.Tensor) -> torch.Tensor:
+        """What the encoder sees of images in a step."""
+        if self.options.dropout is None:
+            return x
+        kept = 1 - self.options.dropout(self.current_epoch)
+        uniform = torch.rand(x.shape, generator=self._noise, device=x.device, dtype=x.dtype)
+        return x * (uniform < kept) / kept

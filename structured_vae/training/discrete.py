@@ -1,4 +1,4 @@
-"""Training of a VAE with discrete latent variables alone, for Lightning."""
+"""The training of a VAE whose latent variables are discrete alone, for Lightning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..evaluation.bound import image_costs, summarise
 from ..objectives.recipes import Recipe
 from ..posteriors import Posterior
 from ..schedules import Schedule
-from .base import Training
+from .base import Training, TrainingOptions
 
 
 class ArgmaxTraining(Training):
@@ -22,12 +22,10 @@ class ArgmaxTraining(Training):
     Args:
         vae: what is trained.
         estimator: of the encoder's gradient.
+        options: learning rate, seed and dropout.
         posterior: makes the distribution that the model is evaluated with.
         recipe: makes the objective that is minimised.
         kl_weight: of the KL in it, by the epoch.
-        dropout: share of the pixels that are hidden from the encoder in a step, by the epoch; or None.
-        learning_rate: of Adam.
-        seed: of the noise.
     """
 
     SAMPLES = 100
@@ -37,14 +35,13 @@ class ArgmaxTraining(Training):
         self,
         vae: DiscreteVAE,
         estimator: Estimator,
+        options: TrainingOptions,
+        *,
         posterior: Callable[[AnyPotentials], Posterior],
         recipe: Recipe,
         kl_weight: Schedule,
-        dropout: Schedule | None,
-        learning_rate: float,
-        seed: int,
     ):
-        super().__init__(estimator, dropout, learning_rate, seed)
+        super().__init__(estimator, options)
         self.vae = vae
         self.posterior = posterior
         self.recipe = recipe

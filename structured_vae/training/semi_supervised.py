@@ -13,8 +13,7 @@ from ..estimators import Estimator
 from ..objectives.costs import Reconstruction
 from ..objectives.label_losses import LabelLoss
 from ..objectives.recipes import whole_bound
-from ..schedules import Schedule
-from .base import Training
+from .base import Training, TrainingOptions
 
 
 class SemiSupervisedTraining(Training):
@@ -30,12 +29,9 @@ class SemiSupervisedTraining(Training):
     Args:
         vae: what is trained.
         estimator: of the gradient in the scores of z_d.
+        options: learning rate, seed and dropout.
         label_loss: of the labelled images; None where there are none.
         label_weight: of that loss.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
-            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
-        learning_rate: of Adam.
-        seed: of the noise.
     """
 
     vae: MixtureVAE | AttributeVAE
@@ -44,13 +40,12 @@ class SemiSupervisedTraining(Training):
         self,
         vae: MixtureVAE | AttributeVAE,
         estimator: Estimator,
+        options: TrainingOptions,
+        *,
         label_loss: LabelLoss | None,
         label_weight: float,
-        dropout: Schedule | None,
-        learning_rate: float,
-        seed: int,
     ):
-        super().__init__(estimator, dropout, learning_rate, seed)
+        super().__init__(estimator, options)
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 
 from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError, naming_alternatives
-from solvers.compiled.threads import available_cores
 
 CHUNK_SECONDS = 0.5
 GROWTH = 8
@@ -64,7 +64,7 @@ def solve_in_chunks(
         solver.check(problem, time_limit)
     begin = time.monotonic()
     parts: list[Solution] = []
-    least = available_cores()
+    least = cpu_count()
     # A heuristic uses its time limit up, so it gets the batch as a whole.
     at_once = time_limit is not None and not solver.capabilities.exact
     done, size = 0, problem.batch if at_once else least

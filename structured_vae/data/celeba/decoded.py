@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
-from rich.console import Console
-
-from solvers.compiled.threads import available_cores
+from tqdm import tqdm
 
 from ...atomic import whole_file
 from ...errors import DataDownloadError, DataError
-from ...progress import late_progress
 
 TOGETHER: Final = 100
 """Images that a thread decodes at a time."""
@@ -35,7 +33,7 @@ def decoded(
         path: the .npy file, of a name that changes when its content would; its checksum is beside it.
         shape: number of images, and theirs.
         decode: gives an image by its place; called in several threads.
-        title: of the progress bar.
+        title: of the progress bar, which a terminal has if it takes longer than a second.
 
     Raises:
         DataError: the file is damaged, or an image is.
@@ -56,25 +54,31 @@ def decoded(
 
 
 def _make(path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str) -> None:
-    starts = range(0, shape[0], TOGETHER)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _refuse_full_disk(path.parent, int(np.prod(shape)))  # a map of a full disk would end the process
-        with whole_file(path) as part, late_progress(Console(stderr=True), title, shape[0]) as progress:
+        with whole_file(path) as part:
             images = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
-
-            def decode_some(start: int) -> int:
-                end = min(start + TOGETHER, shape[0])
-                for place in range(start, end):
-                    images[place] = decode(place)
-                return end
-
-            with ThreadPoolExecutor(available_cores()) as pool:
-                for done in pool.map(decode_some, starts):
-                    progress(done)
+            _fill(images, decode, title)
             images.flush()
     except OSError as error:
         raise DataDownloadError(f"{path} cannot be written: {error}") from error
+
+
+def _fill(images: NDArray[np.uint8], decode: Callable[[int], NDArray[np.uint8]], title: str) -> None:
+    def decode_some(places: range) -> int:
+        for place in places:
+            images[place] = decode(place)
+        return len(places)
+
+    every = range(len(images))
+    parts = [every[start : start + TOGETHER] for start in every[::TOGETHER]]
+    with (
+        tqdm(total=len(images), desc=title, delay=1, leave=False, disable=None) as bar,
+        ThreadPoolExecutor(cpu_count()) as pool,
+    ):
+        for count in pool.map(decode_some, parts):
+            bar.update(count)
 
 
 def _refuse_full_disk(folder: Path, needed: int) -> None:
