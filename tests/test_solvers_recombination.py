@@ -150,7 +150,7 @@ def test_a_search_never_loses_its_start(kind, seconds):
 
 
 def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
-    monkeypatch.setattr(thinned_moves, "LARGEST", 20)
+    monkeypatch.setattr(thinned_moves, "LARGEST_PART", 20)
     monkeypatch.setattr(thinned_moves, "TABU_UP_TO", 20)
     drawn = instances.spin_glass(9, 9, 1, np.random.default_rng(5)).problem()
     problem = Problem.from_arrays(  # and some variables without neighbours

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algorithms.exhaustive.device import half_tables_argmax
-from ..algorithms.exhaustive.host import enumeration_argmax
+from ..algorithms.exhaustive.host import MAX_VARIABLES, enumeration_argmax
 from ..compiled.threads import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -30,7 +30,7 @@ class Exhaustive(ArgmaxSolver):
     threads: int | None = None
 
     name = "exhaustive"
-    capabilities = Capabilities(exact=True, max_size=25, on_device=True)
+    capabilities = Capabilities(exact=True, max_size=MAX_VARIABLES, on_device=True)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)

@@ -20,7 +20,7 @@ from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
-SPARSE_DEGREE = 6
+SUBGRAPH_DEGREE = 6
 """Greatest mean degree of graphs of which few variables need be taken out to leave one of small width."""
 
 RECOMBINED_FROM = 100
@@ -74,7 +74,7 @@ class LocalSearch(ArgmaxSolver):
         if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
             return self._tabu(problem, time_limit)
         end = time.monotonic() + time_limit
-        if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+        if 2 * problem.e <= SUBGRAPH_DEGREE * problem.n:
             z = self._tabu(problem, TABU_SHARE * time_limit)
             return self._recombined(problem, z, ThinnedMoves, end)
         z = np.zeros((problem.batch, problem.n), np.int8)

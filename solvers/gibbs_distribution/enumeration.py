@@ -19,6 +19,9 @@ from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
 from .sums import add_block, fill_moments, new_sums, sum_of
 from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
 
+MAX_VARIABLES = 20
+"""Sums of 2^20 weights, each of exp(STEEP) at most, do not overflow; an instance takes half a millisecond."""
+
 NANOSECONDS = 0.5  # a state
 
 

@@ -38,7 +38,7 @@ PATIENCE = 3
 TABU_UP_TO = 2048
 """Greatest n at which a descent starts from the end of a tabu run, which takes a time of n^2."""
 
-LARGEST = 8192
+LARGEST_PART = 8192
 """Variables of a part; larger problems are covered by several."""
 
 
@@ -118,7 +118,7 @@ class ThinnedMoves:
     @property
     def _cover(self) -> int:
         """Parts that could together have all variables."""
-        return -(-self.problem.n // LARGEST)
+        return -(-self.problem.n // LARGEST_PART)
 
     def _part(self) -> Part:
         if len(self._parts) == PARTS * self._cover and self.generator.random() < RENEWED:
@@ -130,7 +130,7 @@ class ThinnedMoves:
 
     def _random_order(self) -> np.ndarray:
         n, edges = self.problem.n, self.problem.edges
-        near = _ball(n, edges, LARGEST, self.generator) if n > LARGEST else np.arange(n)
+        near = _ball(n, edges, LARGEST_PART, self.generator) if n > LARGEST_PART else np.arange(n)
         place = np.full(n, -1)
         place[near] = np.arange(len(near))
         ends = place[edges]

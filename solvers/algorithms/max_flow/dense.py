@@ -17,10 +17,9 @@ from jaxtyping import Int
 from ...arrays import Edges, States
 from ...compiled import jit
 from ...compiled.bits import lowest_bit
-from .batch import cut_batch
+from .batch import UNREACHED, cut_batch
 
 UNLIMITED = np.iinfo(np.int64).max
-UNREACHED = -1
 
 
 def dense_flow_argmax(

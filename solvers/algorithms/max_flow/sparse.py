@@ -17,11 +17,9 @@ from jaxtyping import Int
 
 from ...arrays import Edges, States
 from ...compiled import jit
-from .batch import cut_batch
+from .batch import UNREACHED, cut_batch
 from .graph import ARC, NODE, connect
 from .trees import FREE, NOBODY, SINK, UNFINISHED, grow_trees, new_trees
-
-UNREACHED = -1
 
 BLOCK = 16384
 """Nodes whose arcs the processor's cache holds: larger graphs took 5 to 25% less in blocks first."""
