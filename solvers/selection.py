@@ -207,7 +207,7 @@ def _messages_first(problem: Problem, rest: Selection, visits: int) -> Selection
 def _search(n: int) -> Selection:
     long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
     if n > CPLEX_COMMUNITY:
-        return _select("cp_sat", f"{long}; CPLEX' community edition stops at {CPLEX_COMMUNITY} variables")
+        return _select("cp_sat", f"{long}; CPLEX's community edition stops at {CPLEX_COMMUNITY} variables")
     if missing := solver_class("cplex").missing_packages():
         return _select("cp_sat", f"{long}; cplex would need {', '.join(missing)}")
     return _select("cplex", long)

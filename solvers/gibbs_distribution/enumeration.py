@@ -1,7 +1,7 @@
 """Log-partition function, marginals and covariances of p(z) ~ exp(score(z)) over all 2^n states.
 
-One pass over the blocks of weights (`gibbs_weights`) gives the sums of all states, and of those that have a
-bit or two (`block_sums`). It keeps running sums, from which samples are drawn (`gibbs_draws`).
+One pass over the blocks of weights (`weights`) gives the sums of all states, and of those that have a bit or two
+(`sums`). It keeps running sums, from which samples are drawn (`draws`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The weights of all 2^n states under p(z) ~ exp(score(z)), block by block.
 
-The weights exp(score) are products of exponentials of the n + e coefficients (`state_blocks`): no exponential
+The weights exp(score) are products of exponentials of the n + e coefficients (`blocks`): no exponential
 a state. While the positive coefficients add up to at most STEEP, and the negative ones too, every product
 of some of them is far from the ends of float64 and each weight has a relative error of about (n + e) eps.
 In a steeper instance scores are added up, and states get exp(score - maximum), unless that vanishes for a
@@ -23,7 +23,7 @@ STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
 
 
 class Blocks(NamedTuple):
-    """Where the blocks of an instance are built: see `state_blocks`.
+    """Where the blocks of an instance are built: see the module `blocks`.
 
     Attributes:
         weights: `[n, n]`, n at least BLOCK_BITS.

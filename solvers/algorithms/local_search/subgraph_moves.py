@@ -20,7 +20,7 @@ from ...arrays import Edges
 from ...problem import Problem
 from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan
-from .subgraph_order import thinned_order
+from .subgraph_order import subgraph_order
 from .tabu_runs import TabuRuns
 
 WIDTH = 14
@@ -82,7 +82,7 @@ class Part:
         return moved
 
 
-class ThinnedMoves:
+class SubgraphMoves:
     """Descents by random parts of one sparse problem, planned when they are first wanted.
 
     Attributes:
@@ -134,7 +134,7 @@ class ThinnedMoves:
         place = np.full(n, -1)
         place[near] = np.arange(len(near))
         ends = place[edges]
-        order = thinned_order(len(near), ends[(ends >= 0).all(axis=1)], WIDTH, self.generator)
+        order = subgraph_order(len(near), ends[(ends >= 0).all(axis=1)], WIDTH, self.generator)
         return np.asarray(near[order])
 
     def _score(self, z: np.ndarray) -> float:

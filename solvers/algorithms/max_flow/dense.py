@@ -1,6 +1,6 @@
 """Maximum flow on dense graphs of any size, in integers, on a matrix of residual capacities.
 
-The algorithm, and the identity behind it, are those of `word_flow`; here a node's residual arcs are the
+The algorithm, and the identity behind it, are those of `one_word`; here a node's residual arcs are the
 bits of several words, and the coefficients are integers, so that flow and certificate are exact.
 
 References:
@@ -22,7 +22,7 @@ from .batch import UNREACHED, cut_batch
 UNLIMITED = np.iinfo(np.int64).max
 
 
-def dense_flow_argmax(
+def dense_argmax(
     unary: Int[np.ndarray, "batch n"],
     pairwise: Int[np.ndarray, "batch e"],
     edges: Edges,
