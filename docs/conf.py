@@ -47,8 +47,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(torch|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
     (r"py:class", r".*'|'.*"),
-    (r"py:class", r"solvers\.running_sums\.RunningSums"),  # of a private field
-    (r"py:class", r"Sense|Labels"),  # aliases that conversion_methods.py imports for type checkers alone
+    (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
 ]
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.

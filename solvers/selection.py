@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .algorithms.exhaustive import ENUMERABLE
 from .errors import UnsupportedProblemError
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
 from .solution import Solution
 from .solver import ArgmaxSolver
+
+ENUMERABLE = 20
+"""Up to this n enumeration is faster than anything that has to think."""
 
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
@@ -23,7 +25,7 @@ ELIMINABLE = 20
 SPLITTABLE = 26
 """Up to this treewidth mini-buckets beat every other search, by 10 to 50 times at n = 100."""
 
-SPARSE_DEGREE = 8
+DUAL_ASCENT_DEGREE = 8
 """Up to this mean degree messages along the edges bound a search better than a convex relaxation does."""
 
 LATTICE_VISITS, SPARSE_VISITS = 1 << 21, 1 << 24
@@ -184,7 +186,7 @@ def select_solver(problem: Problem) -> Selection:
             "mini_buckets", f"the treewidth is at most {width}: split tables bound an exact search"
         )
         return _messages_first(problem, rest, LATTICE_VISITS)
-    if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+    if 2 * problem.e <= DUAL_ASCENT_DEGREE * problem.n:
         return _messages_first(problem, _search(problem.n), SPARSE_VISITS)
     if problem.n <= BRANCHABLE:
         return _select(
@@ -205,7 +207,7 @@ def _messages_first(problem: Problem, rest: Selection, visits: int) -> Selection
 def _search(n: int) -> Selection:
     long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
     if n > CPLEX_COMMUNITY:
-        return _select("cp_sat", f"{long}; CPLEX' community edition stops at {CPLEX_COMMUNITY} variables")
+        return _select("cp_sat", f"{long}; CPLEX's community edition stops at {CPLEX_COMMUNITY} variables")
     if missing := solver_class("cplex").missing_packages():
         return _select("cp_sat", f"{long}; cplex would need {', '.join(missing)}")
     return _select("cplex", long)

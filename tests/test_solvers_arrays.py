@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from solvers import Problem, ProblemError, solve, solver_class
-from solvers.algorithms.exhaustive.device import half_tables_argmax
+from solvers.algorithms.exhaustive.device import device_argmax
 from solvers.testing import enumerate_scores, random_instances
 
 DEVICE = array_api_strict.Device("device1")
@@ -53,12 +53,12 @@ def test_device_arrays_go_by_way_of_the_host_where_they_must():
 
 
 @pytest.mark.parametrize("memory", [1, 2**12, 2**28])
-def test_half_tables_equal_enumeration(memory):
+def test_enumeration_on_a_device_equals_the_oracle(memory):
     for instances in random_instances(60, 9, np.random.default_rng(1)):
         problem = instances.problem()
         tensors = [torch.from_numpy(a) for a in (problem.unary, problem.pairwise)]
         on_torch = Problem(*tensors, problem.edges, problem.leading, problem.home)
-        z = half_tables_argmax(on_torch, memory).numpy()
+        z = device_argmax(on_torch, memory).numpy()
         best = enumerate_scores(instances).max(axis=1)
         assert (problem.score_flat(z) >= best - 2 * problem.rounding).all()
 

@@ -377,11 +377,11 @@ def test_exponentials_are_right_to_the_last_digit(seed, scale, size):
     x = -scale * np.random.default_rng(seed).random(size)
     x[0] = 0.0
     expected = np.where(x >= -700, np.exp(x), 0.0)
-    exponentiate(x, -700.0, np.empty(size))
+    exponentiate(x, np.empty(size))
     np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)
 
 
 def test_exponentials_of_minus_infinity_and_of_the_limit():
     x = np.array([-np.inf, -700.0, np.nextafter(-700, -701), -0.0])
-    exponentiate(x, -700.0, np.empty(4))
+    exponentiate(x, np.empty(4))
     np.testing.assert_allclose(x, [0.0, np.exp(-700), 0.0, 1.0], rtol=4e-16)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import Problem, solve, solver_class
-from solvers.algorithms.max_flow.dense import dense_flow_argmax
-from solvers.algorithms.max_flow.sparse import sparse_flow_argmax
+from solvers.algorithms.max_flow.dense import dense_argmax
+from solvers.algorithms.max_flow.sparse import sparse_argmax
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.backends.max_flow import _is_dense
 from solvers.instances import grid, supermodular
@@ -105,13 +105,13 @@ def test_kernels_agree(n, degree, largest, seed):
     unary, pairwise, edges = drawn(n, degree, np.random.default_rng(seed), largest=largest)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     scores = FixedPoint.of(problem)
-    for argmax in (dense_flow_argmax, sparse_flow_argmax):
+    for argmax in (dense_argmax, sparse_argmax):
         z, doubled = argmax(scores.unary, scores.pairwise, scores.edges)
         assert np.isin(z, (0, 1)).all()
         np.testing.assert_array_equal(2 * scores.score(z), doubled)  # score and bound meet: both are exact
 
 
-@pytest.mark.parametrize("argmax", [dense_flow_argmax, sparse_flow_argmax])
+@pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
 def test_kernels_against_enumeration(argmax):
     """On the instances of the conformance kit, which are too small for `max_flow` to take these kernels."""
     for instances in random_instances(300, 10, np.random.default_rng(12), sign="positive"):
@@ -123,7 +123,7 @@ def test_kernels_against_enumeration(argmax):
         assert (np.abs(problem.score(z) - best) <= 2 * problem.rounding).all()
 
 
-@pytest.mark.parametrize("argmax", [dense_flow_argmax, sparse_flow_argmax])
+@pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
 def test_slices_in_threads_are_the_batch(argmax):
     unary, pairwise, edges = drawn(120, 40, np.random.default_rng(1), batch=300)
     scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))
@@ -201,7 +201,7 @@ def test_nothing_but_ties(degree):
     np.testing.assert_array_equal(solve(field, pairwise, edges=edges, solver="max_flow").score, 0)
 
 
-@pytest.mark.parametrize("argmax", [dense_flow_argmax, sparse_flow_argmax])
+@pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
 def test_flow_that_has_far_to_go(argmax):
     """A ladder, its source and its sink at the ends, a bottleneck of 6 between them."""
     n = 600

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import Problem, instances, solver_class
-from solvers.algorithms.local_search import subgraph_moves as thinned_moves
+from solvers.algorithms.local_search import subgraph_moves
 from solvers.algorithms.local_search.contraction import clusters, contract
 from solvers.algorithms.local_search.recombination import _recombined, recombination
-from solvers.algorithms.local_search.subgraph_moves import Part, ThinnedMoves
-from solvers.algorithms.local_search.subgraph_order import thinned_order
+from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
+from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
 
-KINDS = (ThinnedMoves, TabuRuns)
+KINDS = (SubgraphMoves, TabuRuns)
 
 
 def sparse(n, degree, random, integer=True):
@@ -91,10 +91,10 @@ def test_clusters_are_components_within_groups(seed, n):
 
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.integers(1, 40), st.integers(0, 6))
-def test_a_thinned_order_keeps_to_its_width(seed, n, width):
+def test_a_subgraph_order_keeps_to_its_width(seed, n, width):
     random = np.random.default_rng(seed)
     edges = sparse(n, 4.0, random).edges
-    order = thinned_order(n, edges, width, random).tolist()
+    order = subgraph_order(n, edges, width, random).tolist()
     assert len(set(order)) == len(order) > 0
     graph = nx.Graph(edges.tolist())
     graph.add_nodes_from(range(n))
@@ -108,14 +108,14 @@ def test_a_thinned_order_keeps_to_its_width(seed, n, width):
 
 def test_nothing_is_taken_out_of_a_tree():
     edges = np.array(nx.random_labeled_tree(50, seed=1).edges)
-    assert len(thinned_order(50, edges, 1, np.random.default_rng(0))) == 50
+    assert len(subgraph_order(50, edges, 1, np.random.default_rng(0))) == 50
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_part_is_set_to_its_best_states(seed):
     random = np.random.default_rng(seed)
     problem = sparse(10, 4.0, random)
-    part = Part.of(problem, thinned_order(problem.n, problem.edges, 1, random))
+    part = Part.of(problem, subgraph_order(problem.n, problem.edges, 1, random))
     z = random.integers(0, 2, problem.n).astype(np.int8)
     fixed = np.setdiff1d(np.arange(problem.n), part.inside)
     assert len(fixed)
@@ -150,13 +150,13 @@ def test_a_search_never_loses_its_start(kind, seconds):
 
 
 def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
-    monkeypatch.setattr(thinned_moves, "LARGEST", 20)
-    monkeypatch.setattr(thinned_moves, "TABU_UP_TO", 20)
+    monkeypatch.setattr(subgraph_moves, "LARGEST_PART", 20)
+    monkeypatch.setattr(subgraph_moves, "TABU_UP_TO", 20)
     drawn = instances.spin_glass(9, 9, 1, np.random.default_rng(5)).problem()
     problem = Problem.from_arrays(  # and some variables without neighbours
         np.pad(drawn.unary, ((0, 0), (0, 30)), constant_values=1.0), drawn.pairwise, edges=drawn.edges
     )
-    search = ThinnedMoves(problem, np.random.default_rng(6))
+    search = SubgraphMoves(problem, np.random.default_rng(6))
     z = np.zeros(problem.n, np.int8)
     for _ in range(20):
         moved, _ = _recombined(z, search, np.inf)

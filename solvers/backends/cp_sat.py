@@ -12,15 +12,12 @@ import numpy as np
 
 from ..algorithms.local_search.warm_start import best_state, first_state, given_states
 from ..algorithms.precision.fixed_point import FixedPoint
-from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
 from ..compiled.threads import check_threads
 from ..errors import SolveFailedError
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-
-SHORTEST = 1e-3
-"""Seconds for a search whose model took all the time."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class CpSat(ArgmaxSolver):
         solver.parameters.num_workers = self.threads
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
         if left is not None:
-            left = max(SHORTEST, left - (time.monotonic() - begin))
+            left = max(SHORTEST_SEARCH, left - (time.monotonic() - begin))
             solver.parameters.max_time_in_seconds = left
         status = _interruptible(solver, model)
         out_of_time = status == cp_model.UNKNOWN and left is not None

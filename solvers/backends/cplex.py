@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.local_search.warm_start import best_state, first_state, given_states
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
 from ..compiled.threads import check_threads
 from ..errors import SolveFailedError
 from ..problem import Problem
@@ -22,9 +22,6 @@ OPTIMAL = (101, 102)
 TIME_LIMIT = (107, 108)
 INTERRUPTED = (113, 114)
 """Status codes of mixed-integer searches: proved (within gaps), out of time, stopped from the keyboard."""
-
-SHORTEST = 1e-3
-"""Seconds; CPLEX takes no limit of zero."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Cplex(ArgmaxSolver):
             try:
                 self._set_parameters(model.parameters, scores)
                 if left is not None:
-                    model.parameters.timelimit = max(SHORTEST, left - (time.monotonic() - begin))
+                    model.parameters.timelimit = max(SHORTEST_SEARCH, left - (time.monotonic() - begin))
                 found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algorithms.dual_ascent.search import DualSearch
-from ..algorithms.local_search.subgraph_moves import LARGEST, ThinnedMoves
+from ..algorithms.local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
 from ..algorithms.local_search.warm_start import first_state
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
@@ -21,7 +21,7 @@ from ..solver import ArgmaxSolver, Capabilities
 EASY = 1 << 17
 """Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""
 
-SHARE = 0.1
+MOVES_SHARE = 0.1
 """Of the time left, at most, for these moves."""
 
 
@@ -29,8 +29,8 @@ SHARE = 0.1
 class DualAscent(ArgmaxSolver):
     """Exact for sparse problems of any signs and any treewidth: quick up to some hundred variables of degree 4.
 
-    Branch and bound; block coordinate ascent in the dual of the linear relaxation bounds the nodes (`edge_messages`)
-    and fixes variables. Instances of a batch share the cores.
+    Branch and bound; block coordinate ascent in the dual of the linear relaxation, by messages along the edges, bounds
+    the nodes and fixes variables. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -64,10 +64,10 @@ class DualAscent(ArgmaxSolver):
         scores = FixedPoint.of(problem)
         search = DualSearch(scores, first_state(problem, None, left))
         search.run(end, EASY)
-        if not search.finished and problem.n <= LARGEST:
+        if not search.finished and problem.n <= LARGEST_PART:
             now = time.monotonic()
-            moves = ThinnedMoves(problem, np.random.default_rng(0))
-            search.offer(moves.improved(search.z, now + SHARE * (end - now)))
+            moves = SubgraphMoves(problem, np.random.default_rng(0))
+            search.offer(moves.improved(search.z, now + MOVES_SHARE * (end - now)))
         search.run(end, self.visits if self.rest else np.inf)
         bound = float(scores.bound(np.array([search.bound]))[0])
         if self.rest is None or search.finished or time.monotonic() >= end:

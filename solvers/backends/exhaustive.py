@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algorithms.exhaustive.device import half_tables_argmax
-from ..algorithms.exhaustive.host import enumeration_argmax
+from ..algorithms.exhaustive.device import device_argmax
+from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
 from ..compiled.threads import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -18,8 +18,7 @@ from ..solver import ArgmaxSolver, Capabilities
 class Exhaustive(ArgmaxSolver):
     """Exact for any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host a compiled kernel on integers (`enumeration`); on a device one matrix product for each
-    chunk of the batch (`half_tables`).
+    On the host a compiled kernel on integers; on a device one matrix product for each chunk of the batch.
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
@@ -30,7 +29,7 @@ class Exhaustive(ArgmaxSolver):
     threads: int | None = None
 
     name = "exhaustive"
-    capabilities = Capabilities(exact=True, max_size=25, on_device=True)
+    capabilities = Capabilities(exact=True, max_size=MAX_VARIABLES, on_device=True)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -38,6 +37,6 @@ class Exhaustive(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
-            return Maximiser(half_tables_argmax(problem, self.memory), stats=stats)
-        z = enumeration_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
+            return Maximiser(device_argmax(problem, self.memory), stats=stats)
+        z = host_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
         return Maximiser(z, stats=stats)

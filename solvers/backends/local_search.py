@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.local_search.device_tabu import device_tabu
 from ..algorithms.local_search.recombination import recombination
-from ..algorithms.local_search.subgraph_moves import ThinnedMoves
+from ..algorithms.local_search.subgraph_moves import SubgraphMoves
 from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.local_search.tabu_runs import TabuRuns
 from ..algorithms.presolve.roof_duality import roof_duality
@@ -20,7 +20,7 @@ from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
-SPARSE_DEGREE = 6
+SUBGRAPH_DEGREE = 6
 """Greatest mean degree of graphs of which few variables need be taken out to leave one of small width."""
 
 RECOMBINED_FROM = 100
@@ -38,7 +38,7 @@ class LocalSearch(ArgmaxSolver):
     """Multi-start one-flip tabu search with path relinking, on the host or on the device of the arrays.
 
     With a time limit, problems of 100 variables and more recombine local optima cluster by cluster
-    (`recombination`), those of sparse ones found by moves of most variables at once (`thinned_moves`).
+    (`recombination`), those of sparse ones found by moves of most variables at once (`subgraph_moves`).
     Never says `optimal`. With a time limit it searches until the time is used up; without one it makes
     `starts` runs an instance, and the answer depends on the seed alone.
 
@@ -74,9 +74,9 @@ class LocalSearch(ArgmaxSolver):
         if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
             return self._tabu(problem, time_limit)
         end = time.monotonic() + time_limit
-        if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+        if 2 * problem.e <= SUBGRAPH_DEGREE * problem.n:
             z = self._tabu(problem, TABU_SHARE * time_limit)
-            return self._recombined(problem, z, ThinnedMoves, end)
+            return self._recombined(problem, z, SubgraphMoves, end)
         z = np.zeros((problem.batch, problem.n), np.int8)
         z = self._recombined(problem, z, TabuRuns, end - (1 - RECOMBINED_SHARE) * time_limit)
         others = self._tabu(problem, end - time.monotonic())
@@ -90,7 +90,7 @@ class LocalSearch(ArgmaxSolver):
         )
 
     def _recombined(
-        self, problem: Problem, z: States, moves: type[ThinnedMoves | TabuRuns], end: float
+        self, problem: Problem, z: States, moves: type[SubgraphMoves | TabuRuns], end: float
     ) -> States:
         """`z [batch, n]` or better, instance by instance, which share the time that is left."""
         found = z.copy()

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algorithms.max_flow.dense import dense_flow_argmax
-from ..algorithms.max_flow.one_word import MAX_NODES, word_flow_argmax
-from ..algorithms.max_flow.sparse import sparse_flow_argmax
+from ..algorithms.max_flow.dense import dense_argmax
+from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
+from ..algorithms.max_flow.sparse import sparse_argmax
 from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States, to_numpy
@@ -31,8 +31,8 @@ class MaxFlow(ArgmaxSolver):
 
     Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the ones
     and the zeros. Three kernels of ours find it, instance by instance, in threads: up to 62 variables
-    `word_flow` in float64; beyond, over integers (`FixedPoint`), so that flow and certificate are exact,
-    `dense_flow` on a matrix of capacities and `sparse_flow` on lists of arcs.
+    `one_word` in float64; beyond, over integers (`FixedPoint`), so that flow and certificate are exact, `dense`
+    on a matrix of capacities and `sparse` on lists of arcs.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -50,14 +50,14 @@ class MaxFlow(ArgmaxSolver):
         check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """Empty also where signs are balanced: bit flips then make every pairwise score >= 0."""
+        """Empty also where bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
         if not reasons:
             return ()
-        _, balanced = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
-        if balanced.all():
+        _, found = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
+        if found.all():
             return ()
-        instance = int(np.argmin(balanced))
+        instance = int(np.argmin(found))
         return (*reasons, f"no bit flips change that: the signs of instance {instance} are frustrated")
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
@@ -72,9 +72,9 @@ class MaxFlow(ArgmaxSolver):
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
     if problem.n <= MAX_NODES:
-        return word_flow_argmax(problem.unary, problem.pairwise, problem.edges, threads)
+        return one_word_argmax(problem.unary, problem.pairwise, problem.edges, threads)
     scores = FixedPoint.of(problem)
-    argmax = dense_flow_argmax if _is_dense(problem) else sparse_flow_argmax
+    argmax = dense_argmax if _is_dense(problem) else sparse_argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
     return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
 

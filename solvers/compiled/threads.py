@@ -14,6 +14,9 @@ from ..errors import OptionError
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
 
+MEMORY = 1 << 30
+"""Bytes that the tables of all threads of a call may take."""
+
 
 def over_slices(
     kernel: Callable[..., object],
@@ -48,6 +51,11 @@ def check_threads(threads: int | None) -> None:
     """Raises an `OptionError` unless `threads` is a whole number >= 1, or None."""
     if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
         raise OptionError(f"threads must be a whole number of at least 1; got {threads!r}")
+
+
+def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:
+    """`threads`, None for all cores, or as many of them as have room for their tables in MEMORY; at least one."""
+    return min(threads or available_cores(), max(1, MEMORY // bytes_a_thread))
 
 
 @cache

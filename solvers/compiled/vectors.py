@@ -13,8 +13,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, register_model
 
-LANES = 16
 LANE_BITS = 4
+LANES = 1 << LANE_BITS
 LLVM_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 LLVM_INDICES = ir.VectorType(ir.IntType(32), LANES)
 UNDEFINED = ir.Constant(LLVM_VECTOR, ir.Undefined)

@@ -9,13 +9,12 @@ import numpy as np
 
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
-from ..algorithms.exhaustive import ENUMERABLE
 from ..arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
 from ..errors import OptionError, ProblemError, UnsupportedProblemError
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .draws import draw
-from .enumeration import RunningSums
+from .enumeration import MAX_VARIABLES, RunningSums
 
 MAX_TREEWIDTH = 20
 MAX_ENTRIES = 1 << 24
@@ -229,7 +228,7 @@ def _method(problem: Problem, method: str) -> str:
     if method not in METHODS:
         raise OptionError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if method == "auto":
-        method = "enumeration" if problem.n <= ENUMERABLE else "elimination"
+        method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
     reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
     if reasons:
         raise UnsupportedProblemError("gibbs", reasons)
@@ -237,11 +236,15 @@ def _method(problem: Problem, method: str) -> str:
 
 
 def _no_enumeration(problem: Problem) -> tuple[str, ...]:
-    return (f"n = {problem.n} and enumeration takes at most {ENUMERABLE}",) if problem.n > ENUMERABLE else ()
+    if problem.n <= MAX_VARIABLES:
+        return ()
+    return (f"n = {problem.n} and enumeration takes at most {MAX_VARIABLES}",)
 
 
 def _no_elimination(problem: Problem) -> tuple[str, ...]:
-    many = f"n = {problem.n} is more than the {ENUMERABLE} of enumeration, and " * (problem.n > ENUMERABLE)
+    many = ""
+    if problem.n > MAX_VARIABLES:
+        many = f"n = {problem.n} is more than the {MAX_VARIABLES} of enumeration, and "
     if treewidth_bound(problem, MAX_TREEWIDTH) is None:
         return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
     entries = cached_plan(problem.n, problem.edges).entries

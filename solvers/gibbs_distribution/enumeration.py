@@ -1,7 +1,7 @@
 """Log-partition function, marginals and covariances of p(z) ~ exp(score(z)) over all 2^n states.
 
-One pass over the blocks of weights (`gibbs_weights`) gives the sums of all states, and of those that have a
-bit or two (`block_sums`). It keeps running sums, from which samples are drawn (`gibbs_draws`).
+One pass over the blocks of weights (`weights`) gives the sums of all states, and of those that have a bit or two
+(`sums`). It keeps running sums, from which samples are drawn (`draws`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from ..compiled.threads import over_slices
 from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
 from .sums import add_block, fill_moments, new_sums, sum_of
 from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
+
+MAX_VARIABLES = 20
+"""Sums of 2^20 weights, each of exp(STEEP) at most, do not overflow; an instance takes half a millisecond."""
 
 NANOSECONDS = 0.5  # a state
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiled import jit
 
-LOWEST = -700.0  # above this exp is a normal number
+LOWEST = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing
 INVERSE_LOG_2 = 1 / math.log(2)
 ROUND = 1.5 * 2.0**52
 LOG_2_HIGH = 0.693147180369123816490  # its lowest bits are zero: times k < 2^11 it is exact
@@ -42,22 +42,21 @@ def _taylor(r):
 
 
 @jit.fused
-def exponentiate(x, least, powers):
-    """Replaces each x <= 0 by exp(x), those below `least` by 0.
+def exponentiate(x, powers):
+    """Replaces each x <= 0 by exp(x), those below LOWEST by 0.
 
     Args:
         x: `[size]`, overwritten.
-        least: at least LOWEST.
         powers: `[size]`, for use inside.
     """
     for s in range(len(x)):
-        gain = x[s] if x[s] > least else least
+        gain = x[s] if x[s] > LOWEST else LOWEST
         powers[s] = gain * INVERSE_LOG_2 + ROUND
     for s in range(len(x)):
         k = powers[s] - ROUND
-        gain = x[s] if x[s] > least else least
+        gain = x[s] if x[s] > LOWEST else LOWEST
         power = _taylor((gain - k * LOG_2_HIGH) - k * LOG_2_LOW)
-        x[s] = power if x[s] >= least else 0.0
+        x[s] = power if x[s] >= LOWEST else 0.0
     exponents = powers.view(np.int64)
     for s in range(len(x)):
         exponents[s] = (exponents[s] + BIAS) << MANTISSA_BITS

@@ -18,6 +18,7 @@ from ..algorithms.elimination.schedule import (
     BIT_START,
     ENTRY_IN,
     ENTRY_START,
+    MAX_BITS,
     OWN_STRIDE,
     READ_END,
     READ_START,
@@ -27,12 +28,10 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled import jit
 from ..compiled.bits import lowest_bit
-from ..compiled.threads import available_cores, over_slices
+from ..compiled.threads import over_slices, threads_in_memory
 
 ENTRY_NANOSECONDS, DRAW_NANOSECONDS = 40.0, 5.0
 BYTES = 24  # an entry
-MEMORY = 1 << 30  # bytes, of all threads
-MAX_BITS = 62
 
 
 @jit.strict
@@ -155,6 +154,6 @@ def infer(
     kernel = partial(_infer, plan.schedule, plan.entries, plan.most_reads)
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
     nanoseconds = ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * uniforms[0].size
-    workers = min(threads or available_cores(), max(1, MEMORY // (BYTES * plan.entries)))
+    workers = threads_in_memory(threads, BYTES * plan.entries)
     over_slices(kernel, *arrays, nanoseconds=nanoseconds, threads=workers)
     return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

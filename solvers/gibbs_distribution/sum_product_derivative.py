@@ -15,6 +15,7 @@ from ..algorithms.elimination.schedule import (
     BIT_END,
     BIT_START,
     ENTRY_START,
+    MAX_BITS,
     OWN_STRIDE,
     READ_END,
     READ_START,
@@ -23,8 +24,8 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, Unary
 from ..compiled import jit
 from ..compiled.bits import lowest_bit
-from ..compiled.threads import available_cores, over_slices
-from .sum_product import ENTRY_NANOSECONDS, MAX_BITS, MEMORY, start_reads, sum_out
+from ..compiled.threads import over_slices, threads_in_memory
+from .sum_product import ENTRY_NANOSECONDS, start_reads, sum_out
 
 BYTES = 48  # an entry
 
@@ -134,7 +135,7 @@ def covariance_product(
     arrays = [np.require(array, np.float64, ["C", "W"]) for array in scores]
     ones, pairs = np.zeros((len(unary), plan.n)), np.zeros((len(unary), plan.edges))
     kernel = partial(_covary, plan.schedule, plan.entries, plan.most_reads)
-    workers = min(threads or available_cores(), max(1, MEMORY // (BYTES * plan.entries)))
+    workers = threads_in_memory(threads, BYTES * plan.entries)
     over_slices(
         kernel, *arrays, ones, pairs, nanoseconds=3 * ENTRY_NANOSECONDS * plan.entries, threads=workers
     )

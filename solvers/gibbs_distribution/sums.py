@@ -1,6 +1,6 @@
 """Sums of a table over all states, over those with one bit, and over those with two, block by block.
 
-A table over 2^n states comes in blocks (`state_blocks`) of four lines, in order. Sums over the states that
+A table over 2^n states comes in blocks (`blocks`) of four lines, in order. Sums over the states that
 have a bit above a line's come by halves: a run of 2^t blocks with an odd number is added to the sum of its
 bit t before it joins the even run in front of it. That is two vector additions a block, for all bits
 together, and what is left to do at the end are sums of single lines.

@@ -1,6 +1,6 @@
 """The weights of all 2^n states under p(z) ~ exp(score(z)), block by block.
 
-The weights exp(score) are products of exponentials of the n + e coefficients (`state_blocks`): no exponential
+The weights exp(score) are products of exponentials of the n + e coefficients (`blocks`): no exponential
 a state. While the positive coefficients add up to at most STEEP, and the negative ones too, every product
 of some of them is far from the ends of float64 and each weight has a relative error of about (n + e) eps.
 In a steeper instance scores are added up, and states get exp(score - maximum), unless that vanishes for a
@@ -16,15 +16,14 @@ import numpy as np
 from ..arrays import Edges
 from ..compiled import jit
 from .blocks import BASE, BLOCK, BLOCK_BITS, LINE, aligned, fill_block, fill_fields, fill_root, load
-from .exponentials import exponentiate
+from .exponentials import LOWEST, exponentiate
 from .sums import maximum
 
 STEEP = 600.0  # exp(600) * 2^20 < 2^1024, and exp(-600) is a normal number
-VANISHES = -700.0  # exp of it is a normal number; those below would be slow, and count for nothing
 
 
 class Blocks(NamedTuple):
-    """Where the blocks of an instance are built: see `state_blocks`.
+    """Where the blocks of an instance are built: see the module `blocks`.
 
     Attributes:
         weights: `[n, n]`, n at least BLOCK_BITS.
@@ -96,12 +95,12 @@ def fill_weights(blocks, h, steep, reference, block):
     """exp(score - reference) of the states of block h."""
     if not steep:
         fill_block(blocks.root, blocks.fields[h], True, blocks.line, block)
-    elif blocks.maxima[h] - reference < VANISHES:
+    elif blocks.maxima[h] - reference < LOWEST:
         block[:] = 0.0
     else:
         fill_block(blocks.root, blocks.fields[h], False, blocks.line, block)
         block -= reference
-        exponentiate(block, VANISHES, blocks.powers)
+        exponentiate(block, blocks.powers)
 
 
 def places(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:

@@ -15,8 +15,8 @@ from ..seeds import Stream, generator
 class ShuffledBatches(Sampler[torch.Tensor]):
     """Index tensors of a whole batch each, in an order that depends on seed and epoch alone.
 
-    Of several processes each gets every so-manieth image of a batch that is as many times as large: together
-    they see what one process with that batch sees.
+    Several processes share a batch that is as many times as large, image by image in turn: together they see what one
+    process with that batch sees.
 
     Args:
         count: images.

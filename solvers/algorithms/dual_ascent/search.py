@@ -31,7 +31,7 @@ VISITS_A_CALL = 1 << 17
 DEPTH = 16
 """Of the stack at first."""
 
-MEMORY = 1 << 30
+STACK_MEMORY = 1 << 30
 """Bytes of the stack; a search that would need more stops, without a proof."""
 
 
@@ -129,7 +129,7 @@ class DualSearch:
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
         while not self.finished and time.monotonic() < end and handled * self._size < visits:
             if self._depth + 1 == len(self._stack.bound):
-                if 2 * sum(array.nbytes for array in self._stack) > MEMORY:
+                if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                     break
                 self._stack = self._stack.doubled()
             self._depth, more = search(self._graph, self._stack, self._depth, self._best, self.z, at_once)

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Pairwise, Scores, States, Unary
-from ...compiled.threads import available_cores, over_slices
+from ...compiled.threads import over_slices, threads_in_memory
 from ...compiled.vectors import LANES
 from .max_sum_lanes import max_sum_lanes
 from .max_sum_tables import max_sum_tables
@@ -25,7 +25,6 @@ from .plan import Plan
 # Fitted to grids, trees and ladders.
 LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
 TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
-MEMORY = 1 << 30  # bytes, of all threads
 HUGE = 2.0**900  # sums of larger coefficients may overflow
 
 
@@ -51,7 +50,7 @@ def max_sum(
     else:
         kernel = partial(max_sum_tables, plan.schedule, plan.table_arena, plan.words, plan.most_reads)
         bytes_a_thread = 8 * plan.table_arena + plan.entries // 8
-    workers = min(threads or available_cores(), max(1, MEMORY // bytes_a_thread))
+    workers = threads_in_memory(threads, bytes_a_thread)
     over_slices(kernel, scales, unary, pairwise, z, maxima, nanoseconds=min(lanes, tables), threads=workers)
     with np.errstate(over="ignore"):
         return z, maxima / scales

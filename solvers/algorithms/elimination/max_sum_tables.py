@@ -15,6 +15,7 @@ from ...compiled.vectors import LANE_BITS, LANES, Mask, add, fill, greater, larg
 from .schedule import (
     BIT_END,
     BIT_START,
+    MAX_BITS,
     OWN_STRIDE,
     READ_END,
     READ_START,
@@ -27,7 +28,6 @@ from .schedule import (
 
 MIDDLE_BITS = 6
 MIDDLES = 1 << MIDDLE_BITS
-MAX_BITS = 62
 
 
 @jit.strict

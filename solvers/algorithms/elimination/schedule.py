@@ -15,6 +15,7 @@ from ...compiled.graphs import neighbour_lists
 from ...compiled.vectors import LANES
 from .forest import children_first, separators
 
+MAX_BITS = 62  # of a separator, whose entries are numbered in int64
 MAX_OFFSETS = 1 << 17  # of all messages, that are worth storing
 
 # Columns of Schedule.steps; a start is an index of the first item, an end that of the last plus 1.

@@ -2,6 +2,3 @@
 
 Stands on precision alone; local search and what is above it may import it.
 """
-
-ENUMERABLE = 20
-"""Up to this n enumeration is faster than anything that has to think."""

@@ -11,7 +11,7 @@ from ...arrays import Array, Scores, States, as_float64, beside, namespace_of
 from ...problem import Problem
 
 
-def half_tables_argmax(problem: Problem, memory: int) -> States:
+def device_argmax(problem: Problem, memory: int) -> States:
     """`[batch, n]`: the maximisers, float64 throughout.
 
     A state is a low half a and a high half b, and with W the pairwise scores between the halves

@@ -261,7 +261,7 @@ def _solve(positions, n, coefficients, z):
             z[b, i] = state >> i & 1
 
 
-def enumeration_argmax(unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None) -> States:
+def host_argmax(unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None) -> States:
     """The maximisers `[batch, n]`, n <= 25.
 
     Args:

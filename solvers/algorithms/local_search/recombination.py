@@ -13,7 +13,7 @@ import numpy as np
 
 from ...problem import Problem
 from .contraction import contract
-from .subgraph_moves import ThinnedMoves
+from .subgraph_moves import SubgraphMoves
 from .tabu_runs import TabuRuns
 
 OPTIMA = 8
@@ -26,7 +26,7 @@ SHRUNK = 0.5
 def recombination(
     problem: Problem,
     z: np.ndarray,
-    moves: type[ThinnedMoves | TabuRuns],
+    moves: type[SubgraphMoves | TabuRuns],
     generator: np.random.Generator,
     end: float,
 ) -> np.ndarray:
@@ -53,7 +53,7 @@ def recombination(
     return _best(problem, [start, *elite])[0]
 
 
-def _descent(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
     """`z` after recombinations, until one gains nothing; and whether the clusters of the last were few.
 
     What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So several such
@@ -68,7 +68,7 @@ def _descent(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tupl
             return z, shrunk
 
 
-def _recombined(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+def _recombined(z: np.ndarray, search: SubgraphMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
     """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
     states = [z]
     while len(states) <= OPTIMA and time.monotonic() < end:
@@ -77,7 +77,7 @@ def _recombined(z: np.ndarray, search: ThinnedMoves | TabuRuns, end: float) -> t
 
 
 def _crossed(
-    states: list[np.ndarray], search: ThinnedMoves | TabuRuns, end: float
+    states: list[np.ndarray], search: SubgraphMoves | TabuRuns, end: float
 ) -> tuple[np.ndarray, bool]:
     """The first state or better, made of the clusters of all; and whether these were few."""
     problem = search.problem

@@ -20,7 +20,7 @@ from ...arrays import Edges
 from ...problem import Problem
 from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan
-from .subgraph_order import thinned_order
+from .subgraph_order import subgraph_order
 from .tabu_runs import TabuRuns
 
 WIDTH = 14
@@ -38,7 +38,7 @@ PATIENCE = 3
 TABU_UP_TO = 2048
 """Greatest n at which a descent starts from the end of a tabu run, which takes a time of n^2."""
 
-LARGEST = 8192
+LARGEST_PART = 8192
 """Variables of a part; larger problems are covered by several."""
 
 
@@ -82,7 +82,7 @@ class Part:
         return moved
 
 
-class ThinnedMoves:
+class SubgraphMoves:
     """Descents by random parts of one sparse problem, planned when they are first wanted.
 
     Attributes:
@@ -118,7 +118,7 @@ class ThinnedMoves:
     @property
     def _cover(self) -> int:
         """Parts that could together have all variables."""
-        return -(-self.problem.n // LARGEST)
+        return -(-self.problem.n // LARGEST_PART)
 
     def _part(self) -> Part:
         if len(self._parts) == PARTS * self._cover and self.generator.random() < RENEWED:
@@ -130,11 +130,11 @@ class ThinnedMoves:
 
     def _random_order(self) -> np.ndarray:
         n, edges = self.problem.n, self.problem.edges
-        near = _ball(n, edges, LARGEST, self.generator) if n > LARGEST else np.arange(n)
+        near = _ball(n, edges, LARGEST_PART, self.generator) if n > LARGEST_PART else np.arange(n)
         place = np.full(n, -1)
         place[near] = np.arange(len(near))
         ends = place[edges]
-        order = thinned_order(len(near), ends[(ends >= 0).all(axis=1)], WIDTH, self.generator)
+        order = subgraph_order(len(near), ends[(ends >= 0).all(axis=1)], WIDTH, self.generator)
         return np.asarray(near[order])
 
     def _score(self, z: np.ndarray) -> float:

@@ -13,7 +13,7 @@ SPARE = 4
 """Neighbours that a vertex may get by eliminations before its list moves."""
 
 
-def thinned_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
+def subgraph_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
     """An order `[m]` in which m <= n of the vertices can be eliminated with separators of at most `width`.
 
     Vertices of least degree go first, ties at random; when all degrees exceed `width`, one of greatest degree

@@ -21,9 +21,9 @@ from .flips import flip, load_state, padded, tabu_run, walk_towards
 ELITES = 8
 STALLED_STARTS = 30
 """So many starts in a row without a new elite state, and all but the best elite are forgotten."""
-LARGEST = 2.0**30
+LARGEST_GAIN = 2.0**30
 """Integer gains stay near or below this."""
-LOWEST = np.int32(-(2**31 - 1))
+LOWEST_GAIN = np.int32(-(2**31 - 1))
 
 
 def tabu_search(
@@ -60,10 +60,9 @@ def tabu_search(
     state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
     state += [pool, values, stalled, random]
     deadline = None if time_limit is None else time.perf_counter() + time_limit
-    nanoseconds_a_flip = 40 + 0.2 * n
 
     def search(runs: int) -> None:
-        work = runs * flips * 2 * nanoseconds_a_flip
+        work = runs * nanoseconds_a_run(n, flips)
         kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips)
         over_slices(kernel, *state, nanoseconds=work, threads=threads)
 
@@ -77,6 +76,11 @@ def tabu_search(
 def default_flips(n: int) -> int:
     """Flips without a new best after which a run ends."""
     return 50 + 2 * n
+
+
+def nanoseconds_a_run(n: int, flips: int) -> float:
+    """Estimated work of a run that ends after so many flips without a new best: it makes about twice as many."""
+    return 2 * flips * (40 + 0.2 * n)
 
 
 def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray]:
@@ -98,7 +102,7 @@ def _search_instances(
     n = unary.shape[1]
     side, entries = (n, 0) if dense else (0, node.shape[0])
     coarse = (np.zeros((side, width), np.int32), first, node, np.zeros(entries, np.int32))
-    coarse_field = np.full(width, LOWEST)
+    coarse_field = np.full(width, LOWEST_GAIN)
     fine = (np.zeros((0, width)), first, node, np.zeros(0))
     fine_field = np.full(width, -np.inf)
     for b in range(unary.shape[0]):
@@ -106,7 +110,7 @@ def _search_instances(
         elites = pool[b], values[b], stalled[b : b + 1], symmetric
         if exact_enough:
             _load(scale, True, unary[b], pairwise[b], edges, edge, coarse_field, coarse)
-            _search(starts, patience, LOWEST, coarse_field, coarse, elites, random[b : b + 1])
+            _search(starts, patience, LOWEST_GAIN, coarse_field, coarse, elites, random[b : b + 1])
         else:
             if fine[0].shape[0] != side or fine[3].shape[0] != entries:
                 fine = (np.zeros((side, width)), first, node, np.zeros(entries))
@@ -131,7 +135,7 @@ def _scale(unary, pairwise, edges):
     symmetric = np.abs(skew).max() <= 1e-9 * largest
     if largest == 0.0:
         return 1.0, True, symmetric
-    exponent = np.floor(np.log2(LARGEST / largest))
+    exponent = np.floor(np.log2(LARGEST_GAIN / largest))
     if abs(exponent) > 1000.0:
         return 1.0, False, symmetric
     scale = 2.0**exponent

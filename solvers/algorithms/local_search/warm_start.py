@@ -9,10 +9,10 @@ import numpy as np
 from ...arrays import States, as_array, to_numpy
 from ...errors import OptionError
 from ...problem import Problem
-from .tabu import default_flips, tabu_search
+from .tabu import default_flips, nanoseconds_a_run, tabu_search
 
 STARTS = 2
-SHARE = 0.1
+START_SHARE = 0.1
 """Of the time limit, at most, for the tabu search."""
 
 
@@ -49,8 +49,8 @@ def first_state(problem: Problem, given: np.ndarray | None, left: float | None) 
         return np.asarray(ascend(problem, given[None])[0])
     flips = default_flips(problem.n)
     if left is not None:
-        seconds_a_flip = 1e-9 * STARTS * 2 * (40 + 0.2 * problem.n)
-        flips = max(1, min(flips, int(SHARE * left / seconds_a_flip)))
+        seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
+        flips = max(1, min(flips, int(START_SHARE * left / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.edges)
     return np.asarray(tabu_search(*arrays, starts=STARTS, flips=flips, threads=1)[0])
 

@@ -10,6 +10,9 @@ from jaxtyping import Int
 from ...arrays import States
 from ...compiled.threads import over_slices
 
+UNREACHED = -1
+"""The distance of a node from which no deficit can be reached."""
+
 
 def cut_batch(
     kernel: Callable[..., object],

@@ -1,6 +1,6 @@
 """Maximum flow on dense graphs of any size, in integers, on a matrix of residual capacities.
 
-The algorithm, and the identity behind it, are those of `word_flow`; here a node's residual arcs are the
+The algorithm, and the identity behind it, are those of `one_word`; here a node's residual arcs are the
 bits of several words, and the coefficients are integers, so that flow and certificate are exact.
 
 References:
@@ -17,13 +17,12 @@ from jaxtyping import Int
 from ...arrays import Edges, States
 from ...compiled import jit
 from ...compiled.bits import lowest_bit
-from .batch import cut_batch
+from .batch import UNREACHED, cut_batch
 
 UNLIMITED = np.iinfo(np.int64).max
-UNREACHED = -1
 
 
-def dense_flow_argmax(
+def dense_argmax(
     unary: Int[np.ndarray, "batch n"],
     pairwise: Int[np.ndarray, "batch e"],
     edges: Edges,

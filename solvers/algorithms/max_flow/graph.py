@@ -17,7 +17,7 @@ NODE = np.dtype(
         ("unused", np.uint32),
     ]
 )
-"""Half a cache line. The arcs of node i are `start` of node i to that of node i + 1; the rest is `flow_trees`'."""
+"""Half a cache line. The arcs of node i are `start` of node i to that of node i + 1; the rest is for `trees`."""
 
 ARC = np.dtype([("residual", np.int64), ("head", np.uint32), ("mate", np.uint32)])
 """`mate` is the opposite arc."""

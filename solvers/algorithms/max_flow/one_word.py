@@ -29,7 +29,7 @@ MAX_NODES = 62
 """Node sets are the bits of a signed int64, and (1 << n) - 1 must not reach the sign bit."""
 
 
-def word_flow_argmax(
+def one_word_argmax(
     unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None
 ) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` and an upper bound on each maximum, attained up to rounding `[batch]`.

@@ -1,8 +1,8 @@
 """Maximum flow on sparse graphs of any size, in integers, on lists of arcs.
 
-Balances and residuals are those of `word_flow`. Much excess lies beside a deficit and goes there at once;
-trees (`flow_trees`) carry the rest while it has not far to go. Where it has, they take long: then rounds
-like those of `word_flow` finish, each of which looks at the whole graph but moves everything.
+Balances and residuals are those of `one_word`. Much excess lies beside a deficit and goes there at once;
+the trees of `trees` carry the rest while it has not far to go. Where it has, they take long: then rounds
+like those of `one_word` finish, each of which looks at the whole graph but moves everything.
 
 References:
     Dinitz (1970), Algorithm for solution of a problem of maximum flow in networks with power estimation.
@@ -17,11 +17,9 @@ from jaxtyping import Int
 
 from ...arrays import Edges, States
 from ...compiled import jit
-from .batch import cut_batch
+from .batch import UNREACHED, cut_batch
 from .graph import ARC, NODE, connect
 from .trees import FREE, NOBODY, SINK, UNFINISHED, grow_trees, new_trees
-
-UNREACHED = -1
 
 BLOCK = 16384
 """Nodes whose arcs the processor's cache holds: larger graphs took 5 to 25% less in blocks first."""
@@ -33,7 +31,7 @@ Grids and random graphs of noise need 1 to 8; grids where flow has far to go, or
 """
 
 
-def sparse_flow_argmax(
+def sparse_argmax(
     unary: Int[np.ndarray, "batch n"],
     pairwise: Int[np.ndarray, "batch e"],
     edges: Edges,
@@ -111,7 +109,7 @@ def _find_distances(nodes, arcs, order):
 def _push_in_rounds(nodes, arcs, order):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side.
 
-    Round by round as in `word_flow`: from the farthest nodes on, along all shortest paths at once.
+    Round by round as in `one_word`: from the farthest nodes on, along all shortest paths at once.
     """
     for i in range(nodes.shape[0] - 1):
         nodes[i].level = 0

@@ -1,8 +1,9 @@
-"""Bit flips that turn a problem supermodular, where its signs are balanced.
+"""Bit flips that turn a problem supermodular, where there are any.
 
 With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign where one end is flipped. All
 become >= 0 where the flipped variables are one class of a 2-colouring: ends of a negative edge in different
-classes, of a positive one in the same. One exists if no cycle has an odd number of negative edges.
+classes, of a positive one in the same. One exists if no cycle has an odd number of negative edges: the literature
+calls the signs balanced then.
 
 References:
     Harary (1953), On the notion of balance of a signed graph.
@@ -26,7 +27,7 @@ def supermodular_flips(
 ) -> tuple[States, Flags]:
     """The flips `[batch, n]` after which no pairwise score is negative, and whether there are any `[batch]`.
 
-    Where the signs are not balanced the flips are all 0. Edges of score zero do not count.
+    Where there are none the flips are all 0. Edges of score zero do not count.
 
     Args:
         pairwise: `[batch, e]`.
@@ -36,17 +37,17 @@ def supermodular_flips(
 
     Example:
         >>> edges = np.array([[0, 1], [1, 2], [0, 2]])
-        >>> flips, balanced = supermodular_flips(np.array([[-1.0, -2.0, 3.0], [1.0, 1.0, -1.0]]), edges, 3)
-        >>> flips.tolist(), balanced.tolist()
+        >>> flips, found = supermodular_flips(np.array([[-1.0, -2.0, 3.0], [1.0, 1.0, -1.0]]), edges, 3)
+        >>> flips.tolist(), found.tolist()
         ([[0, 1, 0], [0, 0, 0]], [True, False])
     """
     batch = len(pairwise)
     flips = np.zeros((batch, n), np.int8)
-    balanced = np.empty(batch, np.bool_)
+    found = np.empty(batch, np.bool_)
     kernel = partial(_colour_instances, np.ascontiguousarray(edges, np.int64))
     scores = np.require(pairwise, requirements=["C", "W"])
-    over_slices(kernel, scores, flips, balanced, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads)
-    return flips, balanced
+    over_slices(kernel, scores, flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads)
+    return flips, found
 
 
 def flipped(
@@ -81,13 +82,13 @@ def flipped(
 
 
 @jit.strict
-def _colour_instances(edges, pairwise, flips, balanced):
+def _colour_instances(edges, pairwise, flips, found):
     """Union-find over the variables, each with its colour relative to its parent."""
     n = flips.shape[1]
     parent, colour = np.empty(n, np.int64), np.empty(n, np.int8)
     for b in range(pairwise.shape[0]):
-        balanced[b] = _colour(edges, pairwise[b], parent, colour)
-        if balanced[b]:
+        found[b] = _colour(edges, pairwise[b], parent, colour)
+        if found[b]:
             for i in range(n):
                 _, flips[b, i] = _find(i, parent, colour)
 

@@ -19,8 +19,11 @@ SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple
 """(a single instance, seconds left, a state `[n]` to start from or None) -> its assignment `[n]` and an
 upper bound on its score."""
 
-SPARSE_DEGREE = 20
+ROOF_DUALITY_DEGREE = 20
 """Up to this mean degree roof duality fixes variables; in denser problems it takes time and fixes none."""
+
+SHORTEST_SEARCH = 1e-3
+"""Seconds that a backend gets at least, also where making its model took all that was left; some take no zero."""
 
 
 def one_by_one(
@@ -76,6 +79,6 @@ def one_by_one(
 
 def _roof(problem: Problem) -> RoofDuality:
     """Roof duality where it pays; otherwise nothing fixed, and the sum of positive coefficients."""
-    if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+    if 2 * problem.e <= ROOF_DUALITY_DEGREE * problem.n:
         return roof_duality(problem)
     return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)

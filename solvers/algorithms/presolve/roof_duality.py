@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...problem import Problem
-from ..max_flow.sparse import sparse_flow_argmax
+from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint
 
 CAPACITIES_A_CALL = 2**24
@@ -88,7 +88,7 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
     edges = np.concatenate([np.stack(pair, axis=1) for pair in ends])
     capacity = np.concatenate([alike, alike, unlike, unlike], axis=1)
     used = capacity.any(axis=0)
-    states, doubled = sparse_flow_argmax(field, capacity[:, used], edges[used])
+    states, doubled = sparse_argmax(field, capacity[:, used], edges[used])
     x, y = states[:, :n], states[:, n:]
     constant = 2 * (unary.sum(axis=1) + alike.sum(axis=1))
     # Four times the integer score is at most 2 F, so the score is at most the quotient rounded down.
