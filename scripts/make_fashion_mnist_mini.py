@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from structured_vae.data.fashion_mnist_mini import MINI_COUNTS
 from structured_vae.data.files.sources import FASHION_MNIST
-from structured_vae.data.grey import GreySplit
 from structured_vae.data.mnist import read_official
+from structured_vae.data.reader import StoredSplit
 
 SEED = 2017
 CLASS_COUNT = 10
@@ -24,22 +24,22 @@ OFFSETS = {"train": 0, "validation": FASHION_MNIST.train_count, "test": 0}
 
 
 def main() -> None:
-    """Draw the subset and write it."""
+    """Draws the subset and writes it."""
     full = read_official(FASHION_MNIST)
     generator = np.random.default_rng(SEED)
     arrays: dict[str, Any] = {}
     for split, count in MINI_COUNTS.items():
-        grey: GreySplit = getattr(full, split)
-        chosen = balanced(grey.labels, count, generator)
-        arrays[f"{split}_images"] = grey.images[chosen]
-        arrays[f"{split}_labels"] = grey.labels[chosen]
+        stored: StoredSplit = getattr(full, split)
+        chosen = balanced(stored.labels, count, generator)
+        arrays[f"{split}_images"] = stored.images[chosen]
+        arrays[f"{split}_labels"] = stored.labels[chosen]
         arrays[f"{split}_indices"] = (chosen + OFFSETS[split]).astype(np.int32)
     np.savez_compressed(OUTPUT, **arrays)
     print(f"{OUTPUT.name}: {OUTPUT.stat().st_size:,} bytes")
 
 
 def balanced(labels: NDArray[np.uint8], count: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return `count` distinct places, ascending, as many of every class."""
+    """`[count]`: distinct places, ascending, as many of every class."""
     share = count // CLASS_COUNT
     chosen = [
         generator.choice(np.flatnonzero(labels == label), share, replace=False)

@@ -21,6 +21,7 @@ PACKAGES = (
     "ortools",
     "cplex",
 )
+"""Those whose versions a record has, where they are installed."""
 
 
 def environment() -> dict[str, Any]:

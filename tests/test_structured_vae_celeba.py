@@ -117,21 +117,26 @@ def assert_faces(split, places, first=0):
         beside = image.astype(int) - colour(place)[:, None, None]
         assert np.abs(beside[:, first:, first:]).max() <= 12
     expected = [[ATTRIBUTES_OF[place][COLUMNS.index(name)] for name in ATTRIBUTES] for place in places]
-    assert split.attributes.tolist() == expected
+    assert split.labels.tolist() == expected
+
+
+def splits(root):
+    read = read_celeba(root)
+    return read.train, read.validation, read.test
 
 
 @pytest.mark.parametrize("save", [official_zip, official_folder, half_size])
 def test_every_layout_gives_the_central_faces_with_their_attributes(root, save):
     save(root)
     first = 1 if save is half_size else 0  # half sizes are odd, and the square half a pixel off the centre
-    for split, places in zip(read_celeba(root), (range(16), range(16, 18), range(18, 20)), strict=True):
+    for split, places in zip(splits(root), (range(16), range(16, 18), range(18, 20)), strict=True):
         assert_faces(split, places, first)
 
 
 def test_the_official_partition_goes_before_the_order(root):
     official_zip(root)
     save_partition(root, reversed(partition_lines()))
-    for number, split in enumerate(read_celeba(root)):
+    for number, split in enumerate(splits(root)):
         assert_faces(split, [place for place in range(COUNT) if PARTITION[place] == number])
 
 
@@ -141,6 +146,7 @@ def test_celeba_by_name(root):
     assert (dataset.channels, dataset.height, dataset.width, dataset.pixels) == (3, 64, 64, 12288)
     assert dataset.train.images.shape == (16, 12288)
     assert dataset.train.images.dtype == np.uint8
+    assert isinstance(dataset.train.images, np.memmap)
     assert dataset.binarisation == "none"
     assert dataset.attributes == ATTRIBUTES
     assert len(TYPICAL) == len(ATTRIBUTES) == dataset.train.labels.shape[1]
@@ -156,9 +162,9 @@ def test_celeba_by_name(root):
 
 def test_images_are_decoded_once_and_mapped(root, cache, monkeypatch):
     half_size(root)
-    first = read_celeba(root)
+    first = splits(root)
     monkeypatch.setattr(celeba, "face", None)
-    again = read_celeba(root)
+    again = splits(root)
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.images, other.images)
     (file,) = cache.glob("*.npy")
@@ -194,13 +200,13 @@ def flipped(content):
 @pytest.mark.parametrize("damage", [cut, flipped, lambda content: b"", lambda content: b"x" * len(content)])
 def test_a_damaged_cache_is_refused_and_made_again_when_deleted(root, cache, damage):
     half_size(root)
-    whole = [split.images.copy() for split in read_celeba(root)]
+    whole = [split.images.copy() for split in splits(root)]
     (file,) = cache.glob("*.npy")
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(DataError, match=r"faces-\w+.npy is damaged: .*\. Delete it, and it is made again"):
         read_celeba(root)
     file.unlink()
-    for images, split in zip(whole, read_celeba(root), strict=True):
+    for images, split in zip(whole, splits(root), strict=True):
         np.testing.assert_array_equal(images, split.images)
 
 
@@ -409,8 +415,8 @@ def test_the_full_data_is_aligned_with_its_attributes():
     where = os.environ.get("STRUCTURED_VAE_DATA", "")
     if not (where and (Path(where) / "celeba").is_dir()):
         pytest.skip("STRUCTURED_VAE_DATA names no folder with celeba/")
-    train, _, test = read_celeba(where)
-    positives = dict(zip(ATTRIBUTES, train.attributes.mean(axis=0), strict=True))
+    train, _, test = splits(where)
+    positives = dict(zip(ATTRIBUTES, train.labels.mean(axis=0), strict=True))
     assert 0.05 < positives["Eyeglasses"] < 0.09
     assert 0.40 < positives["Male"] < 0.45
     assert all((rate > 0.5) == typical for rate, typical in zip(positives.values(), TYPICAL, strict=True))
@@ -422,5 +428,5 @@ def test_the_full_data_is_aligned_with_its_attributes():
     for name in ("Male", "Smiling"):
         column = ATTRIBUTES.index(name)
         ridge = first.T @ first + 10 * np.eye(first.shape[1])
-        weights = np.linalg.solve(ridge, first.T @ (2 * train.attributes[:8000, column] - 1))
-        assert ((second @ weights > 0) == test.attributes[:, column]).mean() > 0.75
+        weights = np.linalg.solve(ridge, first.T @ (2 * train.labels[:8000, column] - 1))
+        assert ((second @ weights > 0) == test.labels[:, column]).mean() > 0.75

@@ -28,7 +28,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.cli import main
-from structured_vae.evaluation import gradients as gradient_report
+from structured_vae.evaluation.gradients import gradient_report
 from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, gradient_figure
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone

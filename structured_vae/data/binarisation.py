@@ -1,27 +1,28 @@
-"""Turning grey images into the values that the decoder has to explain."""
+"""Turning stored intensities into the values that the decoder has to explain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-Binarise = Callable[[NDArray[np.uint8], int], NDArray[np.float32]]
-"""(grey values, number of the split) -> values in [0, 1]; splits differ in what is drawn for them."""
+Binarise = Callable[[NDArray[np.uint8], int], NDArray[np.float32 | np.uint8]]
+"""(intensities, number of the split) -> values of the same shape; splits differ in what is drawn for them."""
 
-STATIC_SEED = 2008
+STATIC_SEED: Final = 2008
 """Of the static draw. A constant, so that it makes one data set, the same for every run."""
 
-DRAWN_TOGETHER = 1_000
+DRAWN_TOGETHER: Final = 1_000
 """Images of a draw at a time, which bounds memory."""
 
 
 @dataclass(frozen=True)
 class Binarisation:
-    """What is made of grey values.
+    """What is made of stored intensities.
 
     Attributes:
         binarise: gives the images that are evaluated, and trained on unless they are drawn anew.
@@ -33,14 +34,11 @@ class Binarisation:
 
 
 def threshold(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
-    """Return 1 where `grey / 255 > 0.5`, else 0.
+    """1 where `grey / 255 > 0.5`, else 0, in the shape of `grey`.
 
     Args:
-        grey: grey values in 0..255, any shape.
+        grey: intensities in 0..255, any shape.
         split: makes no difference.
-
-    Returns:
-        Values in {0, 1}, of the same shape.
 
     References:
         Lorberbom, Gane, Jaakkola and Hazan (2019), "Direct optimization through argmax for
@@ -57,17 +55,14 @@ def threshold(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
 
 
 def static(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
-    """Return one Bernoulli draw a pixel, 1 with probability `grey / 255`, always the same one.
+    """`[count, ...]`: one Bernoulli draw a pixel, 1 with probability `grey / 255`, always the same one.
 
-    It depends on the grey values and the split alone. It is a draw like Salakhutdinov and Murray's of MNIST,
+    It depends on the intensities and the split alone. It is a draw like Salakhutdinov and Murray's of MNIST,
     not theirs bit for bit.
 
     Args:
-        grey: grey values in 0..255, [count, ...].
+        grey: `[count, ...]`, intensities in 0..255.
         split: 0 for train, 1 for validation, 2 for test.
-
-    Returns:
-        Values in {0, 1}, of the same shape.
 
     References:
         Salakhutdinov and Murray (2008), "On the quantitative analysis of deep belief networks".
@@ -86,14 +81,11 @@ def static(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
 
 
 def none(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
-    """Return the grey values scaled to [0, 1], without binarising them.
+    """`grey / 255`, in the shape of `grey`: values in [0, 1], not binarised.
 
     Args:
-        grey: grey values in 0..255, any shape.
+        grey: intensities in 0..255, any shape.
         split: makes no difference.
-
-    Returns:
-        `grey / 255`, of the same shape.
 
     Example:
         >>> none(np.array([0, 51, 255], np.uint8))
@@ -102,7 +94,17 @@ def none(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
     return np.divide(grey, np.float32(255), dtype=np.float32)
 
 
-BINARISATIONS: Mapping[str, Binarisation] = MappingProxyType(
+def as_stored(images: NDArray[np.uint8], split: int = 0) -> NDArray[np.uint8]:
+    """`images` themselves, in steps of 1/255: what is mapped from a file stays there.
+
+    Args:
+        images: intensities in 0..255, any shape.
+        split: makes no difference.
+    """
+    return images
+
+
+BINARISATIONS: Final[Mapping[str, Binarisation]] = MappingProxyType(
     {
         "threshold": Binarisation(threshold),
         "static": Binarisation(static),
@@ -110,10 +112,14 @@ BINARISATIONS: Mapping[str, Binarisation] = MappingProxyType(
         "none": Binarisation(none),
     }
 )
+"""What `load_dataset` knows, by name."""
+
+MAPPED: Final[Mapping[str, Binarisation]] = MappingProxyType({"none": Binarisation(as_stored)})
+"""What there is for images that do not fit into memory."""
 
 
 def binarisation_names() -> tuple[str, ...]:
-    """Return the names that `load_dataset` takes as `binarisation`.
+    """The names that `load_dataset` takes as `binarisation`.
 
     Example:
         >>> binarisation_names()

@@ -1,6 +1,8 @@
 """Image datasets by name, split and binarised."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,17 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UnknownDataNameError
-from .binarisation import BINARISATIONS, Binarisation, none
-from .celeba.faces import FaceSplit, read_celeba
-from .celeba.lists import ATTRIBUTES
+from .binarisation import BINARISATIONS, MAPPED, Binarisation, none
+from .celeba.faces import read_celeba
 from .fashion_mnist_mini import read_mini
 from .files.sources import FASHION_MNIST, MNIST
-from .grey import GreyDataset, GreySplit
 from .mnist import read_official
 from .omniglot import read_omniglot
 from .own import read_own
+from .reader import Reader, StoredSplit
 
 T = TypeVar("T")
+
+CELEBA: Final = "celeba"
+"""The name of the dataset whose labels are attributes."""
+
+READERS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {
+        "fashion-mnist-mini": Reader(lambda root: read_mini()),
+        "fashion-mnist": Reader(lambda root: read_official(FASHION_MNIST, root)),
+        "mnist": Reader(lambda root: read_official(MNIST, root)),
+        "omniglot": Reader(read_omniglot),
+        CELEBA: Reader(read_celeba, binarisations=MAPPED, shown=False),
+    }
+)
+"""The datasets that have a name; another one is a file of the user's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +44,9 @@ class Split:
     """Images with their labels.
 
     Attributes:
-        images: values in [0, 1], float32 [count, pixels], each image row by row, its colours one after the
+        images: values in [0, 1], float32 `[count, pixels]`, each image row by row, its colours one after the
             other; or the same in steps of 1/255, uint8, mapped from a file.
-        labels: classes, int64 [count]; or attributes, 0 or 1, int64 [count, n].
+        labels: classes, int64 `[count]`; or attributes, 0 or 1, int64 `[count, n]`.
         grey: what `images` is drawn from, of the same shape, where training draws anew at every step;
             None where it takes `images`.
 
@@ -45,7 +60,7 @@ class Split:
     grey: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
-        """Return how many images there are."""
+        """How many images there are."""
         return len(self.images)
 
 
@@ -88,7 +103,7 @@ class ImageDataset:
         return self.channels * self.height * self.width
 
     def split(self, name: str) -> Split:
-        """Return a split by its name.
+        """The split of that name.
 
         Args:
             name: `"train"`, `"validation"` or `"test"`.
@@ -101,7 +116,7 @@ class ImageDataset:
 
 
 def load_dataset(name: str, root: str | Path | None = None, binarisation: str | None = None) -> ImageDataset:
-    """Return a dataset of images, from files that are checked to be the official ones.
+    """A dataset of images, from files that are checked to be the official ones.
 
     The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
     compressed (`.gz`) or not. They keep the official order: train is the first 50,000 images of
@@ -131,55 +146,53 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    own = name.endswith(".npz")
-    read = (lambda root: read_own(name)) if own else _look_up("dataset", name, {**_READERS, CELEBA: None})
+    reader = Reader(lambda _: read_own(name)) if name.endswith(".npz") else _look_up("dataset", name, READERS)
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
-    chosen = _look_up("binarisation", binarisation, BINARISATIONS)
-    if read is None:
-        return _faces(root, binarisation)
-    grey = read(root)
-    _, height, width = grey.train.images.shape
+    chosen = _allowed(name, reader, binarisation)
+    stored = reader.read(root)
+    channels, height, width = stored.size
     return ImageDataset(
         name=name,
         binarisation=binarisation,
         height=height,
         width=width,
-        train=_binarised(grey.train, chosen, 0, redrawn=chosen.redrawn),
-        validation=_binarised(grey.validation, chosen, 1),
-        test=_binarised(grey.test, chosen, 2),
+        train=_binarised(stored.train, chosen, 0, redrawn=chosen.redrawn),
+        validation=_binarised(stored.validation, chosen, 1),
+        test=_binarised(stored.test, chosen, 2),
+        channels=channels,
+        attributes=stored.attributes,
+        shown=reader.shown,
     )
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names that `load_dataset` takes.
+    """The names that `load_dataset` takes.
 
     Example:
         >>> dataset_names()
         ('fashion-mnist-mini', 'fashion-mnist', 'mnist', 'omniglot', 'celeba')
     """
-    return (*_READERS, CELEBA)
+    return tuple(READERS)
 
 
 def usual_binarisation(name: str) -> str:
-    """Return what is done to the images of a dataset where nothing is asked for.
+    """What is done to the images of a dataset where nothing is asked for.
 
     Example:
         >>> usual_binarisation("mnist")
         'threshold'
     """
-    return "none" if name == CELEBA else "threshold"
+    binarisations = READERS[name].binarisations if name in READERS else BINARISATIONS
+    return next(iter(binarisations))
 
 
 def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """Return what `name` stands for.
+    """What `name` stands for.
 
     Args:
         kind: what the name is a name of, for the message, such as `"dataset"`.
         name: the name asked for.
         known: every name that exists, with what it stands for.
-
-    Returns:
-        `known[name]`.
 
     Raises:
         UnknownDataNameError: nothing has this name; the message suggests the closest one.
@@ -196,46 +209,18 @@ def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
     raise UnknownDataNameError(f"Unknown {kind} {name!r}. {suggestion}Choose one of: {names}.")
 
 
-def _faces(root: str | Path | None, binarisation: str) -> ImageDataset:
-    if binarisation != "none":
-        raise DataError(f"celeba is not binarised: its binarisation is none; got {binarisation!r}")
-    faces = read_celeba(root)
-    train, validation, test = (_flat(split) for split in faces)
-    channels, height, width = faces[0].images.shape[1:]
-    return ImageDataset(
-        name=CELEBA,
-        binarisation=binarisation,
-        height=height,
-        width=width,
-        train=train,
-        validation=validation,
-        test=test,
-        channels=channels,
-        attributes=ATTRIBUTES,
-        shown=False,
-    )
+def _allowed(name: str, reader: Reader, binarisation: str) -> Binarisation:
+    _look_up("binarisation", binarisation, BINARISATIONS)
+    if binarisation not in reader.binarisations:
+        able = " or ".join(reader.binarisations)
+        raise DataError(f"{name} is not binarised: its binarisation is {able}; got {binarisation!r}")
+    return reader.binarisations[binarisation]
 
 
-def _flat(faces: FaceSplit) -> Split:
-    return Split(faces.images.reshape(len(faces.images), -1), faces.attributes)
-
-
-def _binarised(grey: GreySplit, binarisation: Binarisation, number: int, redrawn: bool = False) -> Split:
-    flat = grey.images.reshape(len(grey.images), -1)
+def _binarised(stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False) -> Split:
+    flat = stored.images.reshape(len(stored.images), -1)
     return Split(
         images=binarisation.binarise(flat, number),
-        labels=grey.labels.astype(np.int64),
+        labels=stored.labels.astype(np.int64),
         grey=none(flat) if redrawn else None,
     )
-
-
-CELEBA: Final = "celeba"
-
-_READERS: Mapping[str, Callable[[str | Path | None], GreyDataset]] = MappingProxyType(
-    {
-        "fashion-mnist-mini": lambda root: read_mini(),
-        "fashion-mnist": lambda root: read_official(FASHION_MNIST, root),
-        "mnist": lambda root: read_official(MNIST, root),
-        "omniglot": lambda root: read_omniglot(root),
-    }
-)

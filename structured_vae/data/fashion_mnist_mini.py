@@ -1,33 +1,36 @@
 """The subset of Fashion-MNIST that comes with the package (MIT licence, Zalando SE)."""
 
+from __future__ import annotations
+
 import zipfile
 import zlib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError
-from .grey import GreyDataset, GreySplit
+from .reader import StoredDataset, StoredSplit
 
-MINI_COUNTS = MappingProxyType({"train": 5_000, "validation": 1_000, "test": 1_000})
-IMAGE_SHAPE = (28, 28)
+MINI_COUNTS: Final = MappingProxyType({"train": 5_000, "validation": 1_000, "test": 1_000})
+IMAGE_SHAPE: Final = (28, 28)
 
 
 def mini_file() -> Traversable:
-    """Return the file of the package that holds the subset.
+    """The file of the package that holds the subset.
 
-    For each split it has `<split>_images` uint8 [count, 28, 28], `<split>_labels` uint8 [count]
-    and `<split>_indices` int32 [count]: the place of each image in the official training file,
+    For each split it has `<split>_images` uint8 `[count, 28, 28]`, `<split>_labels` uint8 `[count]`
+    and `<split>_indices` int32 `[count]`: the place of each image in the official training file,
     or for the test split in the official test file.
     """
     return files(__package__) / "fashion_mnist_mini.npz"
 
 
-def read_mini(file: Traversable | None = None) -> GreyDataset:
-    """Return the embedded subset of Fashion-MNIST.
+def read_mini(file: Traversable | None = None) -> StoredDataset:
+    """The embedded subset of Fashion-MNIST.
 
     Every class has the same number of images in each split. Train lies within the train split
     of the full dataset, validation within its validation split, test within its test split.
@@ -41,17 +44,18 @@ def read_mini(file: Traversable | None = None) -> GreyDataset:
     file = mini_file() if file is None else file
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            return GreyDataset(**{split: _split(arrays, split) for split in MINI_COUNTS})
+            train, validation, test = (_split(arrays, split) for split in MINI_COUNTS)
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(
             f"{file}: expected the images that come with structured-vae, found: {error}. "
             "Reinstall it: pip install --force-reinstall --no-deps structured-vae"
         ) from error
+    return StoredDataset(train, validation, test)
 
 
-def _split(arrays: np.lib.npyio.NpzFile, split: str) -> GreySplit:
+def _split(arrays: np.lib.npyio.NpzFile, split: str) -> StoredSplit:
     count = MINI_COUNTS[split]
-    return GreySplit(
+    return StoredSplit(
         images=_array(arrays, f"{split}_images", (count, *IMAGE_SHAPE)),
         labels=_array(arrays, f"{split}_labels", (count,)),
     )

@@ -1,4 +1,6 @@
-"""Reading the full datasets from their official files."""
+"""MNIST and Fashion-MNIST, in full, from their official files."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -9,11 +11,11 @@ from ..errors import DataError
 from .files.idx import read_idx
 from .files.roots import data_root, ways_to_provide
 from .files.sources import DataFile, Source, check_content
-from .grey import GreyDataset, GreySplit
+from .reader import StoredDataset, StoredSplit
 
 
-def read_official(source: Source, root: str | Path | None = None) -> GreyDataset:
-    """Return a full dataset in official order.
+def read_official(source: Source, root: str | Path | None = None) -> StoredDataset:
+    """A full dataset in official order.
 
     Train is the first `source.train_count` images of the official training set, validation the
     others, and test the official test set.
@@ -32,10 +34,10 @@ def read_official(source: Source, root: str | Path | None = None) -> GreyDataset
         _read(source, file, path) for file, path in zip(source.files, paths, strict=True)
     )
     cut = source.train_count
-    return GreyDataset(
-        train=GreySplit(train_images[:cut], train_labels[:cut]),
-        validation=GreySplit(train_images[cut:], train_labels[cut:]),
-        test=GreySplit(test_images, test_labels),
+    return StoredDataset(
+        train=StoredSplit(train_images[:cut], train_labels[:cut]),
+        validation=StoredSplit(train_images[cut:], train_labels[cut:]),
+        test=StoredSplit(test_images, test_labels),
     )
 
 

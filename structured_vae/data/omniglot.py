@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
 from .files.roots import ROOT_VARIABLE, data_root
-from .grey import GreyDataset, GreySplit
+from .reader import StoredDataset, StoredSplit
 
 Grey: TypeAlias = NDArray[np.uint8]
 
@@ -25,11 +25,17 @@ VALIDATION: Final = 1_345
 SPLIT_SEED: Final = 2015
 """Of the draw of the validation images. A constant, so that the splits are the same in every run."""
 
+WAYS: Final = (
+    "It is not downloaded, as its publishers give no checksum. To provide it, put chardata.mat, from "
+    "https://github.com/yburda/iwae/tree/master/datasets/OMNIGLOT, or an .npz with the arrays `train` and `test` "
+    f"(uint8 [count, 28, 28]) into DIR/omniglot/, and name DIR: `--data.root DIR`, or {ROOT_VARIABLE}=DIR."
+)
 
-def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) -> GreyDataset:
-    """Return Omniglot, ink bright, with the alphabets (0 to 49) as labels.
 
-    `<root>/omniglot/` holds `chardata.mat`, or an .npz with `train` and `test`, uint8 [count, 28, 28], and
+def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) -> StoredDataset:
+    """Omniglot, ink bright, with the alphabets (0 to 49) as labels.
+
+    `<root>/omniglot/` holds `chardata.mat`, or an .npz with `train` and `test`, uint8 `[count, 28, 28]`, and
     perhaps `train_alphabet` and `test_alphabet`, both. Neither has a validation set, so one is drawn from the
     training images with a fixed seed; what is drawn is not trained on.
 
@@ -55,14 +61,7 @@ def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) 
         raise DataError(f"{file}: not the images of Omniglot: {error}. {WAYS}") from error
     order = np.random.default_rng(SPLIT_SEED).permutation(len(train.images))
     kept, drawn = np.sort(order[validation:]), np.sort(order[:validation])
-    return GreyDataset(train=_part(train, kept), validation=_part(train, drawn), test=test)
-
-
-WAYS: Final = (
-    "It is not downloaded, as its publishers give no checksum. To provide it, put chardata.mat, from "
-    "https://github.com/yburda/iwae/tree/master/datasets/OMNIGLOT, or an .npz with the arrays `train` and `test` "
-    f"(uint8 [count, 28, 28]) into DIR/omniglot/, and name DIR: `--data.root DIR`, or {ROOT_VARIABLE}=DIR."
-)
+    return StoredDataset(train=_part(train, kept), validation=_part(train, drawn), test=test)
 
 
 def _file(folder: Path) -> Path:
@@ -124,14 +123,14 @@ def _upright(columns: NDArray[np.float64]) -> Grey:
     return images.reshape(-1, SIDE, SIDE).transpose(0, 2, 1)
 
 
-def _checked(split: tuple[Grey, Grey]) -> GreySplit:
+def _checked(split: tuple[Grey, Grey]) -> StoredSplit:
     images, labels = split
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE) or len(images) == 0:
         raise ValueError(f"expected uint8 [count, {SIDE}, {SIDE}], found {images.dtype} {list(images.shape)}")
     if labels.shape != (len(images),):
         raise ValueError(f"{len(images)} images have {list(labels.shape)} alphabets")
-    return GreySplit(images, labels.astype(np.uint8))
+    return StoredSplit(images, labels.astype(np.uint8))
 
 
-def _part(split: GreySplit, indices: NDArray[np.int64]) -> GreySplit:
-    return GreySplit(split.images[indices], split.labels[indices])
+def _part(split: StoredSplit, indices: NDArray[np.int64]) -> StoredSplit:
+    return StoredSplit(split.images[indices], split.labels[indices])

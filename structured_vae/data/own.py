@@ -5,20 +5,26 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from ..errors import DataError, DataNotFoundError
-from .grey import GreyDataset, GreySplit
+from .reader import StoredDataset, StoredSplit
 
-SPLITS = ("train", "validation", "test")
+SPLITS: Final = ("train", "validation", "test")
+
+WAY: Final = (
+    "To provide images of your own: numpy.savez(FILE, train_images=..., validation_images=..., test_images=...), "
+    "each uint8 [count, height, width]"
+)
 
 
-def read_own(file: str | Path) -> GreyDataset:
-    """Return the images of an .npz file.
+def read_own(file: str | Path) -> StoredDataset:
+    """The images of an .npz file.
 
-    It holds `train_images`, `validation_images` and `test_images`, uint8 [count, height, width], and perhaps
-    `train_labels`, `validation_labels` and `test_labels`, all three, integers [count] from 0 to 255. Without
+    It holds `train_images`, `validation_images` and `test_images`, uint8 `[count, height, width]`, and perhaps
+    `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0 to 255. Without
     labels every image has the label 0.
 
     Args:
@@ -36,22 +42,16 @@ def read_own(file: str | Path) -> GreyDataset:
             absent = [name for split in SPLITS if (name := f"{split}_labels") not in arrays]
             if 0 < len(absent) < len(SPLITS):
                 raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
-            dataset = GreyDataset(**{split: _split(arrays, split) for split in SPLITS})
-        sizes = {split: getattr(dataset, split).images.shape[1:] for split in SPLITS}
+            splits = {split: _split(arrays, split) for split in SPLITS}
+        sizes = {name: split.images.shape[1:] for name, split in splits.items()}
         if len(set(sizes.values())) > 1:
             raise ValueError(f"the splits have images of different sizes: {sizes}")
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{file}: {error}. {WAY}") from error
-    return dataset
+    return StoredDataset(splits["train"], splits["validation"], splits["test"])
 
 
-WAY = (
-    "To provide images of your own: numpy.savez(FILE, train_images=..., validation_images=..., test_images=...), "
-    "each uint8 [count, height, width]"
-)
-
-
-def _split(arrays: np.lib.npyio.NpzFile, split: str) -> GreySplit:
+def _split(arrays: np.lib.npyio.NpzFile, split: str) -> StoredSplit:
     images = arrays[f"{split}_images"]
     if images.dtype != np.uint8 or images.ndim != 3 or images.size == 0:
         raise ValueError(f"{split}_images is {images.dtype} {list(images.shape)}")
@@ -59,4 +59,4 @@ def _split(arrays: np.lib.npyio.NpzFile, split: str) -> GreySplit:
     whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (len(images),)
     if not whole or labels.min() < 0 or labels.max() > 255:
         raise ValueError(f"{split}_labels must be integers [{len(images)}] from 0 to 255")
-    return GreySplit(images, labels.astype(np.uint8))
+    return StoredSplit(images, labels.astype(np.uint8))

@@ -1,4 +1,4 @@
-"""Everything that can be known of a trained model on images, and how well it is known.
+"""All that can be known of a model with discrete latent variables alone, on images, and how well it is known.
 
 Where all states can be enumerated, -log p(x) and the bound of a Gibbs posterior are exact; elsewhere they
 are estimated from samples, and called so.
@@ -45,6 +45,10 @@ def evaluate(
 ) -> Evaluation:
     """Bound, likelihood, gap, true and surrogate KL, and active variables.
 
+    `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always there;
+    `minus_log_p` and `gap` where they are known; `gibbs_kl`, `gibbs_reconstruction` and `gibbs_bound` beside a
+    structured perturb-and-MAP posterior; `refined_bound` where it is asked for.
+
     Args:
         vae: what is evaluated.
         image_batches: `(images [batch, pixels], ...)` each.
@@ -89,15 +93,34 @@ class _View:
     samples: int
     refine: int
 
+    def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        """`[batch]` each, but `mean_state [batch, n]`."""
+        potentials = self.vae.encoder(x)
+        table = None if self._decoded is None else self._decoded.costs(x)
+        columns = self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
+        columns["bound"] = columns["reconstruction"] + columns["kl"]
+        columns["kl_surrogate"] = kl_of_unary(potentials).value
+        columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
+        if table is not None:
+            columns["minus_log_p"] = math.log(table.shape[-1]) - (-table).logsumexp(dim=-1)
+        if "minus_log_p" in columns:
+            columns["gap"] = columns["bound"] - columns["minus_log_p"]
+        if table is not None and not self._sums:
+            columns |= self._gibbs(potentials, table)
+        if self.refine and isinstance(self.vae.decoder, BinaryDecoder):
+            start = self.posterior(potentials).sample(self.generator)[0]
+            columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine)
+        return columns
+
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
         """Kind and meaning of every column that there can be."""
         drawn = f"{self.samples} samples"
-        exact = self.decoded is not None and self._sums
+        exact = self._decoded is not None and self._sums
         reconstruction = ("exact", "over all states") if exact else ("sampled", drawn)
         kl = ("exact", "KL(q || uniform)") if self._sums else ("bound", f"histogram of {drawn}")
         surrogate = ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
-        if self.decoded is not None:
+        if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
         else:
             likelihood = ("bound", f"-log p(x), importance-weighted, {drawn}")
@@ -118,61 +141,6 @@ class _View:
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
             "refined_bound": ("bound", f"by the states that {self.refine} moves of a search meet"),
         }
-
-    @cached_property
-    def _probe(self) -> AnyPotentials:
-        weight = self.vae.decoder.last.weight
-        potentials: AnyPotentials = self.vae.encoder(weight.new_zeros(1, len(weight)))
-        return potentials
-
-    @cached_property
-    def _factorised(self) -> bool:
-        return kl_of_unary(self._probe).valid
-
-    @cached_property
-    def _sums(self) -> bool:
-        """Whether the posterior's own sums are known."""
-        return self._factorised or not isinstance(self.posterior(self._probe), PerturbAndMAP)
-
-    @cached_property
-    def states(self) -> torch.Tensor | None:
-        """Every latent state, where there are not too many."""
-        few = self.vae.categorical or self.vae.n <= ENUMERATED_BITS
-        return self._probe.states() if few else None
-
-    @cached_property
-    def decoded(self) -> DecodedStates | None:
-        """All of them decoded, once for all images."""
-        return None if self.states is None else self.vae.decoder.decoded(self.states)
-
-    def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
-        """`[batch]` each, but `mean_state [batch, n]`."""
-        potentials = self.vae.encoder(x)
-        table = None if self.decoded is None else self.decoded.costs(x)
-        columns = self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
-        columns["bound"] = columns["reconstruction"] + columns["kl"]
-        columns["kl_surrogate"] = kl_of_unary(potentials).value
-        columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
-        if table is not None:
-            columns["minus_log_p"] = math.log(table.shape[-1]) - (-table).logsumexp(dim=-1)
-        if "minus_log_p" in columns:
-            columns["gap"] = columns["bound"] - columns["minus_log_p"]
-        if table is not None and not self._sums:
-            reconstruction, kl = self._expected(potentials, table), Gibbs(potentials).kl().value
-            columns |= {
-                "gibbs_reconstruction": reconstruction,
-                "gibbs_kl": kl,
-                "gibbs_bound": reconstruction + kl,
-            }
-        if self.refine and isinstance(self.vae.decoder, BinaryDecoder):
-            start = self.posterior(potentials).sample(self.generator)[0]
-            columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine)
-        return columns
-
-    def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
-        """`[batch]`: the cost under the Gibbs distribution."""
-        scores = potentials.table(potentials.states())
-        return (scores.softmax(dim=-1) * table).sum(dim=-1)
 
     def _summed(
         self, potentials: AnyPotentials, table: torch.Tensor | None, x: torch.Tensor
@@ -202,3 +170,43 @@ class _View:
             costs = torch.stack([self.vae.decoder.cost(x, each) for each in z])
         kl = histogram_kl(potentials, z)
         return {"reconstruction": costs.mean(dim=0), "kl": kl.value, "mean_state": z.mean(dim=0)}
+
+    def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What a Gibbs posterior with the same potentials would have."""
+        reconstruction, kl = self._expected(potentials, table), Gibbs(potentials).kl().value
+        return {
+            "gibbs_reconstruction": reconstruction,
+            "gibbs_kl": kl,
+            "gibbs_bound": reconstruction + kl,
+        }
+
+    def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
+        """`[batch]`: the cost under the Gibbs distribution."""
+        scores = potentials.table(potentials.states())
+        return (scores.softmax(dim=-1) * table).sum(dim=-1)
+
+    @cached_property
+    def _states(self) -> torch.Tensor | None:
+        """Every latent state, where there are not too many."""
+        few = self.vae.categorical or self.vae.n <= ENUMERATED_BITS
+        return self._probe.states() if few else None
+
+    @cached_property
+    def _decoded(self) -> DecodedStates | None:
+        """All of them decoded, once for all images."""
+        return None if self._states is None else self.vae.decoder.decoded(self._states)
+
+    @cached_property
+    def _probe(self) -> AnyPotentials:
+        weight = self.vae.decoder.last.weight
+        potentials: AnyPotentials = self.vae.encoder(weight.new_zeros(1, len(weight)))
+        return potentials
+
+    @cached_property
+    def _factorised(self) -> bool:
+        return kl_of_unary(self._probe).valid
+
+    @cached_property
+    def _sums(self) -> bool:
+        """Whether the posterior's own sums are known."""
+        return self._factorised or not isinstance(self.posterior(self._probe), PerturbAndMAP)

@@ -34,10 +34,8 @@ class Evaluation:
     """The quantities of a model on images.
 
     Attributes:
-        quantities: by name. `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and
-            `active` are always there; `minus_log_p` and `gap` where they are known; `gibbs_kl`,
-            `gibbs_reconstruction` and `gibbs_bound` beside a structured perturb-and-MAP posterior;
-            `refined_bound` where it was asked for.
+        quantities: by name; `reconstruction`, `kl` and `bound` are always there. What else is there depends on
+            the model: see `evaluate`, `evaluate_mixture` and `evaluate_attributes`.
         images: how many.
     """
 

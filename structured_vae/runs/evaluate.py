@@ -20,10 +20,11 @@ from .networks import load_vae
 
 IMAGES_AT_ONCE = 100
 
-
 SAMPLES = 1000
+"""Of the posterior, for an image, where the latent variables are discrete alone."""
+
 SAMPLES_OF_STYLES = 10
-"""Each costs a mixture the decoding of every class for every image, and attributes that of an image."""
+"""The same elsewhere; each costs a mixture the decoding of every class for an image, and attributes one decoding."""
 
 
 def evaluate_run(

@@ -28,10 +28,6 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
     return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
 
 
-def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
-    return PIXELS if config.model == "attributes" else weights["decoder.last.bias"].numel()
-
-
 def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
     """The trained networks of a run, on the host, ready to use.
 
@@ -53,3 +49,7 @@ def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{run.checkpoint(which)} does not fit the run's configuration: {error}") from error
     return vae.eval()
+
+
+def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
+    return PIXELS if config.model == "attributes" else weights["decoder.last.bias"].numel()

@@ -1,4 +1,4 @@
-"""What changes from epoch to epoch."""
+"""What is set at the start of an epoch: the learning rate, and whether an evaluation follows."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,29 +14,27 @@ from numpy.typing import NDArray
 from ...errors import DataError, DataNotFoundError
 from ..files.download import cache_folder
 from ..files.roots import ROOT_VARIABLE, data_root
+from ..reader import StoredDataset, StoredSplit
 from .decoded import decoded
 from .images import SIDE, face, face_files
-from .lists import read_attributes, read_partition
+from .lists import ATTRIBUTES, read_attributes, read_partition
 
 PREPARATION: Final = "64 x 64 of the central square, bilinear, cut first"
 """What a cache file holds; another text makes other files."""
 
+WAYS: Final = (
+    "It is not downloaded: its terms allow research that is not commercial, and no passing on. To provide it, put "
+    "img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt, from "
+    "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html, into DIR/celeba/, and name DIR: `--data.root DIR`, or "
+    f"{ROOT_VARIABLE}=DIR."
+)
 
-@dataclass(frozen=True, eq=False)
-class FaceSplit:
-    """Faces with their attributes.
-
-    Attributes:
-        images: intensities in 0..255, uint8 [count, 3, 64, 64], mapped from the cache.
-        attributes: 0 or 1, int64 [count, 8].
-    """
-
-    images: NDArray[np.uint8]
-    attributes: NDArray[np.int64]
+LIST: Final = ("list_attr_celeba*.txt", "list_attr_celeba*.txt.gz")
+PARTITION: Final = ("list_eval_partition*.txt", "list_eval_partition*.txt.gz")
 
 
-def read_celeba(root: str | Path | None = None) -> tuple[FaceSplit, FaceSplit, FaceSplit]:
-    """CelebA at 64 x 64 pixels: train, validation and test.
+def read_celeba(root: str | Path | None = None) -> StoredDataset:
+    """CelebA at 64 x 64 pixels, in colour, with the eight attributes of each face as labels.
 
     `<root>/celeba/` holds the aligned images, in a folder `img_align_celeba` or in the one .zip there; the
     list of attributes `list_attr_celeba*.txt`; and perhaps the partition `list_eval_partition*.txt`; lists
@@ -61,33 +59,25 @@ def read_celeba(root: str | Path | None = None) -> tuple[FaceSplit, FaceSplit, F
     partition = _one(folder, PARTITION)
     splits = _by_order(len(listed.names)) if partition is None else read_partition(partition, listed.names)
     order = np.argsort(splits, kind="stable")
-    names = [listed.names[place] for place in order]
-    source = _images(folder)
+    images = _decoded(_images(folder), [listed.names[place] for place in order])
+    ends = np.searchsorted(splits[order], [1, 2])
+    parts = zip(np.split(images, ends), np.split(listed.values[order], ends), strict=True)
+    train, validation, test = (StoredSplit(*part) for part in parts)
+    return StoredDataset(train, validation, test, ATTRIBUTES)
+
+
+def _decoded(source: Path, names: Sequence[str]) -> NDArray[np.uint8]:
+    """`[count, 3, 64, 64]`: the faces of these names, mapped from the cache."""
     files = face_files(source, names)
     sizes = files.sizes
     content = [PREPARATION, [(name, *sizes[name]) for name in names]]
     key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
-    images = decoded(
+    return decoded(
         cache_folder() / "celeba" / f"faces-{key}.npy",
         (len(names), 3, SIDE, SIDE),
         lambda place: face(files, names[place]),
         "faces decoded",
     )
-    ends = np.searchsorted(splits[order], [1, 2])
-    parts = zip(np.split(images, ends), np.split(listed.values[order], ends), strict=True)
-    train, validation, test = (FaceSplit(*part) for part in parts)
-    return train, validation, test
-
-
-WAYS: Final = (
-    "It is not downloaded: its terms allow research that is not commercial, and no passing on. To provide it, put "
-    "img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt, from "
-    "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html, into DIR/celeba/, and name DIR: `--data.root DIR`, or "
-    f"{ROOT_VARIABLE}=DIR."
-)
-
-LIST: Final = ("list_attr_celeba*.txt", "list_attr_celeba*.txt.gz")
-PARTITION: Final = ("list_eval_partition*.txt", "list_eval_partition*.txt.gz")
 
 
 def _by_order(count: int) -> NDArray[np.int64]:

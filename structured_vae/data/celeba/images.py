@@ -26,6 +26,9 @@ SQUARES: Final = {SIZE: 148, (89, 109): 74}
 MOST_BYTES: Final = 1_000_000
 """Of an image file; the official ones have about ten thousand."""
 
+BROKEN: Final = (OSError, EOFError, SyntaxError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What zipfile and Pillow raise of bytes that are not what they should be."""
+
 
 class FaceFiles(Protocol):
     """Image files by name."""
@@ -166,10 +169,6 @@ def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
     except (*BROKEN, Image.DecompressionBombError) as error:
         raise DataError(f"the image {name} is damaged: {error}; replace it by an intact one") from error
     return np.asarray(small).transpose(2, 0, 1)
-
-
-BROKEN: Final = (OSError, EOFError, SyntaxError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What zipfile and Pillow raise of bytes that are not what they should be."""
 
 
 def _refuse_twins(path: Path, names: Iterable[str]) -> None:

@@ -44,7 +44,7 @@ class AttributeList:
 
     Attributes:
         names: of the images.
-        values: 0 or 1, int64 [count, 8], in the order of `ATTRIBUTES`.
+        values: 0 or 1, int64 `[count, 8]`, in the order of `ATTRIBUTES`.
     """
 
     names: tuple[str, ...]

@@ -1,10 +1,13 @@
 """Downloading an official file to the cache, which keeps it only if its content is intact."""
 
+from __future__ import annotations
+
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pooch  # type: ignore[import-untyped]  # pooch has no py.typed
@@ -14,17 +17,19 @@ from ...errors import DataDownloadError, DataError
 from .idx import GZIP_MAGIC, decode_gzip_idx, decode_idx, write_idx
 from .sources import DataFile, Source, check_content
 
-CHUNK_BYTES = 1 << 16
-OVERHEAD_BYTES = 1 << 20  # gzip may lengthen what it cannot compress, by far less than this
+CHUNK_BYTES: Final = 1 << 16
+
+OVERHEAD_BYTES: Final = 1 << 20
+"""Beyond those of the content; gzip may lengthen what it cannot compress, by far less than this."""
 
 
 def cache_folder() -> Path:
-    """Return the per-user folder in which downloads are kept."""
+    """The per-user folder in which downloads are kept."""
     return Path(pooch.os_cache("structured-vae")).expanduser()
 
 
 def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
-    """Return the path of an official file in the cache, downloading it if need be.
+    """The path of an official file in the cache, after a download if need be.
 
     The file is kept uncompressed. It is written under a temporary name and renamed once its
     checksum is right. One that was damaged since is downloaded again.
@@ -53,12 +58,16 @@ def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
 
 @dataclass(frozen=True)
 class CheckedDownload:
-    """A downloader for pooch that writes the uncompressed file, if its content is intact."""
+    """A downloader for pooch that writes the uncompressed file, if its content is intact.
+
+    Attributes:
+        file: what is to come.
+    """
 
     file: DataFile
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Download `url`, check it, and write it uncompressed to `output_file`.
+        """Downloads `url`, checks it, and writes it uncompressed to `output_file`.
 
         Raises:
             DataError: the content is not that of the official file.
@@ -94,7 +103,7 @@ class BoundedBuffer:
     content: BytesIO = field(default_factory=BytesIO)
 
     def write(self, chunk: bytes) -> None:
-        """Append a chunk.
+        """Appends a chunk.
 
         Raises:
             DataError: the content would exceed the limit.
@@ -104,7 +113,7 @@ class BoundedBuffer:
         self.content.write(chunk)
 
     def flush(self) -> None:
-        """Do nothing: what is written is in memory at once."""
+        """Does nothing: what is written is in memory at once."""
 
 
 def _failure(url: str, file: DataFile, folder: Path, error: OSError, advice: str) -> str:

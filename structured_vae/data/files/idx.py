@@ -4,6 +4,8 @@ An IDX file is `00 00`, a code for the type of an element, the number of dimensi
 dimension as a big-endian 32-bit integer, and then the elements. Only unsigned bytes are read.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import math
@@ -12,24 +14,33 @@ import struct
 import zlib
 from io import BufferedIOBase
 from pathlib import Path
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import DataError, DataNotFoundError
 
-UBYTE = 0x08
-GZIP_MAGIC = b"\x1f\x8b"
-MAX_DIMENSIONS = 64  # the most that a NumPy array has
-MAX_BYTES = 1 << 30  # far above any IDX dataset in use; the largest that we read has 47 MB
-DEFLATE_RATIO = 1032  # deflate codes at most 258 bytes in 2 bits
-CHUNK_BYTES = 1 << 20
+Shape: TypeAlias = tuple[int, ...]
 
-Shape = tuple[int, ...]
+UBYTE: Final = 0x08
+"""The code of unsigned bytes."""
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+CHUNK_BYTES: Final = 1 << 20
+
+MAX_DIMENSIONS: Final = 64
+"""The most that a NumPy array has."""
+
+MAX_BYTES: Final = 1 << 30
+"""Far above any IDX dataset in use; the largest that we read has 47 MB."""
+
+DEFLATE_RATIO: Final = 1032
+"""Deflate codes at most 258 bytes in 2 bits."""
 
 
 def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """Return the array in an IDX file of unsigned bytes.
+    """The array in an IDX file of unsigned bytes, of the shape in its header.
 
     Nothing is allocated before the header is found to be possible, and never more is
     decompressed than the header promises.
@@ -37,9 +48,6 @@ def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
     Args:
         path: the file; it is taken as compressed if, and only if, its name ends in `.gz`.
         shape: the shape that the array has to have; None allows any.
-
-    Returns:
-        The array, of the shape in the header.
 
     Raises:
         DataNotFoundError: there is no such file.
@@ -66,7 +74,7 @@ def read_idx(path: str | Path, shape: Shape | None = None) -> NDArray[np.uint8]:
 
 
 def write_idx(path: str | Path, array: NDArray[np.uint8]) -> None:
-    """Write an array as an uncompressed IDX file.
+    """Writes an array as an uncompressed IDX file.
 
     Args:
         path: the file, which is replaced if it exists.
@@ -78,14 +86,14 @@ def write_idx(path: str | Path, array: NDArray[np.uint8]) -> None:
 
 
 def idx_sha256(array: NDArray[np.uint8]) -> str:
-    """Return the SHA-256 of the uncompressed IDX file that holds this array, in hexadecimal."""
+    """The SHA-256 of the uncompressed IDX file that holds this array, in hexadecimal."""
     digest = hashlib.sha256(_header(array.shape))
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 
 def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """Return the array in an open, uncompressed IDX file.
+    """The array in an open, uncompressed IDX file.
 
     Args:
         file: a seekable binary file, at its start.
@@ -99,7 +107,7 @@ def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) ->
 
 
 def decode_gzip_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) -> NDArray[np.uint8]:
-    """Return the array in an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
+    """The array in an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
     stored = _stored_bytes(file)
     _check_gzip_magic(file, origin)
     try:

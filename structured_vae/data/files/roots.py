@@ -1,15 +1,17 @@
 """Where the files of a dataset are looked for: a named folder, or the per-user cache."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from ...errors import DataNotFoundError
 from .download import cache_folder, download
 from .sources import DataFile, Source
 
-ROOT_VARIABLE = "STRUCTURED_VAE_DATA"
+ROOT_VARIABLE: Final = "STRUCTURED_VAE_DATA"
 
 
 class DataRoot(Protocol):
@@ -21,7 +23,7 @@ class DataRoot(Protocol):
         ...
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Return where the files of `source` are, in the order of `source.files`."""
+        """Where the files of `source` are, in the order of `source.files`."""
         ...
 
 
@@ -38,7 +40,7 @@ class NamedRoot:
     named_by: str
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Return where the files of `source` are, in the order of `source.files`.
+        """Where the files of `source` are, in the order of `source.files`.
 
         Raises:
             DataNotFoundError: a file is missing; the message says how to provide it.
@@ -75,7 +77,7 @@ class CacheRoot:
     folder: Path
 
     def paths(self, source: Source) -> tuple[Path, ...]:
-        """Return where the files of `source` are, in the order of `source.files`.
+        """Where the files of `source` are, in the order of `source.files`.
 
         Raises:
             DataDownloadError: a file could not be downloaded or written.
@@ -87,7 +89,7 @@ class CacheRoot:
 
 
 def data_root(root: str | Path | None = None) -> DataRoot:
-    """Return where to look for data: `root`, else the environment variable, else the cache.
+    """Where to look for data: `root`, else the environment variable, else the cache.
 
     Args:
         root: a folder; None leaves it to `STRUCTURED_VAE_DATA`, which counts as unset if empty.
@@ -104,7 +106,7 @@ def data_root(root: str | Path | None = None) -> DataRoot:
 
 
 def ways_to_provide(source: Source) -> str:
-    """Return the part of a message that says how the user can provide the files."""
+    """The part of a message that says how the user can provide the files."""
     return (
         "To provide the files, do one of these:\n"
         f"  - name a folder DIR that has them in DIR/{source.name}: `--data.root DIR`, or "

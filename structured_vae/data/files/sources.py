@@ -1,6 +1,9 @@
 """What the official files of each dataset are: names, shapes, checksums and addresses."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +35,10 @@ class Source:
     Attributes:
         name: the dataset's name, and that of its folder under a root.
         url: the address under which `<file name>.gz` are published.
-        train_images: images of the official training set, [count, height, width].
-        train_labels: their classes, [count].
-        test_images: images of the official test set, [count, height, width].
-        test_labels: their classes, [count].
+        train_images: images of the official training set, `[count, height, width]`.
+        train_labels: their classes, `[count]`.
+        test_images: images of the official test set, `[count, height, width]`.
+        test_labels: their classes, `[count]`.
         train_count: how many images of the official training set, counted from its first, we
             train on; the others are for validation.
     """
@@ -54,12 +57,12 @@ class Source:
         return (self.train_images, self.train_labels, self.test_images, self.test_labels)
 
     def url_of(self, file: DataFile) -> str:
-        """Return the address of one of the four files."""
+        """The address of one of the four files."""
         return f"{self.url}/{file.name}.gz"
 
 
 def check_content(array: NDArray[np.uint8], file: DataFile, origin: str) -> None:
-    """Check that an array is, byte for byte, what the official file holds.
+    """Checks that an array is, byte for byte, what the official file holds.
 
     Args:
         array: the content read, of the file's shape.
@@ -77,7 +80,7 @@ def check_content(array: NDArray[np.uint8], file: DataFile, origin: str) -> None
         )
 
 
-FASHION_MNIST = Source(
+FASHION_MNIST: Final = Source(
     name="fashion-mnist",
     # The official address, which has no https; the checksums guard the content.
     url="http://fashion-mnist.s3-website.eu-central-1.amazonaws.com",
@@ -103,7 +106,7 @@ FASHION_MNIST = Source(
     ),
 )
 
-MNIST = Source(
+MNIST: Final = Source(
     name="mnist",
     # PyTorch's mirror: LeCun's own site, yann.lecun.com/exdb/mnist, does not serve them reliably.
     url="https://ossci-datasets.s3.amazonaws.com/mnist",
