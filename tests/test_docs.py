@@ -117,7 +117,9 @@ def of_readme():
     yield "exact -log p(x) {:.1f} and {:.1f})", [each["minus_log_p"] for each in (gibbs, direct)]
     path = "larger/n30-direct-two_sided-seed0.json"
     larger = quantities(path)
-    words = "{:.0f} minutes of training) give a valid bound of {:.1f} nats by the encoder alone, and of {:.1f} by"
+    words = (
+        "{:.0f} minutes of training) give a valid bound of {:.1f} nats by the encoder alone, and of {:.1f} by"
+    )
     yield words, [record(path)["seconds"] / 60, larger["bound"], larger["refined_bound"]]
     step, instance = (record("training_step.json")[key] for key in ("ms_a_step", "us_an_instance"))
     yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
