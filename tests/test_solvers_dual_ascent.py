@@ -104,7 +104,7 @@ def test_a_deep_search_gets_a_larger_stack(monkeypatch):
     problem, solver = spins(30, 6, np.random.default_rng(0)), solver_class("dual_ascent")()
     best = solver.solve(problem)
     assert best.optimal.all()
-    monkeypatch.setattr(dual_search, "MEMORY", 1)
+    monkeypatch.setattr(dual_search, "STACK_MEMORY", 1)
     found = solver.solve(problem)
     assert not found.optimal.any()
     assert (found.bound >= best.score).all()

@@ -31,7 +31,8 @@ def device_argmax(problem: Problem, memory: int) -> States:
     winners = [_winner(unary[part, :], pairwise[part, :, :], low, high) for part in parts]
     winner = xp.concat(winners)
     a, b = winner // high.shape[0], winner % high.shape[0]
-    return xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
+    states = xp.concat([xp.take(low, a, axis=0), xp.take(high, b, axis=0)], axis=-1)
+    return xp.astype(states, xp.int8)
 
 
 def dense_matrices(problem: Problem) -> Float[Array, "batch n n"]:
