@@ -1,4 +1,7 @@
-"""Networks with a discrete latent space: encoders, decoders, VAEs."""
+"""Networks with a discrete latent space: encoders, decoders, VAEs.
+
+Imports neither `solvers` nor `structured_vae`, which stands on both.
+"""
 
 from .attributes import AttributeDecoder, AttributeEncoder, AttributeVAE, GivenCode
 from .decoder import BinaryDecoder, CategoricalDecoder, DecodedStates, Decoder, Flips, Neighbourhood

@@ -12,6 +12,8 @@ from statistics import median
 import pytest
 from PIL import Image
 
+from solvers import solver_class
+from solvers.registry import BUILT_IN
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.reproduction.grid import grid_tables
 from structured_vae.reproduction.quantities import shown
@@ -83,6 +85,11 @@ def test_every_public_object_is_on_an_api_page(module):
     last = {name.rpartition(".")[2] for name in documented() if name.split(".")[0] == module.split(".")[0]}
     missing = sorted(set(importlib.import_module(module).__all__) - last)
     assert not missing, f"put them on docs/api/{module.split('.')[0]}.md: {missing}"
+
+
+def test_every_backend_is_on_the_api_page():
+    classes = {f"{cls.__module__}.{cls.__name__}" for cls in map(solver_class, BUILT_IN)}
+    assert classes <= documented()
 
 
 def test_the_figure_of_the_readme_is_that_of_the_records():

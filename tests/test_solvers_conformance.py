@@ -12,30 +12,23 @@ from solvers import Problem, available_solvers, solve, solver_class
 from solvers.testing import check_conformance, enumerate_scores, random_instances
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
-COMPILED = ["independent", "exhaustive", "max_flow", "elimination", "branch_and_bound"]
+COUNTS = {
+    "cplex": (60, 9),
+    "cp_sat": (60, 9),
+    "math_opt": (60, 9),
+    "dual_ascent": (60, 12),
+    "mini_buckets": (150, 12),
+    "local_search": (100, 10),
+}
+"""Batches and largest n of those that take their time; the others have 700 of up to 12 variables."""
+
 SLOW_ONES = ["cplex", "cp_sat", "math_opt"]
 
 
-@pytest.mark.parametrize("name", COMPILED)
-def test_conformance_of_compiled_backends(name):
-    check_conformance(solver_class(name)(), count=700, max_size=12)
-
-
-@pytest.mark.parametrize("name", SLOW_ONES)
-def test_conformance_of_general_searches(name):
-    check_conformance(solver_class(name)(), count=60, max_size=9)
-
-
-def test_conformance_of_mini_buckets():
-    check_conformance(solver_class("mini_buckets")(), count=150, max_size=12)
-
-
-def test_conformance_of_dual_ascent():
-    check_conformance(solver_class("dual_ascent")(), count=60, max_size=12)
-
-
-def test_conformance_of_local_search():
-    check_conformance(solver_class("local_search")(), count=100, max_size=10)
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_conformance(name):
+    count, max_size = COUNTS.get(name, (700, 12))
+    check_conformance(solver_class(name)(), count=count, max_size=max_size)
 
 
 @pytest.mark.slow

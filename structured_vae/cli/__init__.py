@@ -1,4 +1,4 @@
-"""The command `structured-vae`: a command a file, what it takes beside what it does.
+"""The command `structured-vae`: a file or folder for a command or a pair, what it takes beside what it does.
 
 Stands on everything, and nothing imports it. Imports that load torch or Matplotlib are inside the functions that need
 them, so that the other commands start at once.

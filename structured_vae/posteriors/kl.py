@@ -1,4 +1,7 @@
-"""The KL term of the bound, and whether it makes one."""
+"""A KL, its value and whether it makes a bound; and the two that need no posterior: of unary scores, and the ceiling.
+
+The others are `Gibbs.kl` and `PerturbAndMAP.kl`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `structured-vae reproduce` and `structured-vae report`."""
+"""What `structured-vae reproduce` and `report` do, given what was chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """Minimum cuts of supermodular problems: in one machine word, on matrices, on lists of arcs.
 
-Stands on precision alone; local search and what is above it may import it.
+Of the other algorithms it may use precision alone; local search and what is above it may import it.
 """

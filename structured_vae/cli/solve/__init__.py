@@ -1,1 +1,4 @@
-"""The command `solve`: files read, batches solved in chunks, answers written."""
+"""The command `solve`: files read, batches solved in chunks, answers written.
+
+Loads no torch; the list of commands alone imports it.
+"""
