@@ -22,17 +22,17 @@ TREE_LIKE = 8
 ELIMINABLE = 20
 """Up to this treewidth elimination takes less than a tenth of a second an instance."""
 
-SPLITTABLE = 26
-"""Up to this treewidth mini-buckets beat every other search, by 10 to 50 times at n = 100."""
+QUICK_ENTRIES = 1 << 24
+"""Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
 
-DUAL_ASCENT_DEGREE = 8
+ENTRIES_A_VISIT = 64
+"""As many entries of tables take as long as one visit of `dual_ascent`, which has half of the time of both."""
+
+EDGE_DEGREE = 8
 """Up to this mean degree messages along the edges bound a search better than a convex relaxation does."""
 
-LATTICE_VISITS, SPARSE_VISITS = 1 << 21, 1 << 24
-"""Of `dual_ascent` before mini-buckets, which are better on lattices, and before other searches: 0.05 s and 0.5 s."""
-
-BRANCHABLE = 125
-"""Up to this n branch and bound proves dense problems within seconds."""
+LEAST_VISITS, MOST_VISITS = 1 << 16, 1 << 24
+"""Of `dual_ascent` before another backend has its turn: 2 ms, and half a second."""
 
 CPLEX_COMMUNITY = 1000
 """Most variables of CPLEX's community edition."""
@@ -165,35 +165,45 @@ def select_solver(problem: Problem) -> Selection:
             "exhaustive",
             f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried",
         )
-    treewidth_bound = solver_class("elimination").treewidth_bound
-    if (width := treewidth_bound(problem, TREE_LIKE)) is not None:
+    elimination = solver_class("elimination")
+    if (width := elimination.treewidth_bound(problem, TREE_LIKE)) is not None:
         return _eliminate(width)
     if problem.negative_pair() is None:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
     if not solver_class("max_flow")().why_not(problem):
         return _select("max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact")
-    if (width := treewidth_bound(problem, ELIMINABLE)) is not None:
+    if (width := elimination.treewidth_bound(problem, ELIMINABLE)) is not None:
         return _eliminate(width)
-    exhaustive = solver_class("exhaustive").capabilities.max_size or 0
-    if problem.n <= exhaustive:
+    if problem.n <= (most := _largest("exhaustive")):
         return _select(
             "exhaustive",
-            f"n = {problem.n} is at most {exhaustive}, with scores of any sign: all 2^{problem.n} states are tried",
+            f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
         )
-    able = solver_class("mini_buckets").capabilities.max_size or problem.n
-    if problem.n <= able and (width := treewidth_bound(problem, SPLITTABLE)) is not None:
-        rest = _select(
-            "mini_buckets", f"the treewidth is at most {width}: split tables bound an exact search"
-        )
-        return _messages_first(problem, rest, LATTICE_VISITS)
-    if 2 * problem.e <= DUAL_ASCENT_DEGREE * problem.n:
-        return _messages_first(problem, _search(problem.n), SPARSE_VISITS)
-    if problem.n <= BRANCHABLE:
+    sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
+    if not elimination().why_not(problem):
+        return _wide_elimination(problem, sparse)
+    if sparse:
+        return _messages_first(problem, _search(problem.n), MOST_VISITS)
+    if problem.n <= (most := _largest("branch_and_bound")):
         return _select(
             "branch_and_bound",
-            f"n = {problem.n} is at most {BRANCHABLE}, with scores of any sign: a search with convex bounds",
+            f"n = {problem.n} is at most {most}, with scores of any sign: a search with convex bounds",
         )
     return _search(problem.n)
+
+
+def _largest(name: str) -> int:
+    return solver_class(name).capabilities.max_size or 0
+
+
+def _wide_elimination(problem: Problem, sparse: bool) -> Selection:
+    """Elimination with tables that take a while: what can be proved sooner, is."""
+    entries = solver_class("elimination").entries(problem)
+    rest = _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
+    if not sparse or entries <= QUICK_ENTRIES:
+        return rest
+    visits = min(max(entries // ENTRIES_A_VISIT, LEAST_VISITS), MOST_VISITS)
+    return _messages_first(problem, rest, visits)
 
 
 def _messages_first(problem: Problem, rest: Selection, visits: int) -> Selection:

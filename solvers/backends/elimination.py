@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
+from ..compiled.memory import free_memory
 from ..compiled.threads import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
-MAX_TREEWIDTH = 22
-"""Tables of 2^22 entries: a few tenths of a second and some hundred megabytes an instance."""
+WIDEST = 30
+"""Tables of 2^30 entries: 8 GiB a message, and several messages live at the same time."""
+
+SMALL = 20
+"""Up to this width tables take some tens of megabytes: nobody need ask what is free."""
+
+SHARE = 0.6
+"""Of the free memory, at most, for the tables of an instance."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,8 @@ class Elimination(ArgmaxSolver):
     """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
 
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
-    batch, and every later batch over the same edges, pays for it once.
+    batch, and every later batch over the same edges, pays for it once. What limits it is memory: the tables
+    of a width of 26 take about 3 GiB, and a second or two.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -33,22 +41,37 @@ class Elimination(ArgmaxSolver):
     threads: int | None = None
 
     name = "elimination"
-    capabilities = Capabilities(exact=True, max_treewidth=MAX_TREEWIDTH)
+    capabilities = Capabilities(exact=True, max_treewidth=WIDEST)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
-        """A width above 22 in the orders that the heuristics find."""
+        """A width above 30 in the orders that the heuristics find, or tables that do not fit into the free memory."""
         reasons = super().why_not(problem)
-        if treewidth_bound(problem, MAX_TREEWIDTH) is not None:
+        width = treewidth_bound(problem, WIDEST)
+        if width is None:
+            return (*reasons, f"no elimination order of width {WIDEST} or less was found")
+        if width <= SMALL:
             return reasons
-        return (*reasons, f"no elimination order of width {MAX_TREEWIDTH} or less was found")
+        needed, room = cached_plan(problem.n, problem.edges).table_bytes, SHARE * free_memory()
+        if needed <= room:
+            return reasons
+        tables = f"the tables of a width of {width} take {needed / 2**30:.1f} GiB"
+        return (
+            *reasons,
+            f"{tables}, more than {SHARE:.0%} of the memory that is free, {room / 2**30:.1f} GiB",
+        )
 
     @staticmethod
     def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
         """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
         return treewidth_bound(problem, give_up_above)
+
+    @staticmethod
+    def entries(problem: Problem) -> int:
+        """How many entries the tables of the best plan have that is found: the work for an instance."""
+        return cached_plan(problem.n, problem.edges).entries
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         plan = cached_plan(problem.n, problem.edges)

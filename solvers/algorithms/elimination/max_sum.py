@@ -49,7 +49,7 @@ def max_sum(
         bytes_a_thread = LANES * (8 * plan.lane_arena + plan.entries)
     else:
         kernel = partial(max_sum_tables, plan.schedule, plan.table_arena, plan.words, plan.most_reads)
-        bytes_a_thread = 8 * plan.table_arena + plan.entries // 8
+        bytes_a_thread = plan.table_bytes
     workers = threads_in_memory(threads, bytes_a_thread)
     over_slices(kernel, scales, unary, pairwise, z, maxima, nanoseconds=min(lanes, tables), threads=workers)
     with np.errstate(over="ignore"):

@@ -51,6 +51,11 @@ class Plan:
     has_offsets: bool
     schedule: Schedule
 
+    @property
+    def table_bytes(self) -> int:
+        """Memory of an instance by itself: the messages that live at the same time, and a bit an entry."""
+        return 8 * self.table_arena + self.entries // 8
+
 
 def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> Plan:
     """A plan by the best order that `elimination_order` finds, or by another.
