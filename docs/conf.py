@@ -47,6 +47,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(torch|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
     (r"py:class", r".*'|'.*"),
+    (r"py:class", r"solvers\.arrays\.(ArrayT|GivenT)"),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
 ]
 

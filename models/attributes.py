@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import torch
 from torch import nn
@@ -77,10 +77,14 @@ class AttributeEncoder(nn.Module):
         mean, log_variance = self.style(features).chunk(2, dim=-1)
         return self.attributes(features), Gaussian(mean, log_variance)
 
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> tuple[Potentials, Gaussian]:
+            """As `forward`; torch says Any."""
+
     def scores(self, x: Images) -> Potentials:
         """The scores of the attributes alone."""
-        potentials: Potentials = self.attributes(self._features(x))
-        return potentials
+        return self.attributes(self._features(x))
 
     def _features(self, x: Images) -> torch.Tensor:
         planes = x.view(-1, 3, SIDE, SIDE).contiguous(memory_format=torch.channels_last)
@@ -137,6 +141,11 @@ class AttributeDecoder(nn.Module):
         means: torch.Tensor = planes.reshape(*start.shape[:-1], PIXELS)
         return means
 
+    if TYPE_CHECKING:
+
+        def __call__(self, z: Binary, code: Style) -> Images:
+            """As `forward`; torch says Any."""
+
     def cost(self, x: Images, z: Binary, code: Style) -> Costs:
         """`[..., batch]`: -log p(x, code | z) + log N(code; 0, 1) of `z [..., batch, n]` in nats.
 
@@ -146,13 +155,13 @@ class AttributeDecoder(nn.Module):
 
     def prior_cost(self, z: Binary, code: Style) -> Costs:
         """`[..., batch]`: log N(code; 0, 1) - log p(code | z) in nats; its mean over codes is that of their mean."""
-        mean: torch.Tensor = self.prior(z)
+        mean = self.prior(z)
         return (mean * (mean / 2 - code)).sum(dim=-1)
 
     def reconstruction(self, x: Images, z: Binary, code: Style) -> Costs:
         """`[..., batch]`: -log p(x | z, code) of `z [..., batch, n]` in nats, differentiable in all but x."""
         means = self(z, code.expand(*z.shape[:-1], -1))
-        squares: torch.Tensor = (means - x).square().sum(dim=-1)
+        squares = (means - x).square().sum(dim=-1)
         volume = PIXELS * (self.scale.log() + math.log(LEVELS) + math.log(2 * math.pi) / 2)
         return squares / (2 * self.scale**2) + volume
 
@@ -277,8 +286,7 @@ class AttributeVAE(Pretrained):
         codes = persons.repeat_interleave(len(states), dim=0) + self.decoder.prior(states).repeat(
             len(persons), 1
         )
-        means: torch.Tensor = self.decoder(states.repeat(len(persons), 1), codes)
-        return means
+        return self.decoder(states.repeat(len(persons), 1), codes)
 
     def persons(self, count: int, generator: torch.Generator) -> Style:
         """`[count, c]`: code - prior(z) of codes drawn from the prior, for any z."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -110,8 +111,12 @@ class Decoder(nn.Module, ABC):
 
     def forward(self, z: torch.Tensor) -> Logits:
         """`[..., pixels]`: the logits of the image distribution of each state; relaxed states will do."""
-        logits: torch.Tensor = self.last(self.start(z).relu())
-        return logits
+        return self.last(self.start(z).relu())
+
+    if TYPE_CHECKING:
+
+        def __call__(self, z: torch.Tensor) -> Logits:
+            """As `forward`; torch says Any."""
 
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
         """`[..., batch]`: -log p(x | z) in nats, differentiable in the decoder and in relaxed states.
@@ -161,8 +166,7 @@ class BinaryDecoder(Decoder):
 
     def start(self, z: Binary) -> torch.Tensor:
         """`[..., hidden]`: what the first layer gives for `z [..., n]`, before the ReLU."""
-        start: torch.Tensor = self.first(torch.cat([z, 1 - z], dim=-1))
-        return start
+        return self.first(torch.cat([z, 1 - z], dim=-1))
 
     def around(self, x: Images, z: Binary) -> Neighbourhood:
         """The cost at `z [..., batch, n]` and its change in each coordinate."""
@@ -198,8 +202,7 @@ class CategoricalDecoder(Decoder):
 
     def start(self, z: OneHot) -> torch.Tensor:
         """`[..., hidden]`: what the first layer gives for `z [..., k]`, before the ReLU."""
-        start: torch.Tensor = self.first(z)
-        return start
+        return self.first(z)
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
         """The cost at `z [..., batch, k]` and that of every category, from one table."""

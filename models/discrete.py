@@ -82,8 +82,7 @@ class DiscreteVAE(Pretrained):
             z = torch.nn.functional.one_hot(category, self.n)
         else:
             z = torch.randint(2, (count, self.n), generator=generator, device=weight.device)
-        logits: torch.Tensor = self.decoder(z.to(weight.dtype))
-        return logits.sigmoid()
+        return self.decoder(z.to(weight.dtype)).sigmoid()
 
 
 def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> DiscreteVAE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import torch
 from torch import nn
@@ -42,6 +42,11 @@ class Encoder(nn.Module):
     def forward(self, x: Images) -> Potentials:
         """The potentials of each image of `x [batch, pixels]`."""
         return self.potentials(self.network(x))
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> Potentials:
+            """As `forward`; torch says Any."""
 
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """The potentials that the network's outputs `[batch, n + e]` stand for."""
@@ -93,6 +98,11 @@ class CategoricalEncoder(nn.Module):
     def forward(self, x: Images) -> CategoricalPotentials:
         """The potentials of each image of `x [batch, pixels]`."""
         return self.potentials(self.network(x))
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> CategoricalPotentials:
+            """As `forward`; torch says Any."""
 
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
         """The potentials that the network's outputs `[batch, k]` stand for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -25,6 +25,11 @@ class _Mixed(nn.Module):
         with torch.autocast(self.weight.device.type, torch.bfloat16):
             out: torch.Tensor = super().forward(*inputs, **options)
         return out.float()
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *inputs: Any, **options: Any) -> torch.Tensor:
+            """As `forward`; torch says Any."""
 
 
 class Linear(_Mixed, nn.Linear):

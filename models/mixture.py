@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import nn
@@ -42,6 +42,11 @@ class MixtureEncoder(nn.Module):
         mean, log_variance = self.style(shared).chunk(2, dim=-1)
         return CategoricalPotentials(self.classes(shared)), Gaussian(mean, log_variance)
 
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
+            """As `forward`; torch says Any."""
+
     def scores(self, x: Images) -> CategoricalPotentials:
         """The scores of the classes alone."""
         return CategoricalPotentials(self.classes(self.base(x)))
@@ -70,13 +75,16 @@ class MixtureDecoder(nn.Module):
     def forward(self, z: OneHot, style: Style) -> Logits:
         """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`."""
         rows = z[..., :, None] * style[..., None, :]
-        logits: torch.Tensor = self.last(self.first(rows.flatten(start_dim=-2)).relu())
-        return logits
+        return self.last(self.first(rows.flatten(start_dim=-2)).relu())
+
+    if TYPE_CHECKING:
+
+        def __call__(self, z: OneHot, style: Style) -> Logits:
+            """As `forward`; torch says Any."""
 
     def every_class(self, style: Style) -> Logits:
         """`[batch, k, pixels]`: the logits of styles `[batch, c]` under each class."""
-        logits: torch.Tensor = self.last(self.hidden(style))
-        return logits
+        return self.last(self.hidden(style))
 
     def hidden(self, style: Style) -> torch.Tensor:
         """`[batch, k, hidden]`: what the last layer gets for styles `[batch, c]` under each class."""

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, cast
 
 import array_api_compat
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
 from .errors import ProblemError
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
+
+ArrayT = TypeVar("ArrayT", bound=Any, default=Any)
+"""The caller's kind of array, which answers have too: numpy's for lists."""
+
+GivenT = TypeVar("GivenT")
+"""`ArrayT` where a class of that parameter makes an object: pyright has given `ArrayT` its default there."""
+
+ArrayT_co = TypeVar("ArrayT_co", covariant=True)
+
+ArrayLike: TypeAlias = np.ndarray | Sequence[Any]
+"""What is numpy's, or becomes it: lists, level by level."""
+
+
+class ArrayOf(Protocol[ArrayT_co]):
+    """What type checkers know other libraries' arrays by.
+
+    Its negative says of which kind an array is: that of a torch `Parameter` is a `Tensor`, as answers are.
+    """
+
+    def __neg__(self) -> ArrayT_co: ...
+
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
 
 Unary: TypeAlias = Float[Array, "batch n"]
 Pairwise: TypeAlias = Float[Array, "batch e"]
@@ -24,7 +49,7 @@ Flags: TypeAlias = Bool[Array, "batch"]
 
 
 @dataclass(frozen=True)
-class Home:
+class Home(Generic[ArrayT]):
     """Where the caller's arrays live, so that answers can go back there."""
 
     namespace: ModuleType
@@ -37,11 +62,11 @@ class Home:
             return bool(self.device.type == "cpu")
         return array_api_compat.is_numpy_namespace(self.namespace)
 
-    def place(self, array: Array) -> Array:
+    def place(self, array: Array) -> ArrayT:
         """A numpy array as one that lives here; any other array as it is."""
         if not isinstance(array, np.ndarray) or array_api_compat.is_numpy_namespace(self.namespace):
-            return array
-        return self.namespace.asarray(array, device=self.device)
+            return cast("ArrayT", array)
+        return cast("ArrayT", self.namespace.asarray(array, device=self.device))
 
 
 def home_of(*arrays: Array) -> Home:

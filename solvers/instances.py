@@ -25,7 +25,7 @@ class Instances:
     pairwise: Float[np.ndarray, "batch e"]
     edges: Int[np.ndarray, "e 2"]
 
-    def problem(self) -> Problem:
+    def problem(self) -> Problem[np.ndarray]:
         """The checked problem of these arrays."""
         return Problem.from_arrays(self.unary, self.pairwise, edges=self.edges)
 

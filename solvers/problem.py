@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, overload
 
 import numpy as np
+from jaxtyping import Float
 
 from . import pairs
 from .arrays import (
     Array,
+    ArrayLike,
+    ArrayOf,
+    ArrayT,
     Edges,
+    GivenT,
     Home,
     Pairwise,
     Scores,
@@ -32,7 +37,7 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Generic[ArrayT]):
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
@@ -53,11 +58,23 @@ class Problem:
         2.0
     """
 
-    unary: Unary
-    pairwise: Pairwise
+    unary: Float[np.ndarray | ArrayT, "batch n"]
+    pairwise: Float[np.ndarray | ArrayT, "batch e"]
     edges: Edges
     leading: tuple[int, ...]
-    home: Home
+    home: Home[ArrayT]
+
+    @overload
+    @classmethod
+    def from_arrays(
+        cls, unary: ArrayLike, pairwise: ArrayLike | None = None, *, edges: Any = None
+    ) -> Problem[np.ndarray]: ...
+
+    @overload
+    @classmethod
+    def from_arrays(
+        cls, unary: ArrayOf[GivenT], pairwise: ArrayOf[GivenT] | None = None, *, edges: Any = None
+    ) -> Problem[GivenT]: ...
 
     @classmethod
     def from_arrays(cls, unary: Any, pairwise: Any = None, *, edges: Any = None) -> Problem:
@@ -110,11 +127,11 @@ class Problem:
         return len(self.edges)
 
     @cached_property
-    def magnitude(self) -> Scores:
+    def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         xp = namespace_of(self.unary)
         with np.errstate(over="ignore"):
-            total = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
+            total: np.ndarray | ArrayT = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
             return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
 
     @cached_property
@@ -125,7 +142,7 @@ class Problem:
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
     @cached_property
-    def rounding(self) -> Scores:
+    def rounding(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
         Each is a sum of up to n + e + 1 terms; nearer scores count as equal.
@@ -136,7 +153,7 @@ class Problem:
         """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
         return float(np.ldexp(1.0, int(np.frexp(self.magnitude.max())[1]) - bits))
 
-    def score(self, z: Any) -> Scores:
+    def score(self, z: Any) -> ArrayT:
         """The score of each assignment, summed in float64.
 
         Args:
@@ -166,17 +183,17 @@ class Problem:
         both = xp.take(state, first, axis=-1) * xp.take(state, second, axis=-1)
         return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
 
-    def restore(self, array: Array) -> Array:
+    def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
         return self.home.place(namespace_of(array).reshape(array, shape))
 
-    def instances(self, part: slice) -> Problem:
+    def instances(self, part: slice) -> Problem[ArrayT]:
         """Some instances of the batch, as a batch with one leading dimension."""
         unary = self.unary[part]
         return replace(self, unary=unary, pairwise=self.pairwise[part], leading=(len(unary),))
 
-    def to_host(self) -> Problem:
+    def to_host(self) -> Problem[ArrayT]:
         """This problem with numpy coefficients; its answers still go back to the caller's device."""
         if isinstance(self.unary, np.ndarray):
             return self  # with what it has computed already

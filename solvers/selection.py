@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
+import numpy as np
+
+from .arrays import ArrayLike, ArrayOf, ArrayT
 from .errors import UnsupportedProblemError
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
@@ -51,6 +54,28 @@ class Selection:
     reason: str
 
 
+@overload
+def solve(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+) -> Solution[np.ndarray]: ...
+
+
+@overload
+def solve(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+) -> Solution[ArrayT]: ...
+
+
 def solve(
     unary: Any,
     pairwise: Any = None,
@@ -93,8 +118,8 @@ def solve(
 
 
 def solve_problem(
-    problem: Problem, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
-) -> Solution:
+    problem: Problem[ArrayT], *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
+) -> Solution[ArrayT]:
     """What `solve` answers, for a problem that is checked already.
 
     Raises:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic
 
-from .arrays import Array, Scores, States
+from .arrays import ArrayT, Scores, States
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Maximiser:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Generic[ArrayT]):
     """The best assignments found, with what is known about them.
 
     Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions.
@@ -41,9 +41,9 @@ class Solution:
         stats: what the backend counted, by name.
     """
 
-    z: Array
-    score: Array
-    optimal: Array
-    bound: Array
+    z: ArrayT
+    score: ArrayT
+    optimal: ArrayT
+    bound: ArrayT
     solver: str
     stats: Mapping[str, Any]

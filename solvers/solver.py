@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self, final
 
-from .arrays import Scores, States, namespace_of
+from .arrays import ArrayT, Scores, States, namespace_of
 from .errors import OptionError, SolveFailedError, SolverUnavailableError, UnsupportedProblemError
 from .problem import Problem
 from .solution import Maximiser, Solution
@@ -117,7 +117,7 @@ class ArgmaxSolver(ABC):
         _seconds(time_limit)
 
     @final
-    def solve(self, problem: Problem, time_limit: float | None = None) -> Solution:
+    def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
@@ -135,7 +135,7 @@ class ArgmaxSolver(ABC):
         work = problem if self.capabilities.on_device else problem.to_host()
         return self._certified(work, self._argmax(work, _seconds(time_limit)))
 
-    def _certified(self, problem: Problem, found: Maximiser) -> Solution:
+    def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)
         score = problem.score_flat(z)
         bound = score if found.bound is None else self._bound_of(problem, found.bound, score)

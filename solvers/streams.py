@@ -10,6 +10,7 @@ from itertools import islice
 
 from joblib import Parallel, delayed
 
+from .arrays import ArrayT
 from .problem import Problem
 from .selection import solve_problem
 from .solution import Solution
@@ -33,12 +34,12 @@ class Failure:
 
 
 def solve_many(
-    problems: Iterable[Problem],
+    problems: Iterable[Problem[ArrayT]],
     *,
     solver: str | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     jobs: int = -1,
-) -> Iterator[Solution | Failure]:
+) -> Iterator[Solution[ArrayT] | Failure]:
     """The solutions of a stream of problems, in its order, as they come.
 
     Runs in threads, for which the compiled backends release the interpreter's lock, unless the caller
@@ -65,8 +66,8 @@ def solve_many(
 
 
 def _solve_window(
-    window: list[tuple[int, Problem]], solver: str | ArgmaxSolver, time_limit: float | None, jobs: int
-) -> Iterator[Solution | Failure]:
+    window: list[tuple[int, Problem[ArrayT]]], solver: str | ArgmaxSolver, time_limit: float | None, jobs: int
+) -> Iterator[Solution[ArrayT] | Failure]:
     calls = [delayed(_solve_one)(index, problem, solver, time_limit) for index, problem in window]
     done = 0
     try:
@@ -80,18 +81,18 @@ def _solve_window(
             yield _alone(index, call)
 
 
-def _alone(index: int, call: object) -> Solution | Failure:
+def _alone(index: int, call: object) -> Solution[ArrayT] | Failure:
     try:
         # Two jobs, as joblib runs a single one in this very process.
-        answers: list[Solution | Failure] = Parallel(n_jobs=2, backend="loky")([call])
+        answers: list[Solution[ArrayT] | Failure] = Parallel(n_jobs=2, backend="loky")([call])
     except BrokenProcessPool as error:
         return Failure(index, error)
     return answers[0]
 
 
 def _solve_one(
-    index: int, problem: Problem, solver: str | ArgmaxSolver, time_limit: float | None
-) -> Solution | Failure:
+    index: int, problem: Problem[ArrayT], solver: str | ArgmaxSolver, time_limit: float | None
+) -> Solution[ArrayT] | Failure:
     try:
         return solve_problem(problem, solver=solver, time_limit=time_limit)
     except Exception as error:  # a stream must survive whatever one problem brings up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, Protocol, overload
 
 import torch
 from torch import nn
@@ -58,6 +58,8 @@ class ArgmaxLayer(nn.Module):
         [[0.0, -1.0]]
     """
 
+    __call__: _Call
+
     def __init__(
         self,
         solver: str | ArgmaxSolver = "auto",
@@ -72,27 +74,6 @@ class ArgmaxLayer(nn.Module):
         self.solver = solver
         self.estimator = estimator
         self.epsilon = epsilon
-
-    @overload
-    def forward(
-        self,
-        unary: torch.Tensor,
-        pairwise: torch.Tensor | None = None,
-        *,
-        edges: torch.Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> torch.Tensor: ...
-
-    @overload
-    def forward(
-        self,
-        unary: torch.Tensor,
-        pairwise: torch.Tensor | None = None,
-        *,
-        cost: Cost | CostFunction,
-        edges: torch.Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Estimate: ...
 
     def forward(
         self,
@@ -131,7 +112,7 @@ class ArgmaxLayer(nn.Module):
         pairwise: torch.Tensor | None = None,
         *,
         edges: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, Solution]:
+    ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
         """The maximisers with their gradient, as from `layer(unary, pairwise)`, and the solution itself.
 
         The solution says score, certificate and bound of every instance. Arguments and errors as there.
@@ -140,13 +121,13 @@ class ArgmaxLayer(nn.Module):
         solution = self._solution(potentials)
         return self._differentiable(potentials, solution), solution
 
-    def _solution(self, potentials: Potentials) -> Solution:
+    def _solution(self, potentials: Potentials) -> Solution[torch.Tensor]:
         free = potentials.detach()
         edges = None if free.edges is None else free.edges.cpu()
         return solve(free.unary, free.pairwise, edges=edges, solver=self.solver)
 
-    def _differentiable(self, potentials: Potentials, solution: Solution) -> torch.Tensor:
-        z = torch.as_tensor(solution.z).to(potentials.unary.dtype)
+    def _differentiable(self, potentials: Potentials, solution: Solution[torch.Tensor]) -> torch.Tensor:
+        z = solution.z.to(potentials.unary.dtype)
         return BACKWARD[self.estimator](self, potentials, z)
 
     def _direct(
@@ -154,9 +135,33 @@ class ArgmaxLayer(nn.Module):
     ) -> Estimate:
         noise = no_noise if generator is None else unary_noise
         direct = Direct(self.solver, Constant(self.epsilon), noise=noise)
-        bound = cost if hasattr(cost, "around") else CostOfBits(cost)
-        estimate: Estimate = direct(potentials, bound, generator or torch.Generator())
-        return estimate
+        bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
+        return direct(potentials, bound, generator or torch.Generator())
+
+
+class _Call(Protocol):
+    """What calls of an `ArgmaxLayer` take and give: the maximisers, or with a cost an estimate."""
+
+    @overload
+    def __call__(
+        self,
+        unary: torch.Tensor,
+        pairwise: torch.Tensor | None = None,
+        *,
+        edges: torch.Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> torch.Tensor: ...
+
+    @overload
+    def __call__(
+        self,
+        unary: torch.Tensor,
+        pairwise: torch.Tensor | None = None,
+        *,
+        cost: Cost | CostFunction,
+        edges: torch.Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Estimate: ...
 
 
 def _potentials(unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None) -> Potentials:
@@ -189,7 +194,7 @@ class _ImplicitMLE(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         potentials, z, layer = ctx.potentials, ctx.z, ctx.layer
         moved = layer._solution(potentials.shifted(-layer.epsilon * gradient))
-        other = torch.as_tensor(moved.z).to(z.dtype)
+        other = moved.z.to(z.dtype)
         unary = (z - other) / layer.epsilon
         if potentials.pairwise is None:
             return unary, None, None, None, None

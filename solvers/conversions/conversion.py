@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
-from ..arrays import as_array, to_numpy
+import numpy as np
+
+from ..arrays import ArrayT, as_array, to_numpy
 from ..errors import OptionError, ProblemError
 from ..problem import Problem
 from .terms import Linear, Pairs, Weights, folded
@@ -36,14 +38,26 @@ class Conversion:
         (-2.0, {'a': 1, 'b': 1})
     """
 
-    problem: Problem
+    problem: Problem[np.ndarray]
     sign: int
     constant: float
     labels: Labels
 
+    @overload
+    def value(self, score: float) -> float: ...
+
+    @overload
+    def value(self, score: ArrayT) -> ArrayT: ...
+
     def value(self, score: Any) -> Any:
         """The original objective of assignments with these scores: numbers or arrays of any kind."""
         return self.constant + self.sign * score
+
+    @overload
+    def score(self, value: float) -> float: ...
+
+    @overload
+    def score(self, value: ArrayT) -> ArrayT: ...
 
     def score(self, value: Any) -> Any:
         """The score of assignments with these original objectives; undoes `value`."""

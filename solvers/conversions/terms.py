@@ -17,7 +17,7 @@ Weights: TypeAlias = Float[np.ndarray, "e"]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
-def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem:
+def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem[np.ndarray]:
     """The problem of these terms: repeated pairs add up, a pair (i, i) goes to unary[i].
 
     Pairs whose sum is zero are left out, since solvers are faster without them.

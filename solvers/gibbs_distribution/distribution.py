@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, overload
 
 import numpy as np
 
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
-from ..arrays import Array, Edges, Pairwise, Scores, Unary, as_array, to_numpy
+from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, as_array, to_numpy
 from ..errors import OptionError, ProblemError, UnsupportedProblemError
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
@@ -24,7 +24,7 @@ METHODS = ("auto", "enumeration", "elimination")
 
 
 @dataclass(frozen=True, eq=False)
-class Gibbs:
+class Gibbs(Generic[ArrayT]):
     """What `gibbs` finds of p(z) = exp(score(z)) / Z.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's kind;
@@ -41,12 +41,12 @@ class Gibbs:
         problem: what was asked.
     """
 
-    log_partition: Scores
-    unary_marginals: Unary
-    pairwise_marginals: Pairwise
-    samples: Array | None
+    log_partition: ArrayT
+    unary_marginals: ArrayT
+    pairwise_marginals: ArrayT
+    samples: ArrayT | None
     method: str
-    problem: Problem
+    problem: Problem[ArrayT]
     _sums: RunningSums | None = field(repr=False)
 
     @property
@@ -54,7 +54,7 @@ class Gibbs:
         """`[e, 2]`: the pair of each pairwise marginal."""
         return self.problem.edges
 
-    def sample(self, uniforms: Any, *, threads: int | None = None) -> Array:
+    def sample(self, uniforms: Any, *, threads: int | None = None) -> ArrayT:
         """Independent samples, those that `gibbs` gives for the same uniforms.
 
         Enumeration has kept running sums for it, 2^n / 64 bytes an instance, and builds 512 states a sample.
@@ -83,7 +83,7 @@ class Gibbs:
 
     def covariance_product(
         self, unary: Any, pairwise: Any = None, *, threads: int | None = None
-    ) -> tuple[Unary, Pairwise]:
+    ) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d, where phi are the z_i and the z_i z_j of `edges`.
 
         It is the derivative of the marginals along d, and the covariance is symmetric, so it also takes a
@@ -129,6 +129,30 @@ class Gibbs:
         """`[batch, n + e]`."""
         parts = (to_numpy(part) for part in (self.unary_marginals, self.pairwise_marginals))
         return np.concatenate([part.reshape(self.problem.batch, -1) for part in parts], axis=1)
+
+
+@overload
+def gibbs(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    uniforms: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> Gibbs[np.ndarray]: ...
+
+
+@overload
+def gibbs(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    uniforms: Any = None,
+    method: str = "auto",
+    threads: int | None = None,
+) -> Gibbs[ArrayT]: ...
 
 
 def gibbs(
@@ -312,6 +336,6 @@ def _draw(problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: in
     return draw(sums, problem.n, problem.edges, uniforms, threads)
 
 
-def _placed(problem: Problem, z: np.ndarray) -> Array:
+def _placed(problem: Problem[ArrayT], z: np.ndarray) -> ArrayT:
     """Samples `[batch, samples, n]` with the caller's leading dimensions, kind and device."""
     return problem.home.place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(-1, *problem.leading, problem.n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -22,6 +23,11 @@ class Epsilon(nn.Module, ABC):
             step: of the training.
             slope: `[..., n]`, the changes of the cost that epsilon multiplies.
         """
+
+    if TYPE_CHECKING:
+
+        def __call__(self, step: int, slope: torch.Tensor) -> torch.Tensor | float:
+            """As `forward`; torch says Any."""
 
     def observe(self, changed: torch.Tensor) -> None:
         """Is told the share of the batch whose argmax moved."""

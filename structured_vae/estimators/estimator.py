@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import nn
@@ -87,6 +87,13 @@ class Estimator(nn.Module, ABC):
         if reasons := self.why_not(potentials):
             raise EstimatorError(f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}")
         return self._estimate(potentials, cost, generator, step)
+
+    if TYPE_CHECKING:
+
+        def __call__(
+            self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int = 0
+        ) -> Estimate:
+            """As `forward`; torch says Any."""
 
 
 def needs_samples(least: int, samples: int) -> None:

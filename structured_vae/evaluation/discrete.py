@@ -199,8 +199,7 @@ class _View:
     @cached_property
     def _probe(self) -> AnyPotentials:
         weight = self.vae.decoder.last.weight
-        potentials: AnyPotentials = self.vae.encoder(weight.new_zeros(1, len(weight)))
-        return potentials
+        return self.vae.encoder(weight.new_zeros(1, len(weight)))
 
     @cached_property
     def _factorised(self) -> bool:

@@ -102,7 +102,7 @@ class Explored:
         x = torch.from_numpy(pixels)[None].to(self._weight.dtype)
         if isinstance(self.vae, MixtureVAE):
             return self._encode_with_style(self.vae, x)
-        h: AnyPotentials = self.vae.encoder(x)
+        h = self.vae.encoder(x)
         z = argmax(h)
         marginals, how = self._marginals(h, seed)
         return Encoded(

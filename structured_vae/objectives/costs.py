@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
@@ -14,6 +14,7 @@ CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
 
 
+@runtime_checkable
 class Cost(Protocol):
     """A function of states that also knows its change around a state, and its values at all of them."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import torch
@@ -21,7 +21,9 @@ from .noise import gumbel
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""
 
-_FOUND: WeakKeyDictionary[Potentials, tuple[tuple[torch.Tensor, ...], solvers.Gibbs]] = WeakKeyDictionary()
+_FOUND: WeakKeyDictionary[Potentials, tuple[tuple[torch.Tensor, ...], solvers.Gibbs[torch.Tensor]]] = (
+    WeakKeyDictionary()
+)
 """Of living potentials their scores and edges, and the sums over their states; nothing here refers to them."""
 
 
@@ -134,12 +136,11 @@ class Gibbs:
         if h.unary.device.type == "cpu":
             found = _found(h)
             uniforms = _uniform(h, solvers.uniforms_shape(found.problem, samples), generator)
-            drawn: Any = found.sample(uniforms)
-            return cast("torch.Tensor", drawn.to(h.unary.dtype))
+            return found.sample(uniforms).to(h.unary.dtype)
         return _sample_table(h, samples, generator)
 
 
-def _found(h: Potentials) -> solvers.Gibbs:
+def _found(h: Potentials) -> solvers.Gibbs[torch.Tensor]:
     """The sums over the states of potentials on the host, found anew only where their scores have changed.
 
     A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
@@ -184,7 +185,7 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: solvers.Gibbs
+        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: solvers.Gibbs[torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         ctx.set_materialize_grads(False)
         ctx.found = found

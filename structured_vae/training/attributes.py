@@ -136,8 +136,7 @@ class AttributeTraining(SemiSupervisedTraining):
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: each image decoded from its most probable attributes and a code drawn for it."""
         potentials, code = self.vae.encoder(x)
-        means: torch.Tensor = self.vae.decoder(argmax(potentials, self.solver), code.sample(noise))
-        return means
+        return self.vae.decoder(argmax(potentials, self.solver), code.sample(noise))
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A row for each of ten persons of the prior, a column for each combination of three attributes."""

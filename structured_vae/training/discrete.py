@@ -60,7 +60,7 @@ class ArgmaxTraining(Training):
         weight = self.kl_weight(self.current_epoch)
         objective = self.recipe(self.vae, x, potentials, self.estimator.kl, weight)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
-        loss: torch.Tensor = (estimate.surrogate + objective.kl).mean() + estimate.tuning
+        loss = (estimate.surrogate + objective.kl).mean() + estimate.tuning
         return loss, {"cost": estimate.cost.mean(), **estimate.stats}
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -72,8 +72,7 @@ class ArgmaxTraining(Training):
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: images decoded from one posterior sample each."""
         z = self.posterior(self.vae.encoder(x)).sample(noise)[0]
-        logits: torch.Tensor = self.vae.decoder(z)
-        return logits.sigmoid()
+        return self.vae.decoder(z).sigmoid()
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A hundred, ten a row."""

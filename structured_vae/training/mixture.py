@@ -33,8 +33,7 @@ class MixtureTraining(SemiSupervisedTraining):
         """`[count, pixels]`: each image decoded from its most probable class and a style drawn for it."""
         potentials, style = self.vae.encoder(x)
         z = torch.nn.functional.one_hot(potentials.unary.argmax(dim=-1), self.vae.n).to(x.dtype)
-        logits: torch.Tensor = self.vae.decoder(z, style.sample(noise))
-        return logits.sigmoid()
+        return self.vae.decoder(z, style.sample(noise)).sigmoid()
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A row for each of ten styles drawn from the prior, a column for each class."""

@@ -36,7 +36,7 @@ class Levels(NamedTuple):
     unary: np.ndarray  # [L, n]
     diagonal: np.ndarray  # [L, n] d
     vectors: np.ndarray  # [L, RANK, n] of the semidefinite relaxation
-    index: np.ndarray  # [L, n] numbers of the variables in the whole problem
+    variable: np.ndarray  # [L, n] numbers of the variables in the whole problem
     fixed: np.ndarray  # [L, n] int8, the whole problem with its fixed variables
 
 
@@ -68,7 +68,7 @@ def new_levels(n: int) -> Levels:
         unary=np.empty((count, n)),
         diagonal=np.empty((count, n)),
         vectors=np.empty((count, RANK, n)),
-        index=np.zeros((count, n), np.int64),
+        variable=np.zeros((count, n), np.int64),
         fixed=np.zeros((count, n), np.int8),
     )
 
@@ -241,7 +241,7 @@ def assign(k, levels, slots, z):
     z[:] = levels.fixed[depth]
     for i in range(levels.size[depth]):
         if slots.free[k, i] == 0.0:
-            z[levels.index[depth, i]] = np.int8(slots.x[k, i])
+            z[levels.variable[depth, i]] = np.int8(slots.x[k, i])
 
 
 @jit.reordered

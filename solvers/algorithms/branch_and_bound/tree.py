@@ -95,7 +95,7 @@ def start_search(unary, pairwise, levels, slots, scratch):
     vectors, x, random = levels.vectors[0], scratch.line[1], seeded(0)
     levels.size[0] = m
     for i in range(m):
-        levels.index[0, i] = i
+        levels.variable[0, i] = i
         levels.unary[0, i] = unary[i]
         levels.diagonal[0, i] = 0.0
         for j in range(m):
@@ -126,7 +126,7 @@ def _next_level(k, levels, slots, scratch):
     levels.size[new] = m
     for a in range(m):
         i = order[a]
-        levels.index[new, a] = levels.index[old, i]
+        levels.variable[new, a] = levels.variable[old, i]
         levels.unary[new, a] = fields[a]
         # The leading part of a positive semidefinite matrix is one: d stays valid.
         levels.diagonal[new, a] = levels.diagonal[old, i]
@@ -193,7 +193,7 @@ def _enumerate(k, levels, slots, incumbent, scratch):
             state += 1
         assign(k, levels, slots, incumbent.z)
         for a in range(count):
-            incumbent.z[levels.index[depth, order[a]]] = state >> a & 1
+            incumbent.z[levels.variable[depth, order[a]]] = state >> a & 1
         incumbent.score[0] = best
 
 
