@@ -52,8 +52,13 @@ CHOICES = {
     "balanced": (flipped(supermodular(40, 2, GENERATOR)).problem(), "max_flow", "bit flips make"),
     "wide": (spin_glass(11, 11, 1, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
     "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive", "n = 23 is at most 25, with scores of"),
-    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 125, with scores of"),
-    "large": (dense(130, 1, GENERATOR).problem(), "cplex", "an exact search, which may take long"),
+    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 300, with scores of"),
+    "large": (dense(130, 1, GENERATOR).problem(), "branch_and_bound", "n = 130 is at most 300"),
+    "very large and dense": (
+        dense(301, 1, GENERATOR).problem(),
+        "cplex",
+        "an exact search, which may take long",
+    ),
     "very large": (
         without_field(spin_glass(32, 32, 1, GENERATOR)).problem(),
         "dual_ascent",
@@ -75,7 +80,7 @@ def test_auto_explains_itself_and_is_exact(case):
 @pytest.mark.parametrize("case", CHOICES)
 def test_auto_says_optimal_only_with_a_bound(case):
     problem, expected, _ = CHOICES[case]
-    limit = 0.3 if expected in ("cplex", "cp_sat", "dual_ascent") else None
+    limit = 0.3 if (problem.n > 100 and problem.e > 1000) or expected == "dual_ascent" else None
     solution = solve(problem.unary, problem.pairwise, edges=problem.edges, time_limit=limit)
     assert solution.solver == expected
     gap = solution.bound - solution.score
@@ -90,7 +95,7 @@ def test_auto_without_cplex(monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "cplex" else real(name, *rest)
     )
-    selection = select_solver(CHOICES["large"][0])
+    selection = select_solver(CHOICES["very large and dense"][0])
     assert selection.solver.name == "cp_sat"
     assert selection.reason.endswith("cplex would need cplex")
 
