@@ -243,7 +243,7 @@ def test_progress_is_for_long_work_on_a_terminal(tmp_path, monkeypatch, stream, 
     images = decoded.decoded(tmp_path / "faces.npy", (2, 2), decode, "faces decoded")
     assert images.tolist() == [[0, 0], [1, 1]]
     written = sys.stderr.getvalue()
-    assert ("faces decoded" in written and "/2 [00:01<" in written) == shown
+    assert bool(re.search(r"faces decoded: .*/2 \[00:0\d<", written)) == shown
     assert bool(written) == shown
 
 
