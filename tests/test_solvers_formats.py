@@ -33,7 +33,14 @@ DIMACS = (
     "c a network\np max 5 8\nn 2 s\nn 5 t\n"
     "a 2 1 4\na 2 3 3\na 1 3 2\na 3 1 1\na 1 5 2\na 3 4 9\na 4 5 5\na 5 2 7\n"
 )
+QPLIB = (
+    "QPLIB_0001\nQBB\nmaximize\n4 # number of variables\n3 # number of quadratic terms in objective\n"
+    "2 1 4.0\n4 3 -6\n2 2 3\n1.5 # default value for linear coefficients in objective\n"
+    "2 # number of non-default linear coefficients in objective\n1 -2\n4 0.5\n0.25 # objective constant\n"
+    "1.79769313486232E+308 # value for infinity\n0.0 # default variable primal value in starting point\n"
+)
 TEXTS = {"qubo": QUBO, "orlib": QUBO, "qbsolv": QBSOLV, "maxcut": MAX_CUT, "uai": UAI, "dimacs": DIMACS}
+TEXTS["qplib"] = QPLIB
 
 
 def sparse_value(z):
@@ -42,6 +49,10 @@ def sparse_value(z):
 
 def qbsolv_value(z):
     return -3 * z[0] + 7 * z[2] + 2 * z[0] * z[1] - 5 * z[1] * z[3]
+
+
+def qplib_value(z):
+    return 0.25 - 2 * z[0] + 3 * z[1] + 1.5 * z[2] + 0.5 * z[3] + 2 * z[0] * z[1] - 3 * z[2] * z[3]
 
 
 def cut_value(z):
@@ -70,6 +81,7 @@ MEANINGS = {
     "qubo": (sparse_value, -1),
     "orlib": (sparse_value, 1),
     "qbsolv": (qbsolv_value, -1),
+    "qplib": (qplib_value, 1),
     "maxcut": (cut_value, 1),
     "uai": (log_score, 1),
     "dimacs": (capacity, -1),
@@ -106,7 +118,7 @@ def test_what_a_file_means(file, format):
 
 def test_variables_keep_their_numbers(file):
     first = {format: read_problem(file(text), format).labels[0] for format, text in TEXTS.items()}
-    assert first == {"qubo": 1, "orlib": 1, "qbsolv": 0, "maxcut": 1, "uai": 0, "dimacs": 1}
+    assert first == {"qubo": 1, "orlib": 1, "qbsolv": 0, "maxcut": 1, "uai": 0, "dimacs": 1, "qplib": 1}
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -216,6 +228,22 @@ BAD = {
         f"3 {10**15}\n1 2 1\n",
         1,
         "claims 1000000000000000 entries",
+    ),
+    "qplib of integers": (
+        "qplib",
+        edited(QPLIB, "QBB", "QIB"),
+        2,
+        "only binary variables without constraints",
+    ),
+    "qplib with constraints": ("qplib", edited(QPLIB, "QBB", "QBL"), 2, "QBL"),
+    "qplib of another sense": ("qplib", edited(QPLIB, "maximize", "improve"), 3, "minimize or maximize"),
+    "qplib cut": ("qplib", QPLIB[: QPLIB.index("0.25")], 12, "ends before the constant"),
+    "qplib numbered from zero": ("qplib", edited(QPLIB, "2 1 4.0", "2 0 4.0"), 6, "must lie in 1..4"),
+    "qplib claims": (
+        "qplib",
+        edited(QPLIB, "3 # number of q", "4 # number of q"),
+        9,
+        "expected 'i j weight'",
     ),
     "not qbsolv": ("qbsolv", QUBO, 2, "expected the header 'p qubo"),
     "qbsolv maximum": ("qbsolv", "p qubo 0 2 3 0\n", 1, "the number of linear terms is 3"),

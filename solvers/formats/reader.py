@@ -19,6 +19,7 @@ from .errors import ProblemFileError
 from .max_cut import read_max_cut
 from .npz import read_npz
 from .qbsolv import read_qbsolv
+from .qplib import read_qplib
 from .text import TextFile
 from .uai import read_uai
 
@@ -63,6 +64,11 @@ FORMATS = {
         "rudy, G-set: 'n m', then 'i j w'; weight of the cut maximised",
         partial(_lines, read_max_cut),
         suffixes=(".rud", ".rudy", ".mc", ".maxcut"),
+    ),
+    "qplib": Format(
+        "QPLIB: type QBB or QBN; half of the listed quadratic terms, minimised or maximised",
+        partial(_lines, read_qplib),
+        suffixes=(".qplib",),
     ),
     "uai": Format("MARKOV; sum of log factors maximised", partial(_lines, read_uai), (b"MARKOV",)),
     "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(_lines, read_dimacs), (b"p", b"max")),
