@@ -1,0 +1,126 @@
+"""The binary problems of QPLIB: what is proved within a limit of CPU time, beside the published seconds of others.
+
+    STRUCTURED_VAE_DATA=... python benchmarks/qplib.py --seconds 3600 --output results/qplib.json
+
+Each instance is solved in a process of its own with one thread, and its row is written when it ends, so that the same
+command goes on where it was stopped; rows of a shorter limit that are not proved are made again. `--solver` takes a
+backend's name instead of auto. Seconds are of this machine's CPU, published ones of another's (the page of the public
+benchmark says not which): they say who proves what, not who is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from rich.console import Console
+from rich.table import Table
+
+from solvers import resolve
+from solvers.formats import read_problem
+from structured_vae.atomic import whole_file
+from structured_vae.environment import environment
+
+SHIFT = 10.0
+"""Seconds that the geometric mean is shifted by, as on the benchmark's own page."""
+
+PUBLISHED_LIMIT = 3600.0
+
+Row = dict[str, Any]
+
+
+def solve_instance(path: Path, solver: str, seconds: float) -> Row:
+    """What becomes of an instance; the score is that of the state, re-computed."""
+    conversion = read_problem(path)
+    wall, begin = time.monotonic(), time.process_time()
+    chosen = resolve(solver, conversion.problem)
+    if "threads" in chosen.options():
+        chosen = chosen.with_options(threads=1)
+    solution = chosen.solve(conversion.problem, seconds)
+    spent = time.process_time() - begin
+    score = float(conversion.problem.score(solution.z))
+    return {
+        "seconds": spent,
+        "wall": time.monotonic() - wall,
+        "limit": seconds,
+        "solver": solution.solver,
+        "value": conversion.value(score),
+        "bound": conversion.value(float(solution.bound)),
+        "proved": bool(solution.optimal),
+    }
+
+
+def in_a_process(path: Path, solver: str, seconds: float) -> Row:
+    """`solve_instance` in a fresh process, so that a crash or its memory costs one row."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return dict(pool.apply(solve_instance, (path, solver, seconds)))
+
+
+def shifted_mean(seconds: list[float]) -> float:
+    """The shifted geometric mean, with the limit for what was not solved."""
+    return math.exp(sum(math.log(each + SHIFT) for each in seconds) / len(seconds)) - SHIFT
+
+
+def summary(rows: dict[str, Row], index: dict[str, Row]) -> Table:
+    """Ours beside the published: solved, and the shifted geometric mean at the published limit."""
+    table = Table("solver", "proved", "shifted geometric mean, s")
+    ours = [rows[name]["seconds"] if rows[name]["proved"] else PUBLISHED_LIMIT for name in rows]
+    table.add_row(
+        "ours", f"{sum(row['proved'] for row in rows.values())} of {len(rows)}", f"{shifted_mean(ours):.1f}"
+    )
+    for peer in sorted({peer for name in rows for peer in index[name].get("published_seconds", {})}):
+        times = [float(index[name]["published_seconds"].get(peer, PUBLISHED_LIMIT)) for name in rows]
+        solved = sum(each < PUBLISHED_LIMIT for each in times)
+        table.add_row(f"{peer} (published)", f"{solved} of {len(rows)}", f"{shifted_mean(times):.1f}")
+    return table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Solves what is missing, writing each row as it ends, and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=os.environ.get("STRUCTURED_VAE_DATA"))
+    parser.add_argument("--seconds", type=float, default=PUBLISHED_LIMIT, help="for an instance")
+    parser.add_argument("--solver", default="auto")
+    parser.add_argument("--only", default="", help="a regular expression on names of instances")
+    parser.add_argument("--output", type=Path, default=Path("results/qplib.json"))
+    options = parser.parse_args(arguments)
+    if options.root is None:
+        parser.error("name the data root: --root DIR or STRUCTURED_VAE_DATA=DIR")
+    folder, console = Path(options.root) / "problems" / "qplib", Console(width=110)
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    index = index.get("instances", index)
+    record = (
+        json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {"rows": {}}
+    )
+    rows = record["rows"]
+    for name in sorted(index, key=lambda name: index[name]["n"]):
+        known = rows.get(name)
+        if not re.search(options.only, name) or (
+            known and (known["proved"] or known["limit"] >= options.seconds)
+        ):
+            continue
+        found = in_a_process(folder / index[name]["file"], options.solver, options.seconds)
+        rows[name] = found | {"n": index[name]["n"], "best_known": index[name]["best_known"]} | environment()
+        with whole_file(options.output) as part:
+            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        outcome = "proved" if found["proved"] else f"bound {found['bound']:.10g}"
+        console.print(
+            f"{name}: {found['value']:.10g}, {outcome}, {found['seconds']:.2f} s, {found['solver']}"
+        )
+    console.print(summary(rows, index))
+
+
+if __name__ == "__main__":
+    main()
