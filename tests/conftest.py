@@ -56,5 +56,5 @@ def on_tiny_images(monkeypatch, tiny_images: ImageDataset):
     def tiny(name, root=None, binarisation="threshold"):
         return tiny_images if name == tiny_images.name else load_dataset(name, root, binarisation)
 
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", tiny)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", tiny)
     return tiny_images

@@ -64,7 +64,7 @@ def tiny_faces():
 
 @pytest.fixture
 def on_tiny_faces(monkeypatch, tiny_faces):
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_faces)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_faces)
 
 
 def rows(folder):

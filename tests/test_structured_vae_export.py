@@ -25,7 +25,7 @@ def finished(tmp_path_factory, tiny_images):
     """A run of each kind."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
+        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
         for name, config in CONFIGS.items():
             train(replace(config, data=DataConfig(root="/private/place")), folder / name)
     return folder
@@ -83,7 +83,7 @@ def test_without_an_evaluation_the_card_has_what_training_logged(run, tmp_path):
 
 
 def test_the_evaluation_of_this_checkpoint_is_on_the_card(run, tmp_path, monkeypatch, tiny_images):
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
     main(["evaluate", str(run), "--samples", "20"])
     found = json.loads((run / "evaluation-test-best.json").read_text())["quantities"]
     export_run(run, tmp_path / "out")

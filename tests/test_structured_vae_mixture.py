@@ -306,7 +306,7 @@ def test_impossible_labels_are_refused_before_there_is_a_folder(tmp_path):
 def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, tiny_images, split):
     images = getattr(tiny_images, split)
     other = replace(tiny_images, **{split: replace(images, labels=images.labels + 1)})
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: other)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: other)
     with pytest.raises(ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"):
         train(SMALL, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -335,7 +335,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, tiny_i
     if binarisation == "dynamic":
         train_ = replace(tiny_images.train, grey=0.2 + 0.6 * tiny_images.train.images)
         monkeypatch.setattr(
-            "structured_vae.runs.folder.assembly.load_dataset", lambda *_: replace(tiny_images, train=train_)
+            "structured_vae.runs.assembly.load_dataset", lambda *_: replace(tiny_images, train=train_)
         )
     config = replace(SMALL, epochs=2, data=DataConfig(binarisation=binarisation))
     train(config, tmp_path / "whole")

@@ -191,7 +191,7 @@ def test_every_setting_makes_a_difference(tmp_path, change):
 
 
 def test_images_are_those_of_the_configuration(monkeypatch):
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *arguments: arguments)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *arguments: arguments)
     data = replace(SMALL.data, name="mnist", root="/somewhere", binarisation="none")
     assert dataset_of(replace(SMALL, data=data)) == ("mnist", "/somewhere", "none")
 
@@ -362,7 +362,7 @@ def make_validation_hard(monkeypatch, images):
     """From now on the validation images are negatives: the better the model, the worse it explains them."""
     negatives = Split(1 - images.validation.images, images.validation.labels)
     hard = replace(images, validation=negatives)
-    monkeypatch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: hard)
+    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: hard)
 
 
 # --- killing ------------------------------------------------------------------------------------
@@ -497,10 +497,10 @@ def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
     git(tmp_path, "init")
     git(tmp_path, *(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "mine"]))
     assert git(tmp_path, "rev-parse", "HEAD")
-    installed = tmp_path / ".venv" / "site-packages" / "structured_vae" / "record.py"
+    installed = tmp_path / ".venv" / "site-packages" / "structured_vae" / "environment.py"
     installed.parent.mkdir(parents=True)
     installed.touch()
-    monkeypatch.setattr("structured_vae.training.record.__file__", str(installed))
+    monkeypatch.setattr("structured_vae.environment.__file__", str(installed))
     assert environment()["commit"] is None
 
 
@@ -646,7 +646,7 @@ def test_a_few_validation_images_are_reconstructed_in_whole_rows(
     few = replace(tiny_images.validation, images=tiny_images.validation.images[:images])
     few = replace(few, labels=few.labels[:images])
     monkeypatch.setattr(
-        "structured_vae.runs.folder.assembly.load_dataset", lambda *_: replace(tiny_images, validation=few)
+        "structured_vae.runs.assembly.load_dataset", lambda *_: replace(tiny_images, validation=few)
     )
     run = train(replace(SMALL, epochs=1), tmp_path / "run")
     picture = image.imread(run.pictures / "reconstructions-0001.png")
@@ -679,7 +679,7 @@ def finished(tmp_path_factory, tiny_images):
     """A run of one epoch, to be copied and damaged."""
     folder = tmp_path_factory.mktemp("finished") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.folder.assembly.load_dataset", lambda *_: tiny_images)
+        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
         train(replace(SMALL, epochs=1), folder)
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
