@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 
 from joblib import Parallel, delayed
 
@@ -47,7 +46,7 @@ def solve_many(
     `backend="dask"` or `backend="ray"` on a cluster.
 
     A problem that cannot be solved gives a `Failure` in its place and the stream goes on; so does one
-    whose worker dies.
+    whose worker dies. Where the stream itself raises, the solutions of what it gave before come first.
 
     Args:
         problems: read as they are needed, `WINDOW` at a time.
@@ -60,9 +59,23 @@ def solve_many(
         >>> [float(answer.score) for answer in solve_many(stream)]
         [1.0, 2.0]
     """
-    numbered = enumerate(problems)
-    while window := list(islice(numbered, WINDOW)):
+    for window in _windows(problems):
         yield from _solve_window(window, solver, time_limit, jobs)
+
+
+def _windows(problems: Iterable[Problem]) -> Iterator[list[tuple[int, Problem]]]:
+    """Numbered problems, up to `WINDOW` at a time; what the stream raises comes after those that it gave."""
+    window: list[tuple[int, Problem]] = []
+    try:
+        for numbered in enumerate(problems):
+            window.append(numbered)
+            if len(window) == WINDOW:
+                yield window
+                window = []
+    except Exception:
+        yield window
+        raise
+    yield window
 
 
 def _solve_window(

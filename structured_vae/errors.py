@@ -33,6 +33,10 @@ class RunError(StructuredVAEError, ValueError):
     """A run folder is missing, taken, finished or damaged."""
 
 
+class TerminatedError(RunError):
+    """A training was asked to end, by SIGTERM, and did; it can be resumed."""
+
+
 class MissingPackageError(StructuredVAEError, ImportError):
     """A package that is not part of the plain installation is needed."""
 

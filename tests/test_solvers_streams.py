@@ -18,6 +18,7 @@ from solvers import (
     solve_many,
 )
 from solvers.instances import dense
+from solvers.streams import WINDOW
 
 
 def stream(count, seed=0):
@@ -65,6 +66,19 @@ def test_the_stream_is_read_as_it_is_needed():
     next(answers)
     assert len(drawn) < 1000
     answers.close()
+
+
+@pytest.mark.parametrize("given", [0, 3, WINDOW, WINDOW + 3])
+def test_what_a_broken_stream_gave_is_solved_before_it_raises(given):
+    def broken():
+        for value in range(given):
+            yield Problem.from_arrays([float(value), -1.0])
+        raise OSError("the disk is gone")
+
+    scores = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        scores.extend(float(answer.score) for answer in solve_many(broken(), jobs=2))
+    assert scores == list(map(float, range(given)))
 
 
 def test_a_failure_names_its_problem_and_its_reason():

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from explorer_server import serving
 from PIL import Image
 
 from models import AttributeVAE, MixtureVAE, paper_vae
@@ -194,6 +195,49 @@ def test_a_port_that_is_taken(tmp_path):
     for address, port in (("127.0.0.1", 10**6), ("no address", 8501)):
         with pytest.raises(RunError, match="cannot be listened at"):
             explore(tmp_path, address, port)
+
+
+LISTED = """
+import os, sys
+log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+def listen(event, arguments):
+    if event in ("socket.connect", "socket.sendto"):
+        os.write(log, f"{arguments[-1]!r}\\n".encode())
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        os.write(log, f"{arguments[0]!r}\\n".encode())
+sys.addaudithook(listen)
+from structured_vae.cli import main
+main()
+"""
+"""Runs the command line, and lists every address that it connects to or asks for in a file."""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+def test_the_server_asks_no_other_machine_when_a_page_of_another_site_connects(tmp_path):
+    paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path / "model")
+    asked = tmp_path / "asked"
+    with serving(tmp_path / "model", tmp_path, ("-c", LISTED, str(asked))) as port:
+        answers = {
+            origin: upgraded(port, origin) for origin in ("http://example.org", f"http://127.0.0.1:{port}")
+        }
+    assert list(answers.values()) == ["403", "101"]
+    assert asked.exists()
+    strangers = [line for line in asked.read_text().splitlines() if "127.0.0.1" not in line]
+    assert strangers == []
+
+
+def upgraded(port, origin):
+    """The status that a page of `origin` gets for a WebSocket."""
+    asked = (
+        "GET /_stcore/stream HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"Origin: {origin}",
+        *("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"),
+        f"Sec-WebSocket-Key: {base64.b64encode(bytes(16)).decode()}",
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as page:
+        page.sendall("\r\n".join((*asked, "", "")).encode())
+        return page.recv(100).split()[1].decode()
 
 
 # --- images from files --------------------------------------------------------------------------

@@ -1,18 +1,12 @@
 """The explorer in headless Chromium."""
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from explorer_server import serving
 from PIL import Image
 
 from models import paper_vae
@@ -42,42 +36,8 @@ def address(tmp_path_factory):
     with torch.no_grad():
         vae.decoder.last.weight *= 20  # an untrained decoder is grey whatever the bits
     vae.save_pretrained(folder / "model", training=TrainConfig(n=BITS, hidden=20).to_dict())
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "structured_vae.cli",
-        "explore",
-        str(folder / "model"),
-        "--port",
-        str(port),
-    ]
-    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    home = {"HOME": str(folder), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(command, stdout=log, stderr=log, env=quiet | home) as server,
-    ):
-        try:
-            wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, folder / "log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.kill()
-
-
-def wait_for(url, server, log):
-    """Until the server answers."""
-    for _ in range(1200):
-        assert server.poll() is None, log.read_text()
-        try:
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # our own
-                assert answer.read() == b"ok"
-                return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail(f"the explorer does not answer: {log.read_text()}")
+    with serving(folder / "model", folder) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture(scope="module")

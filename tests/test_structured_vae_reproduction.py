@@ -1,6 +1,7 @@
 import json
 import math
 import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import finished, run_cells, status
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.discrete import ArgmaxTraining
 from structured_vae.training.pictures import Pictures
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
@@ -248,6 +250,25 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
     (experiments.CELLS / "tiny.yaml").write_text(falling.replace(before, after))
     assert command("reproduce", "tiny", "--only", "general") == 2
     assert f"was trained with other settings ({key}): delete it" in " ".join(capsys.readouterr().err.split())
+
+
+@tiny
+def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkeypatch, capsys):
+    plain = ArgmaxTraining.training_step
+
+    def step(self, *rest):
+        if self.global_step == 4:
+            signal.raise_signal(signal.SIGTERM)
+        return plain(self, *rest)
+
+    handler = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(ArgmaxTraining, "training_step", step)
+        assert command("reproduce", "tiny") == 143
+    assert signal.getsignal(signal.SIGTERM) == handler
+    assert "the same command goes on" in capsys.readouterr().err
+    assert sorted(path.name for path in Path("runs/reproduce/tiny").iterdir()) == ["independent-seed0"]
+    assert command("reproduce", "tiny") == 0
 
 
 def test_outcomes_come_from_parallel_workers(tmp_path):

@@ -3,6 +3,8 @@ import json
 import math
 import os
 import random
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -462,6 +464,91 @@ def test_a_run_killed_while_it_writes_resumes_to_the_same_end(tmp_path):
     assert_same_run(tmp_path / "whole", folder)
 
 
+# --- a full disk, and what a kill leaves --------------------------------------------------------
+
+FULL = Path("/dev/full")  # every write to it fails as on a full disk
+
+
+def no_room_for(monkeypatch, run, name):
+    """From the second epoch on, what is written as that file of a run finds the disk full."""
+    plain = ArgmaxTraining.training_step
+
+    def step(self, *rest):
+        if self.current_epoch == 1:
+            path = run / name
+            if name == "tensorboard":  # whose events are appended to one file
+                (path,) = path.glob("events*")
+            else:
+                path = path.with_name(f".{os.getpid()}-{path.name}")
+            path.unlink(missing_ok=True)
+            path.symlink_to(FULL)
+        return plain(self, *rest)
+
+    monkeypatch.setattr(ArgmaxTraining, "training_step", step)
+
+
+@tiny
+@pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "checkpoints/last.ckpt",
+        "checkpoints/best.ckpt",
+        "metrics.csv",
+        "record.json",
+        "pictures/samples-0002.png",
+        "pictures/reconstructions-0002.png",
+        "tensorboard",
+    ],
+)
+def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capfd, name):
+    config = replace(SMALL, encoder="independent", picture_every=1)
+    train(config, tmp_path / "whole")
+    handler = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        no_room_for(patch, tmp_path / "parts", name)
+        with pytest.raises(RunError, match=r"No space left on device.*structured-vae resume .*parts$"):
+            train(config, tmp_path / "parts")
+    assert signal.getsignal(signal.SIGTERM) == handler
+    assert "Traceback" not in capfd.readouterr().err
+    assert not list((tmp_path / "parts").rglob(".*"))
+    assert checkpoint(tmp_path / "parts")["epoch"] >= 0
+    assert_whole_files(tmp_path / "parts")
+    resume(tmp_path / "parts")
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+@pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
+def test_a_full_disk_is_said_in_a_line(tmp_path, monkeypatch, capfd):
+    no_room_for(monkeypatch, tmp_path / "run", "checkpoints/last.ckpt")
+    with pytest.raises(SystemExit) as stop:
+        main(["train", "--run", str(tmp_path / "run"), *map(str, options(SMALL))])
+    assert stop.value.code == 2
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
+    assert line.startswith(f"error: {tmp_path / 'run'} cannot be written to ([Errno 28]")
+    assert line.endswith(f"structured-vae resume {tmp_path / 'run'}")
+
+
+@tiny
+def test_what_killed_runs_left_is_removed_at_the_next_start(run, tmp_path):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = ("checkpoints/.{}-last.ckpt", "pictures/.{}-samples-0001.png", ".{}-metrics.csv")
+    for folder in (run, tmp_path / "new"):
+        left = [folder / name.format(number) for number in (ended.pid, os.getpid()) for name in names]
+        others = [folder / ".lock", folder / f".{os.getppid()}-evaluation-test-best.json"]
+        for path in (*left, *others):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"half of it")
+        if folder == run:
+            resume(run, epochs=2)
+        else:
+            train(SMALL, folder)
+        assert not [path for path in left if path.exists()]
+        assert [path.read_bytes() for path in others] == [b"half of it"] * 2
+
+
 # --- what a run leaves behind -------------------------------------------------------------------
 
 
@@ -615,6 +702,66 @@ def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path, monkeypatch):
         evaluate_run(tmp_path / "parts")
     resume(tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+# --- where a run is gone on with ----------------------------------------------------------------
+
+
+@tiny
+def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, tmp_path):
+    train(replace(SMALL, epochs=2), tmp_path / "whole")
+    (run / "checkpoints" / "last.ckpt").unlink()
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(
+        RunError, match=rf"best.ckpt. Go on from that: structured-vae resume {run} --from best"
+    ):
+        resume(run, epochs=2)
+    assert before == {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    main(["resume", str(run), "--epochs", "2", "--from", "best"])
+    assert_same_run(tmp_path / "whole", run, pictures=False)
+
+
+@tiny
+def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(tmp_path, monkeypatch, tiny_images):
+    make_validation_hard(monkeypatch, tiny_images)
+    config = replace(SMALL, hidden=100, learning_rate=1e-2)
+    train(config, tmp_path / "whole")
+    train(config, tmp_path / "run")
+    assert checkpoint(tmp_path / "run", "best")["epoch"] < 2
+    (tmp_path / "run" / "checkpoints" / "last.ckpt").write_bytes(b"half of it")
+    with pytest.raises(
+        RunError, match=rf"last.ckpt is damaged.*resume {tmp_path / 'run'} --from best"
+    ) as refusal:
+        resume(tmp_path / "run")
+    assert "delete" not in str(refusal.value)
+    resume(tmp_path / "run", start="best")
+    assert_same_run(tmp_path / "whole", tmp_path / "run")
+
+
+@tiny
+def test_a_run_without_a_best_checkpoint_is_gone_on_with_from_the_last(run):
+    (run / "checkpoints" / "best.ckpt").unlink()
+    with pytest.raises(RunError, match=rf"best.ckpt does not exist.*structured-vae resume {run} --from last"):
+        resume(run, epochs=2, start="best")
+    resume(run, epochs=2)
+    assert checkpoint(run)["epoch"] == 1
+
+
+@tiny
+def test_a_run_without_any_checkpoint_is_begun_anew_in_its_first_epoch_alone(run, tmp_path):
+    train(replace(SMALL, epochs=2), tmp_path / "whole")
+    for which in ("last", "best"):
+        (run / "checkpoints" / f"{which}.ckpt").unlink()
+    first = (run / "metrics.csv").read_text()
+    (run / "metrics.csv").write_text(first + first.splitlines()[1].replace("1,", "2,", 1) + "\n")
+    with pytest.raises(RunError, match=r"the metrics of 2 epochs. Put last.ckpt .* --run FOLDER"):
+        resume(run, epochs=2)
+    (run / "metrics.csv").write_text("epoch\nx\n")
+    with pytest.raises(RunError, match=r"metrics.csv is damaged"):
+        resume(run, epochs=2)
+    (run / "metrics.csv").write_text(first)
+    resume(run, epochs=2)
+    assert_same_run(tmp_path / "whole", run, pictures=False)
 
 
 # --- pictures -----------------------------------------------------------------------------------
@@ -805,6 +952,71 @@ def test_a_damaged_configuration(run, content):
         resume(run, 2)
 
 
+def cuts(text):
+    """What is left of a file that was cut off at the end of a line."""
+    lines = text.splitlines(keepends=True)
+    return ["".join(lines[:count]) for count in range(len(lines))]
+
+
+@pytest.mark.parametrize("file", ["new", "older"])
+def test_a_configuration_that_is_cut_off_is_refused(run, file):
+    if file == "older":
+        shutil.copyfile(Path(__file__).parent / "older" / "run" / "config.yaml", run / "config.yaml")
+    whole = (run / "config.yaml").read_text()
+    for cut in (*cuts(whole), whole[:-2]):
+        (run / "config.yaml").write_text(cut)
+        with pytest.raises(RunError, match=r"config.yaml is damaged"):
+            Run(run).config()
+    (run / "config.yaml").write_text(whole)
+    Run(run).config()
+
+
+FIRST = """\
+encoder: independent
+solver: auto
+recipe: paper
+n: 4
+hidden: 8
+data:
+  name: fashion-mnist-mini
+  root: null
+  binarisation: threshold
+  batch_size: 100
+epsilon:
+  start: 0.1
+  rate: 1.0e-05
+  floor: 0.1
+  every: 1000
+learning_rate: 0.001
+epochs: 3
+seed: 7
+picture_every: 10
+device: auto
+"""
+SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "k: 9\nhidden").replace(
+    "epsilon", "samples: 2\nsides: 1\nepsilon"
+).replace("learning_rate", "epsilon_rule: schedule\ntemperature:\n  start: 2.0\nlearning_rate")  # fmt: skip
+"""What the first two versions wrote."""
+
+
+@pytest.mark.parametrize(("text", "k"), [(FIRST, 10), (SECOND, 9)])
+def test_the_oldest_configurations_are_read_unless_they_are_cut_off(tmp_path, text, k):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    config = Run(tmp_path).config()
+    assert (config.seed, config.n, config.k, config.dropout) == (7, 4, k, 0.0)
+    for cut in cuts(text):
+        file.write_text(cut)
+        with pytest.raises(RunError, match=r"config.yaml is damaged"):
+            Run(tmp_path).config()
+
+
+def test_a_configuration_edited_by_hand_is_read(run):
+    text = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(text.replace("seed: 0", "seed: 5  # mine") + "\n# mine too\n")
+    assert Run(run).config().seed == 5
+
+
 @tiny
 @pytest.mark.parametrize(
     ("change", "named"),
@@ -909,6 +1121,27 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, before):
         part.write_text("all of it")
         assert target.exists() == bool(before)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["all of it"]
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    plain_sync, plain_replace, done = os.fsync, os.replace, []
+
+    def sync(descriptor):
+        plain_sync(descriptor)
+        status = os.fstat(descriptor)
+        done.append(("sync", status.st_ino))
+
+    def replaced(source, target):
+        plain_replace(source, target)
+        done.append(("replace", os.stat(target).st_ino))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replaced)
+    target = tmp_path / "note.txt"
+    with whole_file(target) as part:
+        part.write_text("all of it")
+    file, folder = target.stat().st_ino, tmp_path.stat().st_ino
+    assert done == [("sync", file), ("replace", file), ("sync", folder)]
 
 
 def test_random_streams_differ_by_seed_purpose_and_epoch():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from solvers import SolverError
 
-from ..errors import StructuredVAEError
+from ..errors import StructuredVAEError, TerminatedError
 from . import evaluate, explore, export, gradients, reproduce, solvers, train
 from .solve import command as solve
 from .terminal import console_of
@@ -26,23 +27,20 @@ class Command:
         options: makes the parser of what it takes.
         run: does it, given what was chosen.
         help: one line.
-        stopped: what to say after an interrupt.
+        stopped: what to say after an interrupt; default: what the interrupt says.
     """
 
     options: Callable[[], ArgumentParser]
     run: Callable[[Any, Console], None]
     help: str
-    stopped: str = "stopped"
+    stopped: str = ""
 
 
-_RESUME = "stopped; `structured-vae resume RUN` goes on from the last epoch"
 _AGAIN = "stopped; the same command goes on from the last epoch"
 
 COMMANDS: Final[dict[str, Command]] = {
-    "train": Command(train.train_options, train.run_train, "train a VAE and leave a run folder", _RESUME),
-    "resume": Command(
-        train.resume_options, train.run_resume, "go on with a run from its last epoch", _RESUME
-    ),
+    "train": Command(train.train_options, train.run_train, "train a VAE and leave a run folder"),
+    "resume": Command(train.resume_options, train.run_resume, "go on with a run from its last epoch"),
     "evaluate": Command(evaluate.options, evaluate.run, "the bound of a trained VAE and its parts"),
     "export": Command(export.options, export.run, "a run as a folder that others can load"),
     "explore": Command(explore.options, explore.run, "play with a trained VAE in the browser"),
@@ -57,7 +55,7 @@ COMMANDS: Final[dict[str, Command]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command; our own errors end it with a message and exit status 2."""
+    """Runs one command; our own errors end it with a message and exit status 2, signals with 128 and their number."""
     set_parsing_settings(import_path_denylist=["*"])  # no value names code to import
     parser = _parser()
     arguments_read = parser.parse_args(arguments)
@@ -65,12 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         chosen = parser.instantiate(arguments_read)
         COMMANDS[chosen.subcommand].run(chosen[chosen.subcommand], console)
+    except TerminatedError as error:
+        errors.print(str(error))
+        sys.exit(128 + signal.SIGTERM)
     except (StructuredVAEError, SolverError, OSError) as error:
         errors.print("error:", str(error), style="red")
         sys.exit(2)
-    except KeyboardInterrupt:
-        errors.print(COMMANDS[arguments_read.subcommand].stopped)
-        sys.exit(130)
+    except KeyboardInterrupt as interrupt:
+        errors.print(COMMANDS[arguments_read.subcommand].stopped or str(interrupt) or "stopped")
+        sys.exit(128 + signal.SIGINT)
 
 
 def _parser() -> ArgumentParser:

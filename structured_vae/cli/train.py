@@ -51,6 +51,12 @@ def resume_options() -> ArgumentParser:
     parser = command("resume RUN", "Go on with a run, as if it had never stopped.")
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
     parser.add_argument("--epochs", type=int | None, help="new total of epochs; default: as started")
+    parser.add_argument(
+        "--from",
+        choices=["last", "best"],
+        default="last",
+        help="checkpoint to go on from; after the best one, its later epochs are done again",
+    )
     return parser
 
 
@@ -67,7 +73,7 @@ def run_resume(chosen: Namespace, console: Console) -> None:
     """Goes on with a run."""
     from ..runs.train import resume  # loads torch
 
-    _print_run(resume(chosen.folder, chosen.epochs).folder, console)
+    _print_run(resume(chosen.folder, chosen.epochs, start=chosen["from"]).folder, console)
 
 
 def _print_run(folder: Path, console: Console) -> None:

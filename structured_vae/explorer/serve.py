@@ -36,6 +36,7 @@ def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) ->
     from click import ClickException
     from streamlit.web.cli import main
 
+    _ask_nobody()
     command = ["run", str(PAGE), *_options(address, port), "--", str(Path(folder).resolve())]
     try:
         main(command, standalone_mode=False)
@@ -57,6 +58,18 @@ def _check_free(address: str, port: int) -> None:
         raise RunError(
             f"{address}:{port} cannot be listened at ({error}): choose another with --port"
         ) from error
+
+
+def _ask_nobody() -> None:
+    """Keeps Streamlit from asking a public site for the address of this machine.
+
+    It would ask, and no setting keeps it from that, to let in the pages of other servers at this address. They are as
+    strange as all others: what is not known lets nobody in.
+    """
+    from streamlit import net_util
+
+    for name in ("get_internal_ip", "get_external_ip"):
+        setattr(net_util, name, lambda: None)
 
 
 def _options(address: str, port: int) -> list[str]:

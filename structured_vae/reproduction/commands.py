@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..errors import ConfigError, RunError
+from ..errors import ConfigError, RunError, TerminatedError
 from ..runs.assembly import data_of, dataset_of, training_of
 from ..runs.gradients import gradient_figure
 from ..runs.networks import vae_of
@@ -31,6 +31,7 @@ def reproduce(options: Namespace, console: Console) -> None:
     Raises:
         ConfigError: no such experiment or cell, or no jobs.
         RunError: cells failed; the others were run all the same.
+        TerminatedError: this process was asked to end, by SIGTERM.
     """
     if options.jobs < 1:
         raise ConfigError(f"jobs must be at least 1; got {options.jobs}")
@@ -57,7 +58,7 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
     failures = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     alone = jobs == 1  # then each training shows its own progress
-    with _interrupted_by_sigterm(), Progress(*columns, console=console, disable=alone) as progress:
+    with _ended_by_sigterm(), Progress(*columns, console=console, disable=alone) as progress:
         bar = progress.add_task("cells", total=len(cells))
         for count, outcome in enumerate(run_cells(cells, places, jobs), 1):
             progress.advance(bar)
@@ -69,15 +70,26 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
 
 
 @contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Ends worker processes with this one: joblib ends them for a KeyboardInterrupt."""
+def _ended_by_sigterm() -> Iterator[None]:
+    """Ends worker processes with this one: joblib ends them for a KeyboardInterrupt.
+
+    Raises:
+        TerminatedError: this process was asked to end.
+    """
+    asked = False
 
     def interrupt(*_: object) -> None:
+        nonlocal asked
+        asked = True
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
+    except (KeyboardInterrupt, TerminatedError) as stop:
+        if not asked:
+            raise
+        raise TerminatedError("terminated; the same command goes on from the last epoch") from stop
     finally:
         signal.signal(signal.SIGTERM, before)
 

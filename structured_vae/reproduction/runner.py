@@ -15,7 +15,7 @@ from joblib import Parallel, cpu_count, delayed
 from solvers import SolverError
 
 from ..atomic import whole_file
-from ..errors import RunError, StructuredVAEError
+from ..errors import RunError, StructuredVAEError, TerminatedError
 from ..runs.assembly import dataset_of
 from ..runs.config import TrainConfig
 from ..runs.evaluate import evaluate_run
@@ -116,6 +116,9 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
         cell: which.
         places: for the files.
         threads: of torch, for a cell beside others, which shows no progress; None leaves both as they are.
+
+    Raises:
+        TerminatedError: this process was asked to end, by SIGTERM.
     """
     if threads is not None:
         torch.set_num_threads(threads)
@@ -128,6 +131,8 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
             write_record(cell, places, found.to_dict())
     except Timeout:
         return Outcome(cell, f"another process is at work in {folder}")
+    except TerminatedError:  # ends all cells
+        raise
     except FAILURES as error:
         return Outcome(cell, str(error))
     return Outcome(cell)

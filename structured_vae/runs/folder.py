@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
-from ..atomic import whole_file
+from ..atomic import remove_leftovers, whole_file
 from ..errors import RunError
 from .config import TrainConfig
+from .config_file import config_text, is_whole
 from .plain_values import read_yaml
 
 Which = Literal["best", "last"]
@@ -68,15 +68,35 @@ class Run:
         """
         try:
             with whole_file(self.config_file) as part:
-                part.write_text(yaml.safe_dump(config.to_dict(), sort_keys=False), encoding="utf-8")
+                part.write_text(config_text(config), encoding="utf-8")
         except OSError as error:
             raise RunError(f"{self.folder} cannot be written to: {error}") from error
+
+    def recorded_epochs(self) -> int:
+        """The last epoch in metrics.csv, from 1; 0 where there is none yet.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        file = self.folder / "metrics.csv"
+        try:
+            rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
+            return int(rows[-1]["epoch"])
+        except FileNotFoundError:
+            return 0
+        except (ValueError, LookupError, TypeError) as error:
+            raise RunError(f"{file} is damaged: {error!r}") from error
+
+    def remove_leftovers(self) -> None:
+        """Deletes the temporary files of a training that was killed."""
+        for folder in (self.folder, self.checkpoints, self.pictures):
+            remove_leftovers(folder)
 
     def config(self) -> TrainConfig:
         """The configuration of this run.
 
         Raises:
-            RunError: the folder is not a run, or its configuration is damaged.
+            RunError: the folder is not a run, or its configuration is damaged or cut off.
             ConfigError: the configuration has unknown or impossible values.
         """
         try:
@@ -85,4 +105,9 @@ class Run:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
         except UnicodeDecodeError as error:
             raise RunError(f"{self.config_file} is damaged: {error}") from error
-        return TrainConfig.from_dict(read_yaml(text, str(self.config_file)))
+        values = read_yaml(text, str(self.config_file))
+        if not is_whole(text, values):
+            raise RunError(
+                f"{self.config_file} is damaged: its end is missing. record.json has its values too, under config"
+            )
+        return TrainConfig.from_dict(values)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import lightning.pytorch as pl
 import torch
@@ -15,6 +16,12 @@ from lightning.pytorch.plugins.io import CheckpointIO
 from ..atomic import whole_file
 from ..errors import RunError
 
+INSTEAD: Final = {
+    "last.ckpt": "structured-vae resume {run} --from best",
+    "best.ckpt": "structured-vae evaluate {run} --checkpoint last",
+}
+"""What can be done without one of the two files of a run."""
+
 
 class WholeCheckpoints(CheckpointIO):
     """Saves under a temporary name beside the target, loads with `weights_only`."""
@@ -22,9 +29,15 @@ class WholeCheckpoints(CheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
     ) -> None:
-        """Writes `checkpoint`, whole or not at all."""
+        """Writes `checkpoint`, whole or not at all.
+
+        Raises:
+            OSError: the disk is full, or the folder cannot be written to.
+        """
+        content = io.BytesIO()  # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
+        torch.save(checkpoint, content)
         with whole_file(Path(path)) as part:
-            torch.save(checkpoint, part)
+            part.write_bytes(content.getbuffer())
 
     def load_checkpoint(
         self, path: str | Path, map_location: Any = None, weights_only: bool | None = True
@@ -58,9 +71,10 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
         if not isinstance(content["epoch"], int) or not isinstance(content["state_dict"], dict):
             raise TypeError("epoch and state_dict are not there as they should be")
     except Exception as error:
+        advice = INSTEAD.get(path.name, "take another one").format(run=path.parent.parent)
         raise RunError(
-            f"{path} is damaged or not a checkpoint of ours ({type(error).__name__}): delete it, and the "
-            "other checkpoint of the run (last.ckpt or best.ckpt) may still serve"
+            f"{path} is damaged or not a checkpoint of ours ({type(error).__name__}). The other one of the run may "
+            f"still serve: {advice}"
         ) from error
     return content  # type: ignore[no-any-return]  # what torch.load gave, checked above
 
