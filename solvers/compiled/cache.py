@@ -32,7 +32,7 @@ def keeps_kernels() -> bool:
         )
         return False
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    numba.config.reload_config()  # type: ignore[no-untyped-call]  # numba has no types
+    numba.config.reload_config()
     LOGGER.warning(
         "compiled kernels are kept in %s, as neither the installation nor the home can be written to; "
         "NUMBA_CACHE_DIR names another folder",

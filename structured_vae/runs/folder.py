@@ -106,8 +106,9 @@ class Run:
         except UnicodeDecodeError as error:
             raise RunError(f"{self.config_file} is damaged: {error}") from error
         values = read_yaml(text, str(self.config_file))
+        config = TrainConfig.from_dict(values)
         if not is_whole(text, values):
             raise RunError(
                 f"{self.config_file} is damaged: its end is missing. record.json has its values too, under config"
             )
-        return TrainConfig.from_dict(values)
+        return config
