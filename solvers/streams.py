@@ -11,6 +11,8 @@ from itertools import islice
 from joblib import Parallel, delayed
 
 from .arrays import ArrayT
+from .errors import OptionError, ProblemError, shortened
+from .options import check_whole
 from .problem import Problem
 from .selection import solve_problem
 from .solution import Solution
@@ -53,14 +55,24 @@ def solve_many(
         problems: read as they are needed, `WINDOW` at a time.
         solver: a name, "auto" (chosen for each problem) or a solver object.
         time_limit: seconds for each problem.
-        jobs: problems at once; -1 for one on each core.
+        jobs: problems at once, at most `WINDOW`; -1 for one on each core.
+
+    Raises:
+        ProblemError: `problems` is no iterable.
+        OptionError: `jobs` is none of these.
 
     Example:
         >>> stream = (Problem.from_arrays([x, -x]) for x in (1.0, -2.0))
         >>> [float(answer.score) for answer in solve_many(stream)]
         [1.0, 2.0]
     """
-    numbered = enumerate(problems)
+    try:
+        numbered = enumerate(problems)
+    except TypeError as error:
+        raise ProblemError(f"problems must be an iterable of Problem; got {shortened(problems)}") from error
+    check_whole("jobs", jobs, -1, WINDOW)
+    if jobs == 0:
+        raise OptionError("jobs must be -1, for one on each core, or at least 1; got 0")
     while window := list(islice(numbered, WINDOW)):
         yield from _solve_window(window, solver, time_limit, jobs)
 

@@ -46,7 +46,7 @@ def train(config: TrainConfig, folder: str | Path, progress: bool = True) -> Run
         DataError: images are missing or damaged.
         solvers.SolverError: the solver is unknown or its package missing.
     """
-    run = Run(Path(folder))
+    run = Run.at(folder)
     dataset = dataset_of(config)
     vae = initialised(config, dataset.pixels)
     training = training_of(config, vae)
@@ -70,7 +70,7 @@ def resume(folder: str | Path, epochs: int | None = None, progress: bool = True)
     Raises:
         RunError: the folder is no run, or the run has reached its last epoch.
     """
-    run = Run(Path(folder))
+    run = Run.at(folder)
     config = run.config()
     last = run.checkpoint("last")
     done = 0
