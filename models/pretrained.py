@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import torch
@@ -119,7 +120,7 @@ class Pretrained(nn.Module, ABC):
         try:
             expected = _expected(cls, arguments, dtype)
         except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-            raise PretrainedError(f"{Path(folder) / CONFIG} makes no networks: {error}") from error
+            raise PretrainedError(f"{Path(folder) / CONFIG} makes no networks: {str(error)[:400]}") from error
         weights = _weights(_file(Path(folder), WEIGHTS), expected)
         with torch.random.fork_rng(devices=[]):  # whose fresh weights no other draw should feel
             model = cls.of_arguments(**arguments).to(dtype)
@@ -133,7 +134,16 @@ def pretrained_config(folder: str | Path) -> PretrainedConfig:
     Raises:
         PretrainedError: there is no config.json, it is damaged, or it is not one of ours.
     """
-    return read_config(_file(Path(folder), CONFIG))
+    return read_config(_file(_path(folder), CONFIG))
+
+
+def _path(folder: str | Path) -> Path:
+    try:
+        path = Path(folder)
+        path.exists()
+    except (TypeError, ValueError, OSError) as error:  # no path, or a name that no folder can have
+        raise PretrainedError(f"expected the path of a folder; got {shortened(folder)}") from error
+    return path
 
 
 def _expected(make: type[Pretrained], arguments: Mapping[str, Any], dtype: torch.dtype) -> Layout:

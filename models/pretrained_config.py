@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any, Final, get_type_hints
 
 from .errors import PretrainedError
@@ -65,9 +66,9 @@ def read_config(path: Path) -> PretrainedConfig:
     _check_keys(path, values, REQUIRED, ("training",))
     names, dtype, training = values["architectures"], values["dtype"], values.get("training")
     if not (isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
-        raise PretrainedError(f"{path}: architectures must be a list of one name; got {names!r}")
+        raise PretrainedError(f"{path}: architectures must be a list of one name; got {shortened(names)}")
     if dtype not in FLOATS:
-        raise PretrainedError(f"{path}: dtype must be one of {', '.join(FLOATS)}; got {dtype!r}")
+        raise PretrainedError(f"{path}: dtype must be one of {', '.join(FLOATS)}; got {shortened(dtype)}")
     if not isinstance(values["arguments"], dict) or not isinstance(training, dict | None):
         raise PretrainedError(f"{path}: arguments and training must be mappings")
     return PretrainedConfig(names[0], dtype, values["arguments"], training)
@@ -86,7 +87,7 @@ def checked_arguments(make: Callable[..., Any], values: Mapping[str, Any], path:
     for name, value in values.items():
         if type(value) is not types[name] or (isinstance(value, int) and value < 1):
             wanted = "a positive integer" if types[name] is int else "a text"
-            raise PretrainedError(f"{path}: {name} must be {wanted}; got {value!r}")
+            raise PretrainedError(f"{path}: {name} must be {wanted}; got {shortened(value)}")
     return dict(values)
 
 
@@ -97,6 +98,6 @@ def _check_keys(
         raise PretrainedError(f"{path} lacks {', '.join(missing)}")
     if unknown := sorted(set(values) - {*needed, *optional}):
         raise PretrainedError(
-            f"{path} has unknown keys: {', '.join(unknown)}. If a newer {LIBRARY} wrote it, upgrade: "
+            f"{path} has unknown keys: {', '.join(unknown)[:200]}. If a newer {LIBRARY} wrote it, upgrade: "
             f"pip install --upgrade {LIBRARY}"
         )

@@ -1,6 +1,7 @@
 from .errors import (
     OptionError,
     ProblemError,
+    ProblemTooLargeError,
     SolveFailedError,
     SolverError,
     SolverUnavailableError,
@@ -24,6 +25,7 @@ __all__ = [
     "OptionError",
     "Problem",
     "ProblemError",
+    "ProblemTooLargeError",
     "Selection",
     "Solution",
     "SolveFailedError",

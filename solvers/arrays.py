@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -12,7 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
-from .errors import ProblemError
+from .errors import ProblemError, shortened
+from .memory import check_memory
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -86,22 +88,70 @@ def home_of(*arrays: Array) -> Home:
     return Home(namespace, array_api_compat.device(arrays[0]))
 
 
-def as_array(values: Any) -> Array:
+def as_array(values: Any, name: str) -> Array:
     """`values` itself where it is an array (without its gradient), else a numpy array of it.
 
+    Args:
+        values: what the caller passed.
+        name: of the argument, for errors.
+
     Raises:
-        ProblemError: a masked array, or lists of unequal lengths.
+        ProblemError: no array of numbers, a masked array, lists of unequal lengths, or a tensor without a number
+            for every place.
+        ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
+    array = _array_of(values, name)
+    check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds
+    return array
+
+
+def check_room(what: str, array: Array, numbers: int) -> None:
+    """Refuses so many numbers beside `array` on the host; a device says for itself what it cannot hold.
+
+    Raises:
+        ProblemTooLargeError: in double precision they need more memory than is free.
+    """
+    if str(array_api_compat.device(array)) == "cpu":
+        check_memory(what, numbers)
+
+
+def _array_of(values: Any, name: str) -> Array:
     if array_api_compat.is_torch_array(values):
+        _check_dense(values, name)
         return values.detach()
     if isinstance(values, np.ma.MaskedArray):
-        raise ProblemError("a masked array does not say what its masked numbers are; pass array.filled(...)")
-    if array_api_compat.is_array_api_obj(values) and not isinstance(values, np.ndarray):
+        raise ProblemError(
+            f"{name} is a masked array, which does not say what its masked numbers are; pass {name}.filled(...)"
+        )
+    if array_api_compat.is_array_api_obj(values) and not isinstance(values, np.ndarray | np.generic):
         return values
     try:
-        return np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
+        array = np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
     except ValueError as error:
-        raise ProblemError(f"lists must have equal lengths, level by level: {error}") from error
+        raise ProblemError(f"the lists of {name} must have equal lengths, level by level: {error}") from error
+    except (TypeError, RuntimeError, OverflowError) as error:  # lists of sparse tensors, for one
+        raise ProblemError(f"{name} is no array of numbers: {error}") from error
+    if array.dtype == object:
+        found = shortened(values)
+        raise ProblemError(f"{name} must be an array of real numbers, or lists of them; got {found}")
+    return array
+
+
+def _check_dense(tensor: Array, name: str) -> None:
+    """Refuses a torch tensor that has no real number for every place."""
+    if tensor.is_complex():
+        raise ProblemError(f"{name} must hold real numbers; its type is {tensor.dtype}")
+    if tensor.is_nested:
+        raise ProblemError(f"{name} is a nested tensor; pass its parts one by one, or padded to one length")
+    if str(tensor.layout) != "torch.strided":
+        raise ProblemError(
+            f"{name} is a tensor of the layout {tensor.layout}; pass {name}.to_dense(), and pairs as "
+            "pairwise [..., e] with edges [e, 2]"
+        )
+    if tensor.is_meta:
+        raise ProblemError(f"{name} is on the device meta, which keeps no numbers; pass one with data")
+    if tensor.is_quantized:
+        raise ProblemError(f"{name} is a quantized tensor; pass {name}.dequantize()")
 
 
 def namespace_of(array: Array) -> Any:
@@ -127,5 +177,7 @@ def to_numpy(array: Array) -> np.ndarray:
     if isinstance(array, np.ndarray):
         return array
     if array_api_compat.is_torch_array(array):
-        return np.asarray(array.detach().cpu())
+        host = array.detach().cpu().resolve_neg()
+        small = host.is_floating_point() and host.element_size() < 4
+        return np.asarray(host.float() if small else host)  # numpy has no bfloat16
     return np.from_dlpack(array, device="cpu")

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import reprlib
+
+
+def shortened(value: object) -> str:
+    """A value as a message can show it, whatever it is and however long."""
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except ValueError:  # an integer of more digits than Python writes
+        return f"{type(value).__name__} of too many digits to show"
+
 
 class SolverError(Exception):
     """Base of every error that the solvers raise on purpose."""
@@ -9,6 +19,10 @@ class SolverError(Exception):
 
 class ProblemError(SolverError, ValueError):
     """The arrays do not describe a pairwise binary problem."""
+
+
+class ProblemTooLargeError(SolverError, MemoryError):
+    """The problem needs more memory than is free."""
 
 
 class OptionError(SolverError, ValueError):

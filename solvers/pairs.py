@@ -33,11 +33,12 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Edges]:
 
 def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Edges]:
     """The scores `[..., e]` as given, with every pair checked and put in the order i < j."""
-    pairs = to_numpy(as_array(edges))
+    given = as_array(edges, "edges")
+    pairs = to_numpy(given)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
-        raise ProblemError(f"edges must be integers [e, 2]; got {pairs.dtype} {pairs.shape}")
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ProblemError(f"edges must be integers [e, 2]; got {given.dtype} {pairs.shape}")
     if weights.ndim == 0 or weights.shape[-1] != len(pairs):
         raise ProblemError(
             f"pairwise must be [..., {len(pairs)}] for {len(pairs)} edges; its shape is "

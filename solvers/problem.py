@@ -26,11 +26,12 @@ from .arrays import (
     as_array,
     as_float64,
     beside,
+    check_room,
     home_of,
     namespace_of,
     to_numpy,
 )
-from .errors import ProblemError
+from .errors import ProblemError, shortened
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""
@@ -90,10 +91,11 @@ class Problem(Generic[ArrayT]):
         Raises:
             ProblemError: shapes that do not match, empty or non-finite arrays, a pairwise matrix of
                 another form, or edges that repeat, loop or lie outside 0..n-1.
+            ProblemTooLargeError: more scores than memory holds.
         """
-        given = {"unary": as_array(unary)}
+        given = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
-            given["pairwise"] = as_array(pairwise)
+            given["pairwise"] = as_array(pairwise, "pairwise")
         elif edges is not None:
             raise ProblemError("edges came without pairwise; pass pairwise [..., e] too")
         home = home_of(*given.values())
@@ -163,13 +165,17 @@ class Problem(Generic[ArrayT]):
             `[...]`, float64, of the caller's kind.
 
         Raises:
-            ProblemError: `z` has another shape.
+            ProblemError: `z` has another shape, or other numbers.
         """
-        z = as_array(z)
+        z = as_array(z, "z")
         expected = (*self.leading, self.n)
         if tuple(z.shape) != expected:
             raise ProblemError(f"z must have the shape {expected}; its shape is {tuple(z.shape)}")
-        flat = to_numpy(z) if isinstance(self.unary, np.ndarray) else z
+        _check_real("z", z)
+        flat = to_numpy(z) if isinstance(self.unary, np.ndarray) else self.home.place(z)
+        home_of(self.unary, flat)
+        if not bool(namespace_of(flat).all((flat == 0) | (flat == 1))):
+            raise ProblemError(f"z must hold zeros and ones alone; got {shortened(z)}")
         return self.restore(self.score_flat(namespace_of(flat).reshape(flat, (self.batch, self.n))))
 
     def score_flat(self, z: States) -> Scores:
@@ -190,8 +196,8 @@ class Problem(Generic[ArrayT]):
 
     def instances(self, part: slice) -> Problem[ArrayT]:
         """Some instances of the batch, as a batch with one leading dimension."""
-        unary = self.unary[part]
-        return replace(self, unary=unary, pairwise=self.pairwise[part], leading=(len(unary),))
+        unary, pairwise = self.unary[part, :], self.pairwise[part, :]  # the standard wants every axis
+        return replace(self, unary=unary, pairwise=pairwise, leading=(unary.shape[0],))
 
     def to_host(self) -> Problem[ArrayT]:
         """This problem with numpy coefficients; its answers still go back to the caller's device."""
@@ -209,17 +215,36 @@ class Problem(Generic[ArrayT]):
         return int(instance), int(i), int(j), float(weights[instance, edge])
 
 
+def check_problem(problem: object) -> None:
+    """Refuses what is no `Problem`, such as the arrays of one.
+
+    Raises:
+        ProblemError: it is none.
+    """
+    if not isinstance(problem, Problem):
+        raise ProblemError(
+            f"expected a Problem, as Problem.from_arrays(unary, pairwise) makes it; got {shortened(problem)}"
+        )
+
+
 def _as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
     xp = home.namespace
     single = True
     for name, array in given.items():
-        if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
-            raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
+        _check_real(name, array)
         single &= xp.isdtype(array.dtype, "real floating") and xp.finfo(array.dtype).bits <= 32
     dtype = xp.float32 if single else xp.float64
-    cast = {name: xp.astype(array, dtype, copy=False) for name, array in given.items()}
+    with np.errstate(over="ignore"):  # of a longer type; what overflows is refused by name
+        cast = {name: xp.astype(array, dtype, copy=False) for name, array in given.items()}
     return {name: to_numpy(array) for name, array in cast.items()} if home.on_host else cast
+
+
+def _check_real(name: str, array: Array) -> None:
+    kinds = ("bool", "integral", "real floating")
+    host = isinstance(array, np.ndarray)  # of whose types numpy's isdtype does not take all
+    if not (array.dtype.kind in "biuf" if host else namespace_of(array).isdtype(array.dtype, kinds)):
+        raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
 
 
 def _check_unary(unary: Array) -> None:
@@ -258,6 +283,7 @@ def _flatten(unary: Array, weights: Array, edges: Edges) -> tuple[Unary, Pairwis
         ) from error
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
+    check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))
     unary, weights = (_with_batch(array, leading) for array in (unary, weights))
     return unary, weights, edges, leading
 

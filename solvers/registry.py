@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Literal, overload
 
-from .errors import SolverUnavailableError, UnknownSolverError
+from .errors import SolverUnavailableError, UnknownSolverError, shortened
 from .solver import ArgmaxSolver, Capabilities
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ def solver_class(name: str) -> type[ArgmaxSolver]:
         >>> solver_class("max_flow").capabilities.supermodular_only
         True
     """
+    if not isinstance(name, str):
+        raise UnknownSolverError(
+            f"a solver is a name of available_solvers(), 'auto' or an object of ArgmaxSolver; got {shortened(name)}"
+        )
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]  # a name in a table of ours
@@ -76,7 +80,8 @@ def solver_class(name: str) -> type[ArgmaxSolver]:
         known = [*BUILT_IN, *plugged_in]
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean '{near[0]}'? " if near else ""
-        raise UnknownSolverError(f"no solver is called '{name}'; {hint}There are: {', '.join(known)}")
+        unknown = f"no solver is called {shortened(name)}"
+        raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(known)}")
     try:
         return plugged_in[name].load()  # type: ignore[no-any-return]  # the entry point's promise
     except ImportError as error:

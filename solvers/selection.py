@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import ArrayLike, ArrayOf, ArrayT
 from .errors import UnsupportedProblemError
-from .problem import Problem
+from .problem import Problem, check_problem
 from .registry import BUILT_IN, solver_class
 from .solution import Solution
 from .solver import ArgmaxSolver
@@ -123,8 +123,10 @@ def solve_problem(
     """What `solve` answers, for a problem that is checked already.
 
     Raises:
+        ProblemError: `problem` is no `Problem`.
         SolverError: as `solve`.
     """
+    check_problem(problem)
     with naming_alternatives(problem):
         return resolve(solver, problem).solve(problem, time_limit)
 
@@ -169,7 +171,8 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
     """
     if isinstance(solver, ArgmaxSolver):
         return solver
-    return select_solver(problem).solver if solver == "auto" else solver_class(solver)()
+    named = isinstance(solver, str)  # an array would not compare with a name as one value
+    return select_solver(problem).solver if named and solver == "auto" else solver_class(solver)()
 
 
 def select_solver(problem: Problem) -> Selection:

@@ -10,8 +10,14 @@ from numbers import Real
 from typing import Any, ClassVar, Self, final
 
 from .arrays import ArrayT, Scores, States, namespace_of
-from .errors import OptionError, SolveFailedError, SolverUnavailableError, UnsupportedProblemError
-from .problem import Problem
+from .errors import (
+    OptionError,
+    SolveFailedError,
+    SolverUnavailableError,
+    UnsupportedProblemError,
+    shortened,
+)
+from .problem import Problem, check_problem
 from .solution import Maximiser, Solution
 
 
@@ -108,6 +114,7 @@ class ArgmaxSolver(ABC):
     @final
     def check(self, problem: Problem, time_limit: float | None = None) -> None:
         """Raises what `solve` would raise before any work; see there."""
+        check_problem(problem)
         if missing := self.missing_packages():
             raise SolverUnavailableError(
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
@@ -126,6 +133,7 @@ class ArgmaxSolver(ABC):
                 found comes back, with `optimal` False and `bound` saying how far it can be.
 
         Raises:
+            ProblemError: `problem` is no `Problem`.
             SolverUnavailableError: a package is missing.
             UnsupportedProblemError: `why_not(problem)` has reasons.
             OptionError: the time limit is not positive.
@@ -186,7 +194,10 @@ def _seconds(time_limit: Any) -> float | None:
     """The time limit as a finite number of seconds; None for no limit."""
     if time_limit is None:
         return None
-    seconds = float(time_limit) if isinstance(time_limit, Real) else math.nan
+    try:
+        seconds = float(time_limit) if isinstance(time_limit, Real) else math.nan
+    except OverflowError:  # more than a float holds; whoever means no limit says so
+        seconds = math.nan
     if not seconds > 0:
-        raise OptionError(f"time_limit must be positive seconds or None; got {time_limit!r}")
+        raise OptionError(f"time_limit must be positive seconds or None; got {shortened(time_limit)}")
     return seconds if seconds < math.inf else None

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from joblib import Parallel, delayed
 
 from .arrays import ArrayT
+from .errors import OptionError, ProblemError, shortened
+from .options import check_whole
 from .problem import Problem
 from .selection import solve_problem
 from .solution import Solution
@@ -52,23 +54,34 @@ def solve_many(
         problems: read as they are needed, `WINDOW` at a time.
         solver: a name, "auto" (chosen for each problem) or a solver object.
         time_limit: seconds for each problem.
-        jobs: problems at once; -1 for one on each core.
+        jobs: problems at once, at most `WINDOW`; -1 for one on each core.
+
+    Raises:
+        ProblemError: `problems` is no iterable.
+        OptionError: `jobs` is none of these.
 
     Example:
         >>> stream = (Problem.from_arrays([x, -x]) for x in (1.0, -2.0))
         >>> [float(answer.score) for answer in solve_many(stream)]
         [1.0, 2.0]
     """
-    for window in _windows(problems):
+    try:
+        numbered = enumerate(problems)
+    except TypeError as error:
+        raise ProblemError(f"problems must be an iterable of Problem; got {shortened(problems)}") from error
+    check_whole("jobs", jobs, -1, WINDOW)
+    if jobs == 0:
+        raise OptionError("jobs must be -1, for one on each core, or at least 1; got 0")
+    for window in _windows(numbered):
         yield from _solve_window(window, solver, time_limit, jobs)
 
 
-def _windows(problems: Iterable[Problem]) -> Iterator[list[tuple[int, Problem]]]:
+def _windows(numbered: Iterable[tuple[int, Problem[ArrayT]]]) -> Iterator[list[tuple[int, Problem[ArrayT]]]]:
     """Numbered problems, up to `WINDOW` at a time; what the stream raises comes after those that it gave."""
-    window: list[tuple[int, Problem]] = []
+    window: list[tuple[int, Problem[ArrayT]]] = []
     try:
-        for numbered in enumerate(problems):
-            window.append(numbered)
+        for problem in numbered:
+            window.append(problem)
             if len(window) == WINDOW:
                 yield window
                 window = []

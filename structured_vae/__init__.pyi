@@ -1,5 +1,5 @@
 from .data import ImageDataset, load_dataset
-from .errors import ConfigError, DataError, EstimatorError, RunError, StructuredVAEError
+from .errors import ConfigError, DataError, DivergedError, EstimatorError, RunError, StructuredVAEError
 from .estimators import (
     ARM,
     REBAR,
@@ -58,6 +58,7 @@ __all__ = [
     "DataError",
     "Direct",
     "DisARM",
+    "DivergedError",
     "Epsilon",
     "Estimate",
     "Estimator",

@@ -1,5 +1,15 @@
 """The errors of structured_vae: each is ours and also the builtin that it resembles."""
 
+import reprlib
+
+
+def shortened(value: object) -> str:
+    """A value as a message can show it, whatever it is and however long."""
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except ValueError:  # an integer of more digits than Python writes
+        return f"{type(value).__name__} of too many digits to show"
+
 
 class StructuredVAEError(Exception):
     """The base of every error that structured_vae raises on purpose."""
@@ -23,6 +33,10 @@ class UnknownDataNameError(DataError, LookupError):
 
 class ConfigError(StructuredVAEError, ValueError):
     """A setting has a value that cannot work, alone or beside the others."""
+
+
+class DivergedError(StructuredVAEError, ArithmeticError):
+    """A training has left the numbers that can be computed with."""
 
 
 class EstimatorError(StructuredVAEError, ValueError):

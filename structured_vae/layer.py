@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, Literal, Protocol, overload
 
+import numpy as np
 import torch
 from torch import nn
 
 from models import Potentials
-from solvers import ArgmaxSolver, Problem, Solution, solve
+from solvers import (
+    ArgmaxSolver,
+    Problem,
+    ProblemError,
+    Solution,
+    UnsupportedProblemError,
+    resolve,
+    solve,
+)
 
-from .errors import ConfigError
+from .errors import ConfigError, shortened
 from .estimators import Direct, Estimate
 from .objectives.costs import Cost, CostFunction, CostOfBits
 from .posteriors.noise import no_noise, unary_noise
 from .schedules import Constant
 
 Backward = Literal["implicit_mle", "straight_through"]
+
+ONE_VARIABLE: Final = Problem.from_arrays([0.0])
+"""To ask for a solver, and refuse what is none, before there are scores."""
 
 
 class ArgmaxLayer(nn.Module):
@@ -40,7 +54,9 @@ class ArgmaxLayer(nn.Module):
         epsilon: step in the scores, of implicit MLE and of direct optimization.
 
     Raises:
-        ConfigError: no such estimator, or epsilon not positive.
+        ConfigError: no such estimator, or epsilon not positive and finite.
+        solvers.UnknownSolverError: no solver has that name.
+        solvers.SolverUnavailableError: it needs a package that is not installed.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE.
@@ -67,10 +83,12 @@ class ArgmaxLayer(nn.Module):
         epsilon: float = 1.0,
     ):
         super().__init__()
-        if estimator not in BACKWARD:
-            raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got '{estimator}'")
-        if not epsilon > 0:
-            raise ConfigError(f"epsilon must be positive; got {epsilon}")
+        with suppress(UnsupportedProblemError):  # a plug-in may want more variables
+            resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
+        if not isinstance(estimator, str) or estimator not in BACKWARD:
+            raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}")
+        if not _positive(epsilon):
+            raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
         self.solver = solver
         self.estimator = estimator
         self.epsilon = epsilon
@@ -97,8 +115,11 @@ class ArgmaxLayer(nn.Module):
         Raises:
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver cannot take it.
+            ConfigError: the cost is no function, or the generator none of torch's for that device.
+            EstimatorError: the cost of states has another shape than it must.
         """
         potentials = _potentials(unary, pairwise, edges)
+        _check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
         perturbed = potentials
@@ -136,6 +157,8 @@ class ArgmaxLayer(nn.Module):
         noise = no_noise if generator is None else unary_noise
         direct = Direct(self.solver, Constant(self.epsilon), noise=noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
+        if not callable(cost):
+            raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
         return direct(potentials, bound, generator or torch.Generator())
 
 
@@ -166,13 +189,35 @@ class _Call(Protocol):
 
 def _potentials(unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None) -> Potentials:
     """The scores by edge. A matrix gives every pair an edge, so that those which are zero can learn."""
-    parts = (unary.detach(), None if pairwise is None else pairwise.detach())
-    Problem.from_arrays(*parts, edges=None if edges is None else edges.cpu())  # refuses what is no problem
-    if pairwise is None or edges is not None:
-        return Potentials(unary, pairwise, edges)
+    for name, part in (("unary", unary), ("pairwise", pairwise), ("edges", edges)):
+        if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
+            raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
+    Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+    if not unary.is_floating_point():
+        raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
+    if pairwise is None:
+        return Potentials(unary)
+    if edges is not None:
+        return Potentials(unary, pairwise, edges.reshape(-1, 2).long())
     n = unary.shape[-1]
     pairs = torch.triu_indices(n, n, 1, device=unary.device)
     return Potentials(unary, pairwise[..., pairs[0], pairs[1]], pairs.T.contiguous())
+
+
+def _positive(value: object) -> bool:
+    if not isinstance(value, float | int | np.floating | np.integer):
+        return False
+    return bool(0 < value <= sys.float_info.max)
+
+
+def _check_generator(generator: torch.Generator | None, device: torch.device) -> None:
+    if not isinstance(generator, torch.Generator | None):
+        raise ConfigError(f"generator must be a torch.Generator or None; got {shortened(generator)}")
+    if generator is not None and generator.device.type != device.type:
+        raise ConfigError(
+            f"generator is on {generator.device} and the scores are on {device}: make it with "
+            f"torch.Generator('{device}')"
+        )
 
 
 class _ImplicitMLE(torch.autograd.Function):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
-from .errors import ConfigError
+from .errors import ConfigError, shortened
 
 
 class Schedule(Protocol):
@@ -14,6 +15,12 @@ class Schedule(Protocol):
 
     def __call__(self, step: int) -> float:
         """The value at `step`, counted from 0."""
+
+
+def _check_numbers(schedule: Schedule) -> None:
+    for name, value in vars(schedule).items():
+        if not isinstance(value, Real):
+            raise ConfigError(f"{name} of {type(schedule).__name__} must be a number; got {shortened(value)}")
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
+        _check_numbers(self)
         if not self.value > 0:
             raise ConfigError(f"the value must be positive; got {self.value}")
 
@@ -70,6 +78,7 @@ class Ramp:
     start: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_numbers(self)
         if self.epochs < 0 or not self.start >= 0:
             raise ConfigError(f"need epochs >= 0 and start >= 0; got {self}")
 
@@ -105,6 +114,7 @@ class ExponentialDecay:
     every: int = 1000
 
     def __post_init__(self) -> None:
+        _check_numbers(self)
         if not (0 < self.floor <= self.start and self.rate >= 0 and self.every >= 1):
             raise ConfigError(f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}")
 
@@ -137,6 +147,7 @@ class CosineDecay:
     steps: int
 
     def __post_init__(self) -> None:
+        _check_numbers(self)
         if not (self.start > 0 and self.steps > 0):
             raise ConfigError(f"need start > 0 and steps > 0; got {self}")
 

@@ -355,3 +355,11 @@ def test_a_folder_that_is_not_there_may_be_on_the_hub():
 def test_another_class_names_the_right_one(folder):
     with pytest.raises(PretrainedError, match=r"load it with DiscreteVAE.from_pretrained"):
         MixtureVAE.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"folder", ["folder"], "x" * 5000, "a/" * 3000, "\0"])
+def test_what_is_no_path_of_a_folder(path):
+    for load in (load_pretrained, DiscreteVAE.from_pretrained):
+        with pytest.raises(PretrainedError) as caught:
+            load(path)
+        assert len(str(caught.value)) < 1000

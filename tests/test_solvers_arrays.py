@@ -113,6 +113,28 @@ def test_problem_score_takes_the_callers_shape():
         problem.score(torch.ones(6, 4))
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.bool, torch.uint8])
+def test_states_of_any_type_have_a_score(dtype):
+    problem = Problem.from_arrays(torch.ones(2, 3))
+    assert problem.score(torch.ones(2, 3, dtype=dtype)).tolist() == [3.0, 3.0]
+
+
+def test_states_of_the_host_for_a_problem_elsewhere():
+    problem = Problem.from_arrays(array_api_strict.asarray(np.ones((2, 3)), device=DEVICE))
+    score = problem.score(np.ones((2, 3), np.int8))
+    assert score.device == DEVICE
+    assert np.from_dlpack(score, device="cpu").tolist() == [3.0, 3.0]
+    with pytest.raises(ProblemError, match="one library"):
+        problem.score(torch.ones(2, 3))
+
+
+def test_instances_of_a_problem_elsewhere():
+    unary = array_api_strict.asarray(np.arange(6.0).reshape(3, 2), device=DEVICE)
+    part = Problem.from_arrays(unary).instances(slice(1, 3))
+    assert part.leading == (2,)
+    assert np.from_dlpack(part.unary, device="cpu").tolist() == [[2.0, 3.0], [4.0, 5.0]]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["exhaustive", "max_flow"])
 def test_cuda_tensors(name):

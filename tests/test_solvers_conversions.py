@@ -2,14 +2,16 @@
 
 import importlib.util
 import itertools
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, ProblemError, SolverError, solve
+from solvers import OptionError, Problem, ProblemError, ProblemTooLargeError, SolverError, solve
 from solvers.conversions import (
     ConversionUnavailableError,
     from_dimod,
@@ -268,9 +270,37 @@ def test_dimod_missing(monkeypatch):
     assert isinstance(caught.value, ImportError)
 
 
+BINARY = SimpleNamespace(name="BINARY")
 BAD = {
     "not square": (lambda: from_qubo(np.ones((2, 3))), "must be square"),
-    "ragged": (lambda: from_qubo([[1.0], [1.0, 2.0]]), "no array"),
+    "ragged": (lambda: from_qubo([[1.0], [1.0, 2.0]]), "equal lengths"),
+    "a set": (lambda: from_qubo({1.0, 2.0}), "the couplings must be an array"),
+    "nothing at all": (lambda: from_ising(None, None), "h must be an array of real numbers"),
+    "a sparse tensor": (lambda: from_qubo(torch.eye(2).to_sparse()), "layout torch.sparse_coo"),
+    "no numbers of bfloat16": (
+        lambda: from_max_cut(2, torch.ones(1, 2, dtype=torch.bfloat16)),
+        "edges must be integers",
+    ),
+    "a number of vertices that is none": (lambda: from_max_cut("2", [[0, 1]]), "n must be a whole number"),
+    "half a vertex": (lambda: from_max_cut(2.5, [[0, 1]]), "n must be a whole number"),
+    "more vertices than there can be": (lambda: from_max_cut(10**400, [[0, 1]]), "n must be a whole number"),
+    "a source that is none": (lambda: from_min_cut(3, [[0, 1]], [1.0], "0", 2), "source '0' and sink 2"),
+    "an array of sinks": (lambda: from_min_cut(3, [[0, 1]], [1.0], 0, np.ones(2)), "must be two nodes"),
+    "no graph": (lambda: from_networkx([(0, 1)]), "expected a networkx graph; got [(0, 1)]"),
+    "no graph of networkx": (lambda: from_networkx(np.eye(2)), "expected a networkx graph"),
+    "no name of an attribute": (lambda: from_networkx(nx.path_graph(2), unary=["x"]), "name of an attribute"),
+    "a model of lists": (
+        lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear=[1.0], quadratic={}, offset=0.0)),
+        "must be mappings to numbers",
+    ),
+    "an offset that is no number": (
+        lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=None)),
+        "the offset must be",
+    ),
+    "no problem": (lambda: to_qubo(np.ones(3)), "expected a Problem"),
+    "labels that are none": (lambda: to_ising(random_problem(0), 5), "labels must be names"),
+    "labels that are lists": (lambda: to_qubo(random_problem(0), [[1]] * 5), "labels must be names"),
+    "z of other numbers": (lambda: from_qubo({(0, 1): 1.0}).assignment([0.5, 1]), "zeros and ones"),
     "words": (lambda: from_qubo([["a"]]), "real numbers"),
     "complex": (lambda: from_qubo(np.eye(2) * 1j), "real numbers"),
     "no pairs": (lambda: from_qubo({0: 1.0, 1: 2.0}), "pairs of labels"),
@@ -305,6 +335,11 @@ def test_bad_input_is_named(case):
     with pytest.raises(ProblemError) as caught:
         call()
     assert message in str(caught.value)
+
+
+def test_more_vertices_than_memory_holds():
+    with pytest.raises(ProblemTooLargeError, match="a problem of 1099511627776 variables takes"):
+        from_max_cut(2**40, [[0, 1]])
 
 
 def test_sense():

@@ -1,14 +1,19 @@
 """Bad input: what is said about it."""
 
 import importlib.util
+import time
+from decimal import Decimal
 
 import numpy as np
 import pytest
+import scipy.sparse
+import torch
 
 from solvers import (
     OptionError,
     Problem,
     ProblemError,
+    ProblemTooLargeError,
     SolverError,
     SolverUnavailableError,
     UnknownSolverError,
@@ -16,8 +21,12 @@ from solvers import (
     available_solvers,
     gibbs,
     solve,
+    solve_many,
+    solve_problem,
     solver_class,
 )
+
+MaxFlow = solver_class("max_flow")
 
 EDGES = [[0, 1], [1, 2]]
 NAN, INF = float("nan"), float("inf")
@@ -68,6 +77,55 @@ BAD_PROBLEMS = {
     "lists of unequal lengths": (([[1.0, 2.0], [3.0]],), {}, "equal lengths"),
     "pairs of unequal lengths": (([1.0, 2.0], [1.0]), {"edges": [[0], [0, 1]]}, "equal lengths"),
     "overflowing sums": ((np.full(3, 1e308),), {}, "could overflow float64"),
+    "a numpy scalar": ((np.float64(1.0),), {}, "unary must be [..., n]"),
+    "a numpy scalar as pairwise": ((np.ones(2), np.float64(1.0)), {}, "its shape is ()"),
+    "a numpy scalar by edges": ((np.ones(2), np.float32(1.0)), {"edges": [[0, 1]]}, "its shape is ()"),
+    "a sparse tensor": ((torch.eye(3).to_sparse(),), {}, "layout torch.sparse_coo; pass unary.to_dense()"),
+    "a sparse matrix of pairs": (
+        (torch.ones(2), torch.eye(2).to_sparse()),
+        {},
+        "pairwise is a tensor of the layout torch.sparse_coo",
+    ),
+    "sparse edges": (
+        (torch.ones(2), torch.ones(1)),
+        {"edges": torch.tensor([[0, 1]]).to_sparse()},
+        "edges is a tensor of the layout torch.sparse_coo",
+    ),
+    "a sparse matrix of scipy": ((np.ones(2), scipy.sparse.csr_array(np.eye(2))), {}, "must be an array"),
+    "a tensor without numbers": ((torch.ones(3, device="meta"),), {}, "unary is on the device meta"),
+    "edges without numbers": (
+        (torch.ones(2), torch.ones(1)),
+        {"edges": torch.ones(1, 2, device="meta")},
+        "edges is on the device meta",
+    ),
+    "lists of tensors that are sparse": (([torch.ones(2).to_sparse()],), {}, "unary is no array of numbers"),
+    "bfloat16 edges": (
+        (torch.ones(2), torch.ones(1)),
+        {"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)},
+        "edges must be integers [e, 2]; got torch.bfloat16 (1, 2)",
+    ),
+    "records": ((np.zeros(3, [("a", "f8"), ("b", "i4")]),), {}, "unary must hold real numbers"),
+    "bytes without a type": ((np.zeros(3, "V5"),), {}, "its type is |V5"),
+    "records as edges": ((np.ones(2), np.ones(1)), {"edges": np.zeros((1, 2), "i4,i4")}, "integers [e, 2]"),
+    "longer than float64": ((np.array(["1e400"]).astype(np.longdouble),), {}, "unary[0] is inf"),
+    "a set": (({1.0, 2.0},), {}, "unary must be an array of real numbers, or lists of them; got {1.0, 2.0}"),
+    "nothing": ((None,), {}, "got None"),
+    "a function": ((len,), {}, "got <built-in function len>"),
+    "integers of many digits": (([10**400],), {}, "unary must be an array of real numbers"),
+}
+HUGE_PROBLEMS = {
+    "a view of one number": ((np.broadcast_to(1.0, (2**44, 3)),), {}, "unary takes"),
+    "a tensor of one number": ((torch.ones(1).expand(2**44, 3),), {}, "unary takes"),
+    "edges of one number": (
+        (np.ones(3), np.ones(2)),
+        {"edges": np.broadcast_to(1, (2**44, 2))},
+        "edges takes",
+    ),
+    "small arrays of a huge batch": (
+        (np.ones((2**20, 1, 2)), np.ones((1, 2**20, 1))),
+        {"edges": [[0, 1]]},
+        "the batch (1048576, 1048576) takes",
+    ),
 }
 
 
@@ -79,6 +137,42 @@ def test_bad_problems(case):
     print(f"{case}: {caught.value}")
     assert message in str(caught.value)
     assert isinstance(caught.value, ValueError)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("case", HUGE_PROBLEMS)
+def test_problems_that_no_memory_holds(case):
+    arguments, options, message = HUGE_PROBLEMS[case]
+    begin = time.process_time()
+    with pytest.raises(ProblemTooLargeError, match="GiB of memory are free; pass it in parts") as caught:
+        solve(*arguments, **options)
+    assert time.process_time() - begin < 1
+    assert message in str(caught.value)
+    assert isinstance(caught.value, MemoryError)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_nested_tensors(layout):
+    with pytest.raises(ProblemError, match="unary is a nested tensor; pass its parts one by one"):
+        solve(torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout))
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_quantized_tensors():
+    with pytest.raises(ProblemError, match=r"pass unary.dequantize\(\)"):
+        solve(torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8))
+
+
+@pytest.mark.parametrize("given", [np.ones(2), None, "problem", {"unary": [1.0]}])
+def test_what_is_no_problem(given):
+    for call in (
+        solve_problem,
+        solver_class("independent")().solve,
+        lambda p: solve_problem(p, solver="cplex"),
+    ):
+        with pytest.raises(ProblemError, match=r"expected a Problem, as Problem\.from_arrays"):
+            call(given)
 
 
 def test_negative_pair_for_max_flow():
@@ -120,6 +214,15 @@ def test_unknown_solver():
     assert isinstance(caught.value, LookupError)
 
 
+@pytest.mark.parametrize(
+    "solver", [None, 3, [], {"a": 1}, np.array(["auto", "auto"]), MaxFlow, "", "x" * 5000]
+)
+def test_what_names_no_solver(solver):
+    with pytest.raises(UnknownSolverError, match=r"a solver is a name of|no solver is called") as caught:
+        solve(np.ones(3), solver=solver)
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize(("solver", "package"), [("cplex", "docplex"), ("cp_sat", "ortools")])
 def test_missing_package(monkeypatch, solver, package):
     real = importlib.util.find_spec
@@ -138,10 +241,15 @@ def test_missing_package(monkeypatch, solver, package):
     assert row.missing == (package,)
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, NAN, "1", [1.0]])
+@pytest.mark.parametrize("limit", [0, -1.0, NAN, "1", [1.0], 10**400, -(10**400), Decimal(1), torch.ones(2)])
 def test_time_limit_out_of_range(limit):
     with pytest.raises(OptionError, match="time_limit"):
         solve(np.ones(3), time_limit=limit)
+
+
+def test_a_time_limit_that_python_does_not_write_out():
+    with pytest.raises(OptionError, match="got int of too many digits"):
+        solve(np.ones(3), time_limit=10**5000)
 
 
 @pytest.mark.parametrize("solver", ["local_search", "branch_and_bound", "cp_sat", "cplex", "math_opt"])
@@ -171,3 +279,73 @@ def test_a_refusal_without_a_search_for_others_names_none():
     with pytest.raises(UnsupportedProblemError) as caught:
         gibbs(np.ones(21), np.ones(2), edges=EDGES, method="enumeration")
     assert "No other does" not in str(caught.value)  # elimination would
+
+
+BAD_OPTIONS = {
+    "threads": (
+        ("exhaustive", "max_flow", "cp_sat"),
+        [0, -1, 1.5, "2", 2**31, 10**400, np.float32(2), torch.ones(2)],
+    ),
+    "starts": (("local_search",), [0, "4", None, 10**400]),
+    "seed": (("local_search",), [-1, 0.5, 2**63, Decimal("nan")]),
+    "visits": (("dual_ascent",), [0, None, float("inf"), 10**400]),
+    "rest": (("dual_ascent",), ["cplex", MaxFlow, 3]),
+    "memory": (("exhaustive",), [0, None, "2**28"]),
+    "start": (("cp_sat", "math_opt"), ["zeros", [0.5, 0.5], [[0], [0, 1]], np.zeros(2, "i4,i4"), {0, 1}]),
+}
+
+
+@pytest.mark.parametrize("option", BAD_OPTIONS)
+def test_options_of_another_kind(option):
+    solvers, values = BAD_OPTIONS[option]
+    problem = Problem.from_arrays([1.0, 1.0], [1.0], edges=[[0, 1]])
+    for solver in solvers:
+        for value in values:
+            with pytest.raises((OptionError, ProblemError), match=option) as caught:
+                solver_class(solver)().with_options(**{option: value}).solve(problem, 1)
+            assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("jobs", [0, -2, 1.5, None, "all", 10**6])
+def test_jobs_out_of_range(jobs):
+    with pytest.raises(OptionError, match="jobs must be"):
+        list(solve_many([Problem.from_arrays([1.0])], jobs=jobs))
+
+
+def test_streams_of_what_is_no_problem():
+    with pytest.raises(ProblemError, match="problems must be an iterable of Problem; got 3"):
+        list(solve_many(3))
+    good, bad = solve_many([Problem.from_arrays([1.0]), [1.0]], jobs=1)
+    assert float(good.score) == 1.0
+    assert isinstance(bad.error, ProblemError)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": None}, "method must be one of"),
+        ({"method": ["auto"]}, "method must be one of"),
+        ({"threads": 0}, "threads must be a whole number"),
+        ({"threads": {1}}, "threads must be a whole number"),
+        ({"uniforms": np.zeros(2, "f8,f8")}, "uniforms must be numbers"),
+        ({"uniforms": ["0.5"]}, "uniforms must be numbers"),
+        ({"uniforms": [0.5j]}, "uniforms must be numbers"),
+        ({"uniforms": {0.5}}, "uniforms must be an array"),
+    ],
+)
+def test_gibbs_of_other_kinds(options, message):
+    with pytest.raises(SolverError, match=message):
+        gibbs([1.0, 2.0], **options)
+
+
+@pytest.mark.parametrize("direction", ["ab", [1j, 1.0], np.zeros(2, "f8,f8"), [[1.0], [1.0, 2.0]]])
+def test_directions_of_other_kinds(direction):
+    with pytest.raises(ProblemError, match="unary"):
+        gibbs([1.0, 2.0]).covariance_product(direction)
+
+
+def test_a_state_of_other_numbers():
+    problem = Problem.from_arrays([1.0, 2.0])
+    for z in ([0.5, 1], [NAN, 1], [-1, 1], ["0", "1"], [0j, 1]):
+        with pytest.raises(ProblemError, match=r"z must hold"):
+            problem.score(z)

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import pickle
+import time
 import tracemalloc
 import warnings
 import zipfile
@@ -370,6 +371,67 @@ def test_gzip_bombs_take_no_memory(file, format, line, message):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * SMALL
+
+
+@pytest.mark.parametrize("line", [b"\n", b"#\n", b"c nothing\n", b" \t\r\n"], ids=repr)
+def test_a_hundred_million_lines_that_say_nothing_take_no_time(file, line):
+    path = file(gzip.compress(b"3 3\n" + line * 2**24, 1), "bomb.gz")
+    begin = time.process_time()
+    with pytest.raises(
+        ProblemFileError, match="more lines are blank or comments than say anything"
+    ) as caught:
+        read_problem(path, "maxcut")
+    assert time.process_time() - begin < 1
+    assert caught.value.line == 100_003
+
+
+def test_comments_and_blank_lines_may_be_many(file):
+    plain = read_problem(file(QUBO), "qubo")
+    spread = QUBO.replace("\n", "\n" + "\n# more\n" * 5_000)
+    assert np.array_equal(read_problem(file(spread), "qubo").problem.pairwise, plain.problem.pairwise)
+
+
+@pytest.mark.parametrize("format", TEXTS)
+def test_a_byte_order_mark_changes_nothing(file, format):
+    plain = read_problem(file(TEXTS[format]), format)
+    marked = b"\xef\xbb\xbf" + TEXTS[format].encode()
+    for content in (marked, gzip.compress(marked)):
+        assert np.array_equal(read_problem(file(content), format).problem.unary, plain.problem.unary)
+    if FORMATS[format].first_words:
+        assert read_problem(file(marked)).constant == plain.constant
+
+
+@pytest.mark.parametrize("format", [None, *TEXTS])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_text_of_another_encoding_is_named(file, format, encoding):
+    content = ("\ufeff" + QUBO).encode(encoding)
+    with pytest.raises(ProblemFileError, match=r"line 1: the text is in UTF-16; save it as UTF-8"):
+        read_problem(file(content), format)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"file", {"a": 1}, np.ones(2)])
+def test_what_is_no_path(path):
+    with pytest.raises(OptionError, match="path must be the path of a file"):
+        read_problem(path)
+
+
+@pytest.mark.parametrize("path", ["x" * 5000, "a/" * 3000, "\0", ""])
+def test_names_that_no_file_has(path):
+    with pytest.raises((OptionError, ProblemFileError)) as caught:
+        read_problem(path)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("format", [3, [], {"npz"}, "", np.array(["npz", "uai"])])
+def test_what_names_no_format(file, format):
+    with pytest.raises(OptionError, match="no format is called"):
+        read_problem(file(QUBO), format)
+
+
+@pytest.mark.parametrize("max_bytes", [0, -1, None, "100", 1e9])
+def test_what_is_no_number_of_bytes(file, max_bytes):
+    with pytest.raises(OptionError, match="max_bytes must be a whole number"):
+        read_problem(file(QUBO), "qubo", max_bytes=max_bytes)
 
 
 def test_max_bytes(file):

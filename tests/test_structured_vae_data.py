@@ -6,6 +6,7 @@ import socket
 import struct
 import tempfile
 import tracemalloc
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -723,3 +724,97 @@ def test_an_npz_without_a_split_or_that_is_missing_is_named(tmp_path):
         load_dataset(str(tmp_path / "own.npz"))
     with pytest.raises(DataNotFoundError, match=r"there is no file .*missing\.npz"):
         load_dataset(str(tmp_path / "missing.npz"))
+
+
+def claiming(shape, kind="|u1", content=b"", version=1):
+    """The bytes of an .npy file whose header says this."""
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    length = len(header).to_bytes(2 if version == 1 else 4, "little")
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + content
+
+
+def own_archive(file, **members):
+    """An .npz of images of ours, in which some members are these bytes."""
+    np.savez(file, **own_arrays())
+    with zipfile.ZipFile(file) as archive:
+        whole = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**whole, **members}.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (claiming((2**31, 28, 28)), r"claims the shape \[2147483648, 28, 28\], which takes"),
+        (claiming((2**31, 28, 28), content=bytes(2**20)), "and has at most 1,048,704"),
+        (claiming((2**62, 2**62)), "claims the shape"),
+        (claiming((10**30,), "<f8"), "claims the shape"),
+        (claiming((3,), "<U99999999"), "claims the shape"),
+        (claiming((-1,)), "train_images|negative|shape"),
+        (claiming((7, 3, 5), version=2)[:40], "EOF|expected"),
+        (claiming((7, 3, 5), version=9), r"version|magic"),
+        (b"\x93NUMPY\x01\x00\x76\x00" + b"(" * 118, "own.npz"),
+        (b"\x93NUMPY\x01\x00\x76\x00" + b'"""' * 40, "own.npz"),
+        (b"no array", "own.npz"),
+        (b"", "own.npz"),
+    ],
+    ids=str,
+)
+def test_an_array_that_claims_what_the_archive_does_not_have(tmp_path, content, message):
+    file = str(tmp_path / "own.npz")
+    own_archive(file, **{"train_images.npy": content})
+    tracemalloc.start()
+    with pytest.raises(DataError, match=message) as caught:
+        load_dataset(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+    assert "numpy.savez(FILE, train_images=" in str(caught.value)
+
+
+def test_a_size_that_the_directory_of_an_archive_makes_up(tmp_path):
+    file = tmp_path / "own.npz"
+    own_archive(file, **{"train_images.npy": claiming((2**31, 28, 28))})
+    size = (2**32 - 2).to_bytes(4, "little")
+    content = file.read_bytes()
+    place = content.index(b"PK\x01\x02", 0)
+    while b"train_images" not in content[place : place + 80]:
+        place = content.index(b"PK\x01\x02", place + 4)
+    file.write_bytes(content[: place + 24] + size + content[place + 28 :])
+    with pytest.raises(DataError, match="claims the shape"):
+        load_dataset(str(file))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04", b"no archive", claiming((1,), content=b"1")], ids=repr
+)
+def test_what_is_no_archive_is_named(tmp_path, content):
+    (tmp_path / "own.npz").write_bytes(content)
+    with pytest.raises(DataError, match=r"own\.npz"):
+        load_dataset(str(tmp_path / "own.npz"))
+
+
+@pytest.mark.parametrize(
+    "name", [None, 3, ["mnist"], {"mnist"}, b"own.npz", np.array(["mnist", "x"]), "x" * 5000]
+)
+def test_what_names_no_dataset(name):
+    calls = [lambda: load_dataset(name)]
+    if name is not None:  # which is the usual one
+        calls.append(lambda: load_dataset("mnist", binarisation=name))
+    for call in calls:
+        with pytest.raises(UnknownDataNameError) as caught:
+            call()
+        assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("root", [3, b"data", {"a": 1}, "x" * 5000, "~nobody-of-that-name"])
+def test_what_can_be_no_root(root):
+    with pytest.raises(DataError, match="root must be the path of a folder"):
+        load_dataset("mnist", root)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000 + ".npz", "\0.npz"])
+def test_names_that_no_file_of_images_has(name):
+    with pytest.raises(DataError):
+        load_dataset(name)

@@ -2,6 +2,7 @@ import base64
 import importlib.util
 import re
 import socket
+import time
 import zlib
 from dataclasses import replace
 from io import BytesIO
@@ -270,6 +271,17 @@ def bomb():
     content[16:24] = (40_000).to_bytes(4, "big") * 2
     content[29:33] = zlib.crc32(bytes(content[12:29])).to_bytes(4, "big")
     return bytes(content)
+
+
+def test_a_picture_of_one_column_takes_neither_memory_nor_time():
+    file = BytesIO()
+    Image.new("L", (1, 25_000_000)).save(file, "PNG", compress_level=1)
+    begin = time.process_time()
+    with pytest.raises(
+        DataError, match="1 x 25000000 pixels; at most 25,000,000 are read, and 20,000 on a side"
+    ):
+        read_upload(file.getvalue(), (3, 3), "threshold")
+    assert time.process_time() - begin < 1
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,28 @@
 """An argmax as a layer: its values by enumeration, its gradients by their definitions."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import torch
 from enumeration import all_bits, seeded
 
-from solvers import ProblemError, UnknownSolverError, UnsupportedProblemError
-from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, gumbel_differences
+from solvers import (
+    ProblemError,
+    SolverUnavailableError,
+    UnknownSolverError,
+    UnsupportedProblemError,
+    solver_class,
+)
+from structured_vae import (
+    ArgmaxLayer,
+    ConfigError,
+    CostOfBits,
+    Estimate,
+    EstimatorError,
+    Hamming,
+    gumbel_differences,
+)
 
 FORMS = ["independent", "edges", "upper", "symmetric"]
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -225,8 +241,14 @@ def test_hamming_counts_and_knows_its_changes():
     ("options", "words"),
     [
         ({"estimator": "explicit_mle"}, "implicit_mle, straight_through; got 'explicit_mle'"),
-        ({"epsilon": 0.0}, "epsilon must be positive; got 0"),
-        ({"epsilon": float("nan")}, "epsilon must be positive; got nan"),
+        ({"epsilon": 0.0}, "epsilon must be a positive number; got 0"),
+        ({"epsilon": float("nan")}, "epsilon must be a positive number; got nan"),
+        ({"epsilon": float("inf")}, "epsilon must be a positive number; got inf"),
+        ({"epsilon": 10**400}, "epsilon must be a positive number; got 1000"),
+        ({"epsilon": "1"}, "epsilon must be a positive number; got '1'"),
+        ({"epsilon": None}, "epsilon must be a positive number; got None"),
+        ({"estimator": None}, "straight_through; got None"),
+        ({"estimator": ["implicit_mle"]}, "straight_through; got "),
     ],
 )
 def test_impossible_options(options, words):
@@ -247,8 +269,77 @@ def test_what_is_no_problem_is_refused(cost):
             ArgmaxLayer()(**arguments, **({} if cost is None else {"cost": cost}))
     with pytest.raises(UnsupportedProblemError):
         ArgmaxLayer("max_flow")(unary, pairwise, edges=edges)
+
+
+@pytest.mark.parametrize(
+    "solver", [None, "maxflow", "", 3, solver_class("max_flow"), ["auto"], torch.ones(2)]
+)
+def test_what_names_no_solver_is_refused_before_there_are_scores(solver):
     with pytest.raises(UnknownSolverError):
-        ArgmaxLayer("max_flaw")(unary, pairwise, edges=edges)
+        ArgmaxLayer(solver)
+
+
+def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None)
+    with pytest.raises(SolverUnavailableError, match="pip install"):
+        ArgmaxLayer("cplex")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"unary": None}, "unary must be a torch tensor; got None"),
+        ({"unary": np.ones((2, 3))}, "unary must be a torch tensor; got array"),
+        ({"pairwise": [[1.0], [2.0]]}, "pairwise must be a torch tensor"),
+        ({"edges": [[0, 1]]}, "edges must be a torch tensor"),
+        ({"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)}, "edges must be integers"),
+        ({"unary": torch.ones(2, 3, dtype=torch.int64)}, "unary must be of a floating-point type"),
+        ({"unary": torch.ones(2, 3).to_sparse()}, "layout torch.sparse_coo"),
+        ({"unary": torch.ones(2, 3, device="meta")}, "on the device meta"),
+    ],
+)
+def test_what_are_no_scores_is_named(changed, words):
+    given = {"unary": torch.ones(2, 3), "pairwise": torch.ones(2, 1), "edges": torch.tensor([[0, 1]])}
+    with pytest.raises(ProblemError, match=words):
+        ArgmaxLayer()(**{**given, **changed})
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.uint16])
+def test_edges_of_any_integers(dtype):
+    unary, pairwise, edges, _ = scores_of("edges")
+    expected = ArgmaxLayer()(unary, pairwise, edges=edges)
+    found = ArgmaxLayer()(unary, pairwise, edges=edges.to(dtype))
+    assert torch.equal(found, expected)
+    found.sum().backward()
+
+
+def test_no_edges_in_any_shape():
+    z = ArgmaxLayer()(
+        torch.ones(2, 3, requires_grad=True), torch.zeros(2, 0), edges=torch.zeros(0, dtype=torch.int64)
+    )
+    z.sum().backward()
+    assert z.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("generator", [0, "cpu", np.random.default_rng(0)])
+@pytest.mark.parametrize("cost", [None, black_box])
+def test_what_generates_no_noise_is_named(generator, cost):
+    with pytest.raises(ConfigError, match="generator must be a torch\\.Generator or None; got"):
+        ArgmaxLayer()(torch.ones(2, 3), generator=generator, cost=cost)
+
+
+@pytest.mark.parametrize("cost", [3.0, "loss", torch.ones(2)])
+def test_what_is_no_cost_is_named(cost):
+    with pytest.raises(ConfigError, match="cost must be a function of states"):
+        ArgmaxLayer()(torch.ones(2, 3), cost=cost)
+
+
+@pytest.mark.parametrize(
+    "cost", [lambda z: None, lambda z: 1.0, lambda z: z, lambda z: z.sum(), lambda z: z.sum(-1).numpy()]
+)
+def test_a_cost_of_another_shape_is_named(cost):
+    with pytest.raises(EstimatorError, match=r"the cost of states \[1, 2, 3\] must be a tensor \[1, 2\]"):
+        ArgmaxLayer()(torch.ones(2, 3), cost=cost)
 
 
 # --- learning -----------------------------------------------------------------------------------

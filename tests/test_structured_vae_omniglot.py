@@ -114,8 +114,14 @@ def test_other_arrays_are_refused(root, change, message):
 
 @pytest.mark.parametrize(
     "content",
-    [b"no mat file" * 100, b"", b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"],
-    ids=["text", "empty", "version 7.3"],
+    [
+        b"no mat file" * 100,
+        b"",
+        b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM",
+        b"\0\0\x08\x03" + bytes(20),
+        b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + b"\x0f\0\0\0\xff\xff\0\0junk",
+    ],
+    ids=["text", "empty", "version 7.3", "an IDX file", "cut off"],
 )
 def test_a_mat_file_that_cannot_be_read_is_named(root, content):
     pytest.importorskip("scipy.io")

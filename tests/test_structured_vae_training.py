@@ -21,7 +21,10 @@ from matplotlib import image
 from solvers import UnknownSolverError
 from structured_vae import (
     ConfigError,
+    Constant,
+    DivergedError,
     ExponentialDecay,
+    Ramp,
     RunError,
     TrainConfig,
     gumbel_differences,
@@ -33,6 +36,7 @@ from structured_vae.atomic import whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
+from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
@@ -876,6 +880,21 @@ def test_a_folder_without_a_run(tmp_path, read, place):
         read(tmp_path / place)
 
 
+@pytest.mark.parametrize("read", [resume, load_vae, evaluate_run, open_model])
+@pytest.mark.parametrize("place", [None, 3, b"run", ["run"], "x" * 5000])
+def test_what_is_no_path_of_a_run(read, place):
+    with pytest.raises(RunError, match="expected the path of a run folder; got") as caught:
+        read(place)
+    assert len(str(caught.value)) < 1000
+
+
+@tiny
+@pytest.mark.parametrize("which", [None, 1, "first", "../best", ["best"]])
+def test_what_is_no_checkpoint(run, which):
+    with pytest.raises(RunError, match="which checkpoint must be best or last; got"):
+        load_vae(run, which)
+
+
 DAMAGES = {
     "empty": lambda whole: b"",
     "half": lambda whole: whole[: len(whole) // 2],
@@ -1056,6 +1075,97 @@ def test_a_configuration_survives_the_way_through_its_file(tmp_path):
     )
     Run(tmp_path / "run").create(config)
     assert Run(tmp_path / "run").config() == config
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"n": "four"}, "n must be a whole number; got 'four'"),
+        ({"n": 4.0}, "n must be a whole number; got 4.0"),
+        ({"n": True}, "n must be a whole number; got True"),
+        ({"n": 10**400}, "n is 1000"),
+        ({"samples": "2"}, "samples must be a whole number or None"),
+        ({"learning_rate": None}, "learning_rate must be a plain number"),
+        ({"model": 3}, "model must be a text; got 3"),
+        ({"encoder": np.array(["general", "x"])}, "encoder must be a text"),
+        ({"encoder": "x" * 5000}, "encoder must be one of"),
+        ({"sides": 2.0}, "sides must be a whole number"),
+        ({"solver": None}, "solver must be a text"),
+        ({"data": "mnist"}, "data must be an object of DataConfig"),
+        ({"data": replace(SMALL.data, batch_size="7")}, "data.batch_size must be a whole number"),
+        ({"data": replace(SMALL.data, name=None)}, "data.name must be a text"),
+        ({"epsilon": 0.1}, "epsilon must be an object of ExponentialDecay"),
+        ({"seed": 10**5000}, "too many digits"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else ", ".join(value),
+)
+def test_values_of_another_type_are_named(change, named):
+    with pytest.raises(ConfigError, match=named) as caught:
+        TrainConfig(**change)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("values", [None, 3, [("n", 4)], "n: 4", {1, 2}])
+def test_options_that_are_no_mapping_are_named(values):
+    with pytest.raises(ConfigError, match="expected a mapping; got"):
+        TrainConfig.from_dict(values)
+
+
+@pytest.mark.parametrize("schedule", [Constant, lambda value: ExponentialDecay(start=value), Ramp])
+@pytest.mark.parametrize("value", ["1", None, [1.0], torch.ones(2)])
+def test_schedules_are_of_numbers(schedule, value):
+    with pytest.raises(ConfigError, match="must be a number; got"):
+        schedule(value)
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
+    config = replace(SMALL, n=np.int64(5), learning_rate=np.float64(1e-2), dropout=np.float32(0.5))
+    assert (type(config.n), type(config.learning_rate), type(config.dropout)) == (int, float, float)
+    Run(tmp_path / "run").create(config)
+    assert Run(tmp_path / "run").config() == config
+
+
+# --- divergence ---------------------------------------------------------------------------------
+
+
+@tiny
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"encoder": "general", "estimator": "direct"},
+        {"encoder": "general", "estimator": "exact"},
+        {"encoder": "independent", "estimator": "gumbel_softmax"},
+        {"encoder": "categorical", "estimator": "score_function"},
+        {"model": "mixture", "k": 4, "n": 15, "hidden": 300, "encoder": "general"},
+    ],
+    ids=lambda change: " ".join(map(str, change.values())),
+)
+def test_a_training_that_diverges_says_what_to_do(tmp_path, change):
+    config = replace(SMALL, learning_rate=1e30, evaluate_every=2, **change)
+    with pytest.raises(
+        DivergedError, match=r"Lower the learning rate, which is 1e\+30: --learning_rate 1e\+29"
+    ):
+        train(config, tmp_path / "run", progress=False)
+    assert not (tmp_path / "run" / "checkpoints" / "best.ckpt").exists()
+
+
+@tiny
+def test_a_training_that_diverges_late_keeps_the_epochs_before(tmp_path, monkeypatch):
+    config = replace(SMALL, epochs=2)
+    loss = ArgmaxTraining._loss
+
+    def poisoned(self, x, *labelled):
+        if self.current_epoch:
+            with torch.no_grad():
+                self.vae.encoder.network[-1].bias.fill_(math.inf)
+        return loss(self, x, *labelled)
+
+    monkeypatch.setattr(ArgmaxTraining, "_loss", poisoned)
+    with pytest.raises(
+        DivergedError, match=r"diverged in epoch 2, step 3: of the scores .* unary\[0, 0, 0\] is inf"
+    ):
+        train(config, tmp_path / "run", progress=False)
+    assert checkpoint(tmp_path / "run")["epoch"] == 0
 
 
 # --- batches, files and random streams ----------------------------------------------------------

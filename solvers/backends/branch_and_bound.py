@@ -8,7 +8,8 @@ import numpy as np
 
 from ..algorithms.branch_and_bound.search import search_dense
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..compiled.threads import available_cores, check_threads
+from ..compiled.threads import available_cores
+from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

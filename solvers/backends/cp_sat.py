@@ -13,8 +13,8 @@ import numpy as np
 from ..algorithms.local_search.warm_start import best_state, first_state, given_states
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
-from ..compiled.threads import check_threads
 from ..errors import SolveFailedError
+from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -42,7 +42,7 @@ class CpSat(ArgmaxSolver):
     )
 
     def __post_init__(self) -> None:
-        check_threads(self.threads)
+        check_whole("threads", self.threads, 1, MOST_THREADS)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
@@ -57,7 +57,7 @@ class CpSat(ArgmaxSolver):
         scores = FixedPoint.of(problem)
         model, variables = _model(cp_model, scores, state)
         solver = cp_model.CpSolver()
-        solver.parameters.num_workers = self.threads
+        solver.parameters.num_workers = int(self.threads)
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
         if left is not None:
             left = max(SHORTEST_SEARCH, left - (time.monotonic() - begin))

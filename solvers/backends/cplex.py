@@ -12,8 +12,8 @@ import numpy as np
 from ..algorithms.local_search.warm_start import best_state, first_state, given_states
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
-from ..compiled.threads import check_threads
 from ..errors import SolveFailedError
+from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -49,7 +49,7 @@ class Cplex(ArgmaxSolver):
     )
 
     def __post_init__(self) -> None:
-        check_threads(self.threads)
+        check_whole("threads", self.threads, 1, MOST_THREADS)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
@@ -81,7 +81,7 @@ class Cplex(ArgmaxSolver):
             return best_state(problem, values, state), scores.bound(float(details.best_bound))
 
     def _set_parameters(self, parameters: Any, scores: FloatingPoint) -> None:
-        parameters.threads = self.threads
+        parameters.threads = int(self.threads)
         parameters.mip.tolerances.mipgap = 0
         parameters.mip.tolerances.absmipgap = scores.gap
         parameters.mip.tolerances.integrality = 0

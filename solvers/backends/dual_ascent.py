@@ -12,8 +12,9 @@ from ..algorithms.local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
 from ..algorithms.local_search.warm_start import first_state
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..compiled.threads import available_cores, check_threads
-from ..errors import OptionError
+from ..compiled.threads import available_cores
+from ..errors import OptionError, shortened
+from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -53,8 +54,9 @@ class DualAscent(ArgmaxSolver):
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
-        if self.visits < 1:
-            raise OptionError(f"visits must be at least 1; got {self.visits}")
+        check_whole("visits", self.visits, 1, 2**62)
+        if not isinstance(self.rest, ArgmaxSolver | None):
+            raise OptionError(f"rest must be a solver object or None; got {shortened(self.rest)}")
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
-from ..compiled.memory import free_memory
-from ..compiled.threads import check_threads
+from ..memory import free_memory
+from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

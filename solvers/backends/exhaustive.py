@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
-from ..compiled.threads import check_threads
+from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -33,6 +33,7 @@ class Exhaustive(ArgmaxSolver):
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
+        check_whole("memory", self.memory, 1, 2**62)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         stats = {"states": 2**problem.n}

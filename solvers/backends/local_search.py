@@ -14,8 +14,7 @@ from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.local_search.tabu_runs import TabuRuns
 from ..algorithms.presolve.roof_duality import roof_duality
 from ..arrays import States
-from ..compiled.threads import check_threads
-from ..errors import OptionError
+from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
@@ -57,10 +56,8 @@ class LocalSearch(ArgmaxSolver):
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
-        if self.starts < 1 or self.seed < 0:
-            raise OptionError(
-                f"starts must be at least 1 and seed at least 0; got {self.starts}, {self.seed}"
-            )
+        check_whole("starts", self.starts, 1, 2**31)
+        check_whole("seed", self.seed, 0, 2**63 - 1)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         if not isinstance(problem.unary, np.ndarray):

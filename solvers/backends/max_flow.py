@@ -16,7 +16,7 @@ from ..algorithms.max_flow.sparse import sparse_argmax
 from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..arrays import Scores, States, to_numpy
-from ..compiled.threads import check_threads
+from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

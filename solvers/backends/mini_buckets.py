@@ -13,7 +13,8 @@ from ..algorithms.mini_buckets.plan import mini_bucket_layout
 from ..algorithms.mini_buckets.search import Search
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..compiled.threads import available_cores, check_threads
+from ..compiled.threads import available_cores
+from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

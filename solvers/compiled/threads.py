@@ -9,8 +9,6 @@ from functools import cache
 import joblib
 import numpy as np
 
-from ..errors import OptionError
-
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
 
@@ -45,12 +43,6 @@ def over_slices(
         return
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(kernel, *(np.array_split(array, workers) for array in arrays)))
-
-
-def check_threads(threads: int | None) -> None:
-    """Raises an `OptionError` unless `threads` is a whole number >= 1, or None."""
-    if threads is not None and (not isinstance(threads, int | np.integer) or threads < 1):
-        raise OptionError(f"threads must be a whole number of at least 1; got {threads!r}")
 
 
 def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from ..arrays import ArrayT, as_array, to_numpy
-from ..errors import OptionError, ProblemError
+from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
 from .terms import Linear, Pairs, Weights, folded
 
@@ -72,9 +72,11 @@ class Conversion:
         Raises:
             ProblemError: `z` has another shape.
         """
-        states = to_numpy(as_array(z))
+        states = to_numpy(as_array(z, "z"))
         if states.shape != (len(self.labels),):
             raise ProblemError(f"z must be [{len(self.labels)}]; its shape is {states.shape}")
+        if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
+            raise ProblemError(f"z must hold zeros and ones; got {shortened(z)}")
         return dict(zip(self.labels, states.astype(int).tolist(), strict=True))
 
 
@@ -95,8 +97,8 @@ def converted(
         OptionError: `sense` is neither word.
         ProblemError: terms that are not finite, or that overflow.
     """
-    if sense not in ("minimise", "maximise"):
-        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {sense!r}")
+    if not isinstance(sense, str) or sense not in ("minimise", "maximise"):
+        raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
     if not math.isfinite(constant):
         raise ProblemError(f"the constant terms add up to {constant}; divide all terms by a constant")
     sign = 1 if sense == "maximise" else -1

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ProblemError
+from ..errors import ProblemError, shortened
+from ..options import is_whole
 from .conversion import Conversion, converted
 from .terms import edge_list, sums_at
 
@@ -60,8 +61,10 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
         3.0
     """
     pairs, values = edge_list(n, arcs, capacities)
-    if source == sink or not (0 <= source < n and 0 <= sink < n):
-        raise ProblemError(f"source {source} and sink {sink} must be two nodes of 0..{n - 1}")
+    if not (is_whole(source, 0, n - 1) and is_whole(sink, 0, n - 1)) or source == sink:
+        raise ProblemError(
+            f"source {shortened(source)} and sink {shortened(sink)} must be two nodes of 0..{n - 1}"
+        )
     if (values < 0).any():
         arc = int(np.flatnonzero(values < 0)[0])
         raise ProblemError(f"capacities[{arc}] is {values[arc]}; capacities must be >= 0")

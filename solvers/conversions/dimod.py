@@ -7,12 +7,16 @@ import importlib.util
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ProblemError, SolverError
+from ..errors import ProblemError, SolverError, shortened
 from ..problem import Problem
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
 from .ising import from_ising
 from .qubo import from_qubo
+from .terms import real_array
+
+PARTS = ("linear", "quadratic", "offset")
+"""Of a binary quadratic model."""
 
 
 class ConversionUnavailableError(SolverError, ImportError):
@@ -26,14 +30,22 @@ def from_dimod(bqm: Any) -> Conversion:
         ProblemError: not a binary quadratic model.
     """
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
-    if kind not in ("BINARY", "SPIN") or not hasattr(bqm, "quadratic"):
+    if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, part) for part in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
-    linear, quadratic = dict(bqm.linear), dict(bqm.quadratic)
+    linear, quadratic = _biases(bqm.linear), _biases(bqm.quadratic)
+    offset = float(real_array("the offset", bqm.offset, 0))
     if kind == "SPIN":
         found = from_ising(linear, quadratic)
     else:
         found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
-    return replace(found, constant=found.constant + float(bqm.offset))
+    return replace(found, constant=found.constant + offset)
+
+
+def _biases(view: Any) -> dict[Any, Any]:
+    try:
+        return dict(view)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"biases must be mappings to numbers; got {shortened(view)}") from error
 
 
 def to_dimod(problem: Problem, labels: Labels | None = None) -> Any:

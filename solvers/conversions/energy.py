@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..errors import ProblemError
-from ..problem import Problem
+from ..errors import ProblemError, shortened
+from ..problem import Problem, check_problem
 from .conversion import Labels
 from .terms import Linear, Pairs, Weights
 
@@ -18,14 +18,25 @@ def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, 
     Raises:
         ProblemError: `problem` is a batch, or `labels` are not n different ones.
     """
+    check_problem(problem)
     if problem.batch != 1:
         raise ProblemError(f"the problem is a batch of {problem.batch}; convert one instance at a time")
-    names = range(problem.n) if labels is None else tuple(labels)
-    if len(set(names)) != problem.n:
-        raise ProblemError(f"labels must be {problem.n} different ones; got {len(set(names))}")
+    names = range(problem.n) if labels is None else _names(labels)
+    if len(set(names)) != problem.n or len(names) != problem.n:
+        raise ProblemError(f"labels must be {problem.n} different ones; got {shortened(labels)}")
     host = problem.to_host()
     unary, weights = (array[0].astype(np.float64) for array in (host.unary, host.pairwise))
     return names, 0.0 - unary, host.edges, 0.0 - weights
+
+
+def _names(labels: Labels) -> Labels:
+    """The labels as a tuple, if a dict can have them as keys."""
+    try:
+        names = tuple(labels)
+        hash(names)
+    except TypeError as error:
+        raise ProblemError(f"labels must be names, one a variable; got {shortened(labels)}") from error
+    return names
 
 
 def named(names: Labels, pairs: Pairs, weights: Weights) -> dict[tuple[Hashable, Hashable], float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ProblemError
+from ..errors import ProblemError, shortened
 from ..problem import Problem
 from .conversion import Conversion, Labels, converted
 from .couplings import places_of
@@ -23,7 +23,8 @@ def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") 
         pairwise: the edge attribute.
 
     Raises:
-        ProblemError: a node or an edge without its attribute, or with one that is not a finite number.
+        ProblemError: no graph of networkx; a node or an edge without its attribute, or with one that is not a
+            finite number.
 
     Example:
         >>> import networkx
@@ -32,10 +33,19 @@ def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") 
         >>> float(from_networkx(graph).problem.score([1, 1]))
         1.5
     """
+    import networkx as nx  # takes a while to import, unless there is a graph already
+
+    if not isinstance(graph, nx.Graph):
+        raise ProblemError(f"expected a networkx graph; got {shortened(graph)}")
+    for name, attribute in (("unary", unary), ("pairwise", pairwise)):
+        if not isinstance(attribute, str):
+            raise ProblemError(f"{name} must be the name of an attribute; got {shortened(attribute)}")
     nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
     for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
         if value is None:
-            raise ProblemError(f"{name} has no score; nodes need '{unary}' and edges '{pairwise}'")
+            raise ProblemError(
+                f"{shortened(name)} has no score; nodes need {shortened(unary)} and edges {shortened(pairwise)}"
+            )
     place = places_of(tuple(nodes))
     pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
     linear = real_array(unary, list(nodes.values()), 1)

@@ -8,12 +8,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..arrays import as_array, to_numpy
-from ..errors import ProblemError
+from ..errors import ProblemError, shortened
+from ..memory import check_memory
+from ..options import is_whole
 from ..problem import Problem
 
 Linear: TypeAlias = Float[np.ndarray, "n"]
 Pairs: TypeAlias = Int[np.ndarray, "e 2"]
 Weights: TypeAlias = Float[np.ndarray, "e"]
+
+NUMBERS_A_VARIABLE = 8
+"""That are held at once on the way into a problem."""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
@@ -63,10 +68,7 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
     Raises:
         ProblemError: they are no real numbers, or have another number of dimensions.
     """
-    try:
-        array = to_numpy(as_array(values))
-    except ValueError as error:
-        raise ProblemError(f"{name} is no array: {error}") from error
+    array = to_numpy(as_array(values, name))
     if array.size == 0:
         array = array.astype(np.float64)
     if array.dtype.kind not in "biuf" or array.ndim != dimensions:
@@ -81,8 +83,12 @@ def edge_list(n: int, edges: Any, weights: Any) -> tuple[Pairs, Weights]:
 
     Raises:
         ProblemError: other shapes or types, an end outside 0..n-1, a weight that is not finite.
+        ProblemTooLargeError: more variables than memory holds.
     """
-    pairs = to_numpy(as_array(edges))
+    if not is_whole(n, 1, 2**62):
+        raise ProblemError(f"n must be a whole number from 1 to 2^62; got {shortened(n)}")
+    check_memory(f"a problem of {n} variables", NUMBERS_A_VARIABLE * n)
+    pairs = to_numpy(as_array(edges, "edges"))
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

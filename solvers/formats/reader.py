@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ..conversions.conversion import Conversion
-from ..errors import OptionError, ProblemError
+from ..errors import OptionError, ProblemError, shortened
+from ..options import check_whole
 from .biq_mac import read_biq_mac, read_or_library
 from .dimacs import read_dimacs
 from .errors import ProblemFileError
@@ -88,8 +89,8 @@ def read_problem(
 
     Raises:
         ProblemFileError: the file does not hold a problem of that format, or no format fits it.
-        OptionError: no format has that name.
-        OSError: the file cannot be opened.
+        OptionError: no format has that name, `path` is no path, or `max_bytes` no number of bytes.
+        OSError: the file may not be read.
 
     Example:
         >>> import pathlib, tempfile
@@ -100,15 +101,9 @@ def read_problem(
         >>> float(graph.value(graph.problem.score([1, 0, 0])))
         6.0
     """
-    path = Path(path)
-    if not path.exists():
-        raise ProblemFileError(path, None, "there is no such file")
-    if not path.is_file():
-        raise ProblemFileError(path, None, "not a regular file")
-    if format is not None and format not in FORMATS:
-        near = difflib.get_close_matches(format, FORMATS, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise OptionError(f"no format is called '{format}'; {hint}There are:\n{_list()}")
+    path = _regular_file(path)
+    check_whole("max_bytes", max_bytes, 1)
+    _check_format(format)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name
             return FORMATS[format or _guess(path, max_bytes)].read(path, max_bytes)
@@ -116,6 +111,25 @@ def read_problem(
         raise
     except ProblemError as error:
         raise ProblemFileError(path, None, str(error)) from error
+
+
+def _regular_file(path: str | os.PathLike[str]) -> Path:
+    try:
+        path = Path(path)
+        if path.is_file():
+            return path
+        exists = path.exists()
+    except (TypeError, OSError, ValueError) as error:  # no path, or a name that no file can have
+        raise OptionError(f"path must be the path of a file; got {shortened(path)}") from error
+    raise ProblemFileError(path, None, "not a regular file" if exists else "there is no such file")
+
+
+def _check_format(format: str | None) -> None:
+    if format is None or (isinstance(format, str) and format in FORMATS):
+        return
+    near = difflib.get_close_matches(format, FORMATS, n=1) if isinstance(format, str) else []
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise OptionError(f"no format is called {shortened(format)}; {hint}There are:\n{_list()}")
 
 
 def _guess(path: Path, max_bytes: int) -> str:

@@ -18,6 +18,9 @@ VARIABLE_BYTES = 64  # what a variable takes on its way into a problem
 GZIP_MAGIC = b"\x1f\x8b"
 INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+UTF_8_MARK = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MOST_SILENT = 100_000  # more lines that say nothing than others; a small gzip file can hold a hundred million
 
 
 class TextFile:
@@ -45,9 +48,23 @@ class TextFile:
     def rows(self) -> Iterator[list[bytes]]:
         """The words of each line; blank lines and comments, which start with # or c, are skipped.
 
+        So is the byte-order mark that some editors put before UTF-8.
+
         Raises:
-            ProblemFileError: a line or the text is too long, or the gzip stream is damaged.
+            ProblemFileError: a line or the text is too long, almost all lines are blank or comments, the encoding
+                is UTF-16, or the gzip stream is damaged.
         """
+        silent = 0
+        for line in self._lines():
+            words = line.split()
+            if words and words[0] != b"c" and not words[0].startswith(b"#"):
+                silent -= 1
+                yield words
+            else:
+                silent += 1
+                self._check_silence(silent)
+
+    def _lines(self) -> Iterator[bytes]:
         left = self.max_bytes
         try:
             with self._open() as stream:
@@ -55,9 +72,7 @@ class TextFile:
                     self.line += 1
                     left -= len(line)
                     self._check_length(len(line), left)
-                    words = line.split()
-                    if words and words[0] != b"c" and not words[0].startswith(b"#"):
-                        yield words
+                    yield self._unmarked(line) if self.line == 1 else line
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
@@ -118,6 +133,18 @@ class TextFile:
 
     def _open(self) -> BinaryIO:
         return cast("BinaryIO", gzip.open(self.path)) if self._compressed else self.path.open("rb")
+
+    def _unmarked(self, line: bytes) -> bytes:
+        """The first line without a mark of its encoding."""
+        if line.startswith(UTF_16_MARKS):
+            raise self.error("the text is in UTF-16; save it as UTF-8 or ASCII")
+        return line.removeprefix(UTF_8_MARK)
+
+    def _check_silence(self, silent: int) -> None:
+        if silent > MOST_SILENT:
+            raise self.error(
+                f"{MOST_SILENT} more lines are blank or comments than say anything; take them out to read the file"
+            )
 
     def _check_length(self, length: int, left: int) -> None:
         if length > MAX_LINE:

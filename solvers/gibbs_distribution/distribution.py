@@ -10,7 +10,8 @@ import numpy as np
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import treewidth_bound
 from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, as_array, to_numpy
-from ..errors import OptionError, ProblemError, UnsupportedProblemError
+from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..options import check_threads
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .draws import draw
@@ -75,6 +76,7 @@ class Gibbs(Generic[ArrayT]):
             >>> fair.sample([0.1, 0.4, 0.6]).tolist()
             [[0, 0], [1, 0], [0, 1]]
         """
+        check_threads(threads)
         problem = self.problem.to_host()
         drawn = _uniforms(problem, self.method, uniforms)
         if self._sums is None:
@@ -107,6 +109,7 @@ class Gibbs(Generic[ArrayT]):
             >>> unary.tolist(), pairwise.tolist()
             ([0.25, 0.0], [0.125])
         """
+        check_threads(threads)
         problem = self.problem.to_host()
         direction = _direction(problem, unary, pairwise)
         # Only its direction matters to rounding and overflow.
@@ -199,7 +202,7 @@ def gibbs(
             precision.
         UnsupportedProblemError: there are too many variables for the one and too large a treewidth for
             the other method.
-        OptionError: there is no such method.
+        OptionError: there is no such method, or so many threads.
 
     References:
         Koller and Friedman (2009), Probabilistic Graphical Models, chapters 9 and 12.
@@ -211,6 +214,7 @@ def gibbs(
         >>> result.samples.tolist()
         [[0, 0], [1, 1]]
     """
+    check_threads(threads)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     host, method = problem.to_host(), _method(problem, method)
     drawn = _uniforms(host, method, uniforms)
@@ -249,8 +253,8 @@ def uniforms_shape(problem: Problem, samples: int, method: str = "auto") -> tupl
 
 
 def _method(problem: Problem, method: str) -> str:
-    if method not in METHODS:
-        raise OptionError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    if not isinstance(method, str) or method not in METHODS:
+        raise OptionError(f"method must be one of {', '.join(METHODS)}; got {shortened(method)}")
     if method == "auto":
         method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
     reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
@@ -282,8 +286,10 @@ def _uniforms(problem: Problem, method: str, uniforms: Any) -> np.ndarray:
     variables = (problem.n,) if method == "elimination" else ()
     if uniforms is None:
         return np.empty((problem.batch, 0, *variables))
-    given, expected = to_numpy(as_array(uniforms)), (*problem.leading, *variables)
-    if np.issubdtype(given.dtype, np.floating) and given.dtype.itemsize < 8:
+    given, expected = to_numpy(as_array(uniforms, "uniforms")), (*problem.leading, *variables)
+    if given.dtype.kind not in "biuf":
+        raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {given.dtype}")
+    if given.dtype.kind == "f" and given.dtype.itemsize < 8:
         raise ProblemError(
             f"uniforms must be drawn in float64; those of {given.dtype} are too coarse for many states"
         )
@@ -305,7 +311,10 @@ def _direction(problem: Problem, unary: Any, pairwise: Any) -> np.ndarray:
     given = {"unary": (unary, problem.n), "pairwise": (0.0 if pairwise is None else pairwise, problem.e)}
     parts = []
     for name, (values, size) in given.items():
-        array, shape = np.asarray(to_numpy(as_array(values)), np.float64), (*problem.leading, size)
+        array, shape = to_numpy(as_array(values, name)), (*problem.leading, size)
+        if array.dtype.kind not in "biuf":
+            raise ProblemError(f"the {name} direction must be real numbers; its type is {array.dtype}")
+        array = array.astype(np.float64)
         if not np.isfinite(array).all():
             raise ProblemError(f"the {name} direction must be finite")
         try:

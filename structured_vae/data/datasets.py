@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DataError, UnknownDataNameError
+from ..errors import DataError, UnknownDataNameError, shortened
 from .binarisation import BINARISATIONS, MAPPED, Binarisation, none
 from .celeba.faces import read_celeba
 from .fashion_mnist_mini import read_mini
@@ -146,7 +146,8 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    reader = Reader(lambda _: read_own(name)) if name.endswith(".npz") else _look_up("dataset", name, READERS)
+    own = isinstance(name, str) and name.endswith(".npz")
+    reader = Reader(lambda _: read_own(name)) if own else _look_up("dataset", name, READERS)
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
     chosen = _allowed(name, reader, binarisation)
     stored = reader.read(root)
@@ -201,12 +202,12 @@ def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
         >>> _look_up("split", "test", {"train": 1, "test": 2})
         2
     """
-    if name in known:
+    if isinstance(name, str) and name in known:
         return known[name]
     close = get_close_matches(str(name).lower(), known, n=1)
     suggestion = f"Did you mean {close[0]!r}? " if close else ""
     names = ", ".join(repr(each) for each in known)
-    raise UnknownDataNameError(f"Unknown {kind} {name!r}. {suggestion}Choose one of: {names}.")
+    raise UnknownDataNameError(f"Unknown {kind} {shortened(name)}. {suggestion}Choose one of: {names}.")
 
 
 def _allowed(name: str, reader: Reader, binarisation: str) -> Binarisation:

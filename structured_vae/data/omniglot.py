@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
+from .files.npz import read_npz
 from .files.roots import ROOT_VARIABLE, data_root
 from .reader import StoredDataset, StoredSplit
 
@@ -93,24 +94,23 @@ def _reader(file: Path) -> Callable[[Path], tuple[tuple[Grey, Grey], ...]]:
 
 
 def _from_npz(file: Path) -> tuple[tuple[Grey, Grey], ...]:
-    with np.load(file, allow_pickle=False) as arrays:
-        if ("train_alphabet" in arrays) != ("test_alphabet" in arrays):
-            raise ValueError("it has one of train_alphabet and test_alphabet; both or none are needed")
-        return tuple(
-            (arrays[name], arrays.get(f"{name}_alphabet", np.zeros(len(arrays[name]), np.uint8)))
-            for name in ("train", "test")
-        )
+    arrays = read_npz(file, ("train", "test", "train_alphabet", "test_alphabet"))
+    if ("train_alphabet" in arrays) != ("test_alphabet" in arrays):
+        raise ValueError("it has one of train_alphabet and test_alphabet; both or none are needed")
+    return tuple(
+        (arrays[name], arrays.get(f"{name}_alphabet", np.zeros(arrays[name].shape[:1], np.uint8)))
+        for name in ("train", "test")
+    )
 
 
 def _from_mat(file: Path) -> tuple[tuple[Grey, Grey], ...]:
     """Columns of `data [784, count]` are images by columns, in [0, 1]; those of `target` one-hot alphabets."""
     from scipy.io import loadmat  # optional
-    from scipy.io.matlab import MatReadError
 
     try:
         arrays = loadmat(file)
-    except (MatReadError, NotImplementedError) as error:  # an empty file; one of MATLAB 7.3
-        raise ValueError(error) from error
+    except Exception as error:  # what damage makes it raise is of every kind
+        raise ValueError(f"{type(error).__name__}: {error}") from error
     splits = (("data", "target"), ("testdata", "testtarget"))
     return tuple((_upright(arrays[images]), arrays[alphabets].argmax(axis=0)) for images, alphabets in splits)
 

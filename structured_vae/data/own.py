@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
+from .files.npz import read_npz
 from .reader import StoredDataset, StoredSplit
 
 SPLITS: Final = ("train", "validation", "test")
@@ -35,23 +36,29 @@ def read_own(file: str | Path) -> StoredDataset:
         DataError: it is damaged, or has other arrays.
     """
     file = Path(file)
-    if not file.is_file():
-        raise DataNotFoundError(f"there is no file {file.absolute()}. {WAY}")
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            absent = [name for split in SPLITS if (name := f"{split}_labels") not in arrays]
-            if 0 < len(absent) < len(SPLITS):
-                raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
-            splits = {split: _split(arrays, split) for split in SPLITS}
+        if not file.is_file():
+            raise DataNotFoundError(f"there is no file {file.absolute()}. {WAY}")
+        arrays = read_npz(file, (f"{split}_{part}" for split in SPLITS for part in ("images", "labels")))
+        absent = [name for split in SPLITS if (name := f"{split}_labels") not in arrays]
+        if 0 < len(absent) < len(SPLITS):
+            raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
+        splits = {split: _split(arrays, split) for split in SPLITS}
         sizes = {name: split.images.shape[1:] for name, split in splits.items()}
         if len(set(sizes.values())) > 1:
             raise ValueError(f"the splits have images of different sizes: {sizes}")
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except DataNotFoundError:
+        raise
+    except DataError as error:  # which names the file
+        raise DataError(f"{error}. {WAY}") from error
+    except (OSError, ValueError) as error:
         raise DataError(f"{file}: {error}. {WAY}") from error
     return StoredDataset(splits["train"], splits["validation"], splits["test"])
 
 
-def _split(arrays: np.lib.npyio.NpzFile, split: str) -> StoredSplit:
+def _split(arrays: Mapping[str, NDArray[Any]], split: str) -> StoredSplit:
+    if f"{split}_images" not in arrays:
+        raise ValueError(f"there is no array {split}_images")
     images = arrays[f"{split}_images"]
     if images.dtype != np.uint8 or images.ndim != 3 or images.size == 0:
         raise ValueError(f"{split}_images is {images.dtype} {list(images.shape)}")

@@ -188,7 +188,7 @@ def open_model(folder: str | Path) -> Explored:
         models.PretrainedError: an exported folder is damaged.
         DataError: a run's images are missing or damaged.
     """
-    run = Run(Path(folder))
+    run = Run.at(folder)
     if run.config_file.exists():
         training: TrainConfig | None = run.config()
         vae: AnyVAE = load_vae(folder)

@@ -16,6 +16,9 @@ FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MOST_PIXELS: Final = 25_000_000
 """Of an upload; a small file can promise more than memory holds."""
 
+LONGEST_SIDE: Final = 20_000
+"""Of an upload; rows cost memory too."""
+
 
 def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
     """`[pixels]`: an image file in grey, at the model's size, ink as 1, binarised as in training.
@@ -42,9 +45,10 @@ def _grey(content: bytes) -> Image.Image:
     """What is transparent becomes white."""
     try:
         with Image.open(BytesIO(content), formats=FORMATS) as image:
-            if image.width * image.height > MOST_PIXELS:
+            if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
                 raise DataError(
-                    f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read"
+                    f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read, and "
+                    f"{LONGEST_SIDE:,} on a side: make it smaller first"
                 )
             coloured = image.convert("RGBA")
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:

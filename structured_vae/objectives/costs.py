@@ -10,6 +10,8 @@ import torch
 
 from models import AnyPotentials, Neighbourhood
 
+from ..errors import EstimatorError, shortened
+
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
 
@@ -73,6 +75,9 @@ class CostOfBits:
     Attributes:
         function: takes `[..., batch, n]` and gives `[..., batch]`; it need not be differentiable.
 
+    Raises:
+        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`.
+
     Example:
         >>> target = torch.tensor([[1.0, 0.0, 1.0]])
         >>> hamming = CostOfBits(lambda z: (z - target).abs().sum(-1))
@@ -84,11 +89,18 @@ class CostOfBits:
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: the value at z."""
-        return self.function(z)
+        cost = self.function(z)
+        if not isinstance(cost, torch.Tensor) or cost.shape != z.shape[:-1]:
+            found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
+            raise EstimatorError(
+                f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
+                f"function gave {found}"
+            )
+        return cost
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
         """The value at z, and its change by every single flip."""
-        cost = self.function(z)
+        cost = self(z)
         slope = torch.empty_like(z)
         with torch.no_grad():
             for i in range(z.shape[-1]):

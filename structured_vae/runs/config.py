@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
 from jsonargparse import ArgumentParser
 
 from ..data import ATTRIBUTES, CELEBA, usual_binarisation
-from ..errors import ConfigError
+from ..errors import ConfigError, shortened
 from ..schedules import ExponentialDecay
-from .plain_values import refuse_foreign
+from .plain_values import mistyped, refuse_foreign
 
 Model = Literal["discrete", "mixture", "attributes"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
@@ -147,6 +148,11 @@ class TrainConfig:
     channels: int = 32
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.generic):  # a record holds plain values
+                object.__setattr__(self, name, value.item())
+        if fault := next(mistyped(self), None):
+            raise ConfigError(fault)
         if self.data.binarisation is None:  # a record says what was done
             named = replace(self.data, binarisation=usual_binarisation(self.data.name))
             object.__setattr__(self, "data", named)
@@ -267,13 +273,13 @@ def _faults(config: TrainConfig) -> Iterator[str]:
     values = vars(config)
     for name, choices in CHOICES.items():
         if values[name] not in choices:
-            yield f"{name} must be one of {', '.join(map(str, choices))}; got '{values[name]}'"
+            yield f"{name} must be one of {', '.join(map(str, choices))}; got {shortened(values[name])}"
     for name, least in LEAST.items():
         if values[name] < least:
-            yield f"{name} must be at least {least}; got {values[name]}"
+            yield f"{name} must be at least {least}; got {shortened(values[name])}"
     for name in FOREIGN[config.model]:
         if values[name] != getattr(TrainConfig, name):  # its default
-            yield f"{name} has no meaning with model {config.model}; got {values[name]}"
+            yield f"{name} has no meaning with model {config.model}; got {shortened(values[name])}"
     for holds, message in RULES:
         if not holds(config):
             yield message.format(c=config)

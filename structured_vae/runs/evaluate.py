@@ -53,7 +53,7 @@ def evaluate_run(
         raise ConfigError(f"samples must be at least 1; got {samples}")
     if refine < 0:
         raise ConfigError(f"refine must be at least 0; got {refine}")
-    config = Run(Path(folder)).config()
+    config = Run.at(folder).config()
     vae = load_vae(folder, which)
     dataset = dataset_of(config)
     images = dataset.split(split)

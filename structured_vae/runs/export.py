@@ -55,7 +55,7 @@ def export_run(
     """
     if license is not None and not LICENSE.fullmatch(license):
         raise ConfigError(f"license must be an identifier such as mit or cc-by-4.0; got '{license}'")
-    run, target = Run(Path(run_folder)), Run(Path(folder))
+    run, target = Run.at(run_folder), Run.at(folder)
     if target.config_file.exists():
         raise RunError(f"{folder} is the folder of a run; name another one")
     config = run.config()

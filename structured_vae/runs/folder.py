@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ..atomic import remove_leftovers, whole_file
-from ..errors import RunError
+from ..errors import RunError, shortened
 from .config import TrainConfig
 from .config_file import config_text, is_whole
 from .plain_values import read_yaml
@@ -26,6 +26,21 @@ class Run:
 
     folder: Path
 
+    @classmethod
+    def at(cls, folder: str | Path) -> Run:
+        """The run in a folder, which need not be there yet.
+
+        Raises:
+            RunError: it is no path that a folder can have.
+        """
+        try:
+            run = cls(Path(folder))
+            run.folder.exists()
+        except (TypeError, ValueError, OSError) as error:
+            reason = getattr(error, "strerror", None) or error  # without the path, which may be long
+            raise RunError(f"expected the path of a run folder; got {shortened(folder)}: {reason}") from error
+        return run
+
     @property
     def config_file(self) -> Path:
         """The configuration, as YAML."""
@@ -42,7 +57,13 @@ class Run:
         return self.folder / "pictures"
 
     def checkpoint(self, which: Which) -> Path:
-        """The file of the best or the last epoch."""
+        """The file of the best or the last epoch.
+
+        Raises:
+            RunError: `which` says neither.
+        """
+        if not isinstance(which, str) or which not in get_args(Which):
+            raise RunError(f"which checkpoint must be {' or '.join(get_args(Which))}; got {shortened(which)}")
         return self.checkpoints / f"{which}.ckpt"
 
     def create(self, config: TrainConfig) -> None:
@@ -103,8 +124,8 @@ class Run:
             text = self.config_file.read_text(encoding="utf-8")
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
-        except UnicodeDecodeError as error:
-            raise RunError(f"{self.config_file} is damaged: {error}") from error
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.config_file} is damaged or cannot be read: {error}") from error
         values = read_yaml(text, str(self.config_file))
         config = TrainConfig.from_dict(values)
         if not is_whole(text, values):

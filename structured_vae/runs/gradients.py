@@ -99,7 +99,7 @@ def gradient_figure(
     """
     if images < 1 or draws < 2:
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
-    run = Run(Path(folder))
+    run = Run.at(folder)
     config = run.config()
     vae = load_vae(folder, which)
     if not isinstance(vae, DiscreteVAE):

@@ -38,7 +38,7 @@ def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
     Raises:
         RunError: the folder is not a run or its checkpoint is missing or damaged.
     """
-    run = Run(Path(folder))
+    run = Run.at(folder)
     config = run.config()
     state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
     prefix = "vae."  # beside it there is what the estimator has learned

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, fields, is_dataclass
-from reprlib import repr as shortened
-from typing import Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import yaml
 
-from ..errors import ConfigError
+from ..errors import ConfigError, shortened
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LARGEST: Final = 1 << 16
 """Characters of a configuration; one of a run has about 900."""
@@ -22,6 +24,9 @@ LONGEST: Final = 4096
 
 MAGNITUDE: Final = 1 << 53
 """Of integers; up to here floats hold them too."""
+
+TYPES: Final = {int: "a whole number", float: "a plain number", str: "a text", type(None): "None"}
+"""What values are, in words."""
 
 
 def read_yaml(text: str, place: str) -> dict[str, Any]:
@@ -80,6 +85,8 @@ def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> No
         >>> from structured_vae import TrainConfig
         >>> refuse_foreign({"n": 15, "data": {"name": "mnist"}}, TrainConfig)
     """
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"not a training configuration: expected a mapping; got {shortened(values)}")
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
     types = get_type_hints(kind)
     for key, value in values.items():
@@ -96,6 +103,40 @@ def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> No
             refuse_foreign(value, types[key], f"{path}.")
         else:
             _refuse_value(path, value)
+
+
+def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
+    """What is said of each value of a configuration that is not of its field's type, at any depth.
+
+    Args:
+        config: whose fields are numbers, texts, choices, None or such classes again.
+        place: where it stands, for messages.
+
+    Example:
+        >>> from structured_vae import TrainConfig
+        >>> list(mistyped(TrainConfig()))
+        []
+    """
+    for name, kind in get_type_hints(type(config)).items():
+        value, path = getattr(config, name), f"{place}{name}"
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            if type(value) not in _types(kind):
+                wanted = " or ".join(TYPES[each] for each in _types(kind))
+                yield f"{path} must be {wanted}; got {shortened(value)}"
+            elif type(value) is int and abs(value) > MAGNITUDE:
+                yield f"{path} is {shortened(value)}; at most {MAGNITUDE} is taken"
+        elif isinstance(value, kind):
+            yield from mistyped(value, f"{path}.")
+        else:
+            yield f"{path} must be an object of {kind.__name__}; got {shortened(value)}"
+
+
+def _types(kind: Any) -> tuple[type, ...]:
+    """The types that a field may have; a whole number stands for a float too."""
+    if get_origin(kind) is Literal:
+        return tuple({type(choice): None for choice in get_args(kind)})
+    parts = get_args(kind) or (kind,)
+    return (*parts, int) if float in parts else parts
 
 
 def _refuse_value(path: str, value: Any) -> None:

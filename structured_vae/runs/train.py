@@ -54,7 +54,7 @@ def train(config: TrainConfig, folder: str | Path, progress: bool = True) -> Run
         solvers.SolverError: the solver is unknown or its package missing.
     """
     end_with_launcher()
-    run = Run(Path(folder))
+    run = Run.at(folder)
     dataset = dataset_of(config)
     vae = initialised(config, dataset.pixels)
     training = training_of(config, vae)
@@ -87,7 +87,7 @@ def resume(
         TerminatedError: the training was asked to end, by SIGTERM.
     """
     end_with_launcher()
-    run = Run(Path(folder))
+    run = Run.at(folder)
     config = run.config()
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import lightning.pytorch as pl
 import torch
 
+from solvers import ProblemError
+
+from ..errors import DivergedError
 from ..estimators import Estimator
 from ..schedules import Schedule
 from ..seeds import Stream, generator
@@ -100,13 +104,27 @@ class Training(pl.LightningModule, ABC):
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
         """What has the estimate of the objective's gradient as its own, for the tensors of a batch."""
-        loss, stats = self._loss(*batch)
+        with self._naming_divergence():
+            loss, stats = self._loss(*batch)
         for name, value in stats.items():
             self._trained.setdefault(name, []).append(value)
         return loss
 
+    def on_train_epoch_end(self) -> None:
+        """Refuses to go on, and to keep a checkpoint, where the epoch has left the finite numbers.
+
+        Raises:
+            DivergedError: a cost is not finite.
+        """
+        self._refuse_divergence()
+
     def on_validation_epoch_start(self) -> None:
-        """Starts the same noise for every evaluation, so that epochs compare."""
+        """Starts the same noise for every evaluation, so that epochs compare.
+
+        Raises:
+            DivergedError: as at the end of the epoch, before anything is measured.
+        """
+        self._refuse_divergence()
         self._noise_of_evaluation = generator(self.options.seed, Stream.EVALUATION, 0, self.device)
         self._evaluated = {split: [] for split in SPLITS}
 
@@ -114,7 +132,8 @@ class Training(pl.LightningModule, ABC):
         self, batch: tuple[torch.Tensor, ...], batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """Measures a batch of validation or test images."""
-        self._evaluated[SPLITS[dataloader_idx]].append(self._columns(*batch))
+        with self._naming_divergence():
+            self._evaluated[SPLITS[dataloader_idx]].append(self._columns(*batch))
 
     def on_validation_epoch_end(self) -> None:
         """Logs the metrics of each split, and the averages of the training epoch."""
@@ -126,6 +145,27 @@ class Training(pl.LightningModule, ABC):
             shown = summary[self.monitored.partition("/")[2]]
             self.log(split, shown, prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}
+
+    def _refuse_divergence(self) -> None:
+        """Asked once an epoch, since a device has to be waited for."""
+        costs = self._trained.get("cost")
+        if costs and not torch.stack(costs).isfinite().all():
+            raise self._diverged("a cost is not finite")
+
+    @contextmanager
+    def _naming_divergence(self) -> Iterator[None]:
+        """Inside it, scores that are no problem are a divergence: nothing else can be wrong with them."""
+        try:
+            yield
+        except ProblemError as error:
+            raise self._diverged(f"of the scores that the encoder gives, {error}") from error
+
+    def _diverged(self, what: str) -> DivergedError:
+        rate = self.options.learning_rate
+        return DivergedError(
+            f"training diverged in epoch {self.current_epoch + 1}, step {self.global_step}: {what}. Lower the learning "
+            f"rate, which is {rate:g}: --learning_rate {rate / 10:g}. Checkpoints are from earlier epochs"
+        )
 
     def _seen(self, x: torch.Tensor) -> torch.Tensor:
         """What the encoder sees of images in a step."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import States, as_array, to_numpy
-from ...errors import OptionError
+from ...errors import OptionError, shortened
 from ...problem import Problem
 from .tabu import default_flips, nanoseconds_a_run, tabu_search
 
@@ -24,7 +24,7 @@ def given_states(start: Any, problem: Problem) -> States | None:
     """
     if start is None:
         return None
-    states = to_numpy(as_array(start))
+    states = to_numpy(as_array(start, "start"))
     try:
         states = np.broadcast_to(states, (*problem.leading, problem.n))
     except ValueError:
@@ -32,8 +32,8 @@ def given_states(start: Any, problem: Problem) -> States | None:
             f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
             f"is {states.shape}"
         ) from None
-    if not np.isin(states, (0, 1)).all():
-        raise OptionError("start must hold zeros and ones alone")
+    if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
+        raise OptionError(f"start must hold zeros and ones alone; got {shortened(start)}")
     return states.reshape(problem.batch, problem.n).astype(np.int8)
 
 

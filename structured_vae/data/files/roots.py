@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from ...errors import DataNotFoundError
+from ...errors import DataError, DataNotFoundError, shortened
 from .download import cache_folder, download
 from .sources import DataFile, Source
 
@@ -94,15 +94,28 @@ def data_root(root: str | Path | None = None) -> DataRoot:
     Args:
         root: a folder; None leaves it to `STRUCTURED_VAE_DATA`, which counts as unset if empty.
 
+    Raises:
+        DataError: it can be no folder.
+
     Example:
         >>> data_root("/data").folder.as_posix()
         '/data'
     """
     if root is not None:
-        return NamedRoot(Path(root).expanduser(), "the argument `root`")
+        return NamedRoot(_folder(root), "the argument `root`")
     if named := os.environ.get(ROOT_VARIABLE):
-        return NamedRoot(Path(named).expanduser(), f"the environment variable {ROOT_VARIABLE}")
+        return NamedRoot(_folder(named), f"the environment variable {ROOT_VARIABLE}")
     return CacheRoot(cache_folder())
+
+
+def _folder(root: str | Path) -> Path:
+    try:
+        folder = Path(root).expanduser()
+        folder.exists()
+    except (TypeError, ValueError, OSError, RuntimeError) as error:  # the last: nobody's home
+        reason = getattr(error, "strerror", None) or error  # without the path, which may be long
+        raise DataError(f"root must be the path of a folder; got {shortened(root)}: {reason}") from error
+    return folder
 
 
 def ways_to_provide(source: Source) -> str:

@@ -1,12 +1,35 @@
-"""How much memory is free, for algorithms whose tables may take gigabytes."""
+"""How much memory is free, for what may take gigabytes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from .errors import ProblemTooLargeError
+
 UNKNOWN = 1 << 32
 """Bytes taken as free where the system does not say."""
+
+SMALL = 1 << 30
+"""Bytes for which nobody need ask what is free."""
+
+
+def check_memory(what: str, numbers: int) -> None:
+    """Refuses what no step could hold, before the first tries.
+
+    Args:
+        what: takes memory, for the error.
+        numbers: how many it has.
+
+    Raises:
+        ProblemTooLargeError: in double precision they need more than is free.
+    """
+    needed = 8 * numbers
+    if needed > SMALL and needed > (room := free_memory()):
+        raise ProblemTooLargeError(
+            f"{what} takes {needed / 2**30:.3g} GiB in double precision, and {room / 2**30:.3g} GiB of memory are "
+            "free; pass it in parts"
+        )
 
 
 def free_memory() -> int:

@@ -1,0 +1,120 @@
+"""What became of a call: fine, an error of ours, a foreign one, a false claim."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from models.errors import ModelsError
+from solvers import Problem, Solution, SolverError
+from solvers.instances import Instances
+from solvers.testing import enumerate_scores
+from structured_vae import StructuredVAEError
+
+from .calls import Claims, made
+from .draws import Draw
+from .values import shown
+
+OURS: Final = (SolverError, StructuredVAEError, ModelsError)
+ROOT: Final = Path(__file__).parents[2]
+PACKAGES: Final = ("solvers", "models", "structured_vae")
+
+ENUMERATED = 12
+"""Most variables of a claim that is held against enumeration."""
+
+LONGEST = 2000
+"""Characters of a message; more is no message."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a call.
+
+    Attributes:
+        number: of the call.
+        call: its name.
+        kind: "fine", "ours", "foreign", "long" (a message of ours that nobody reads), "false" (a claim), or
+            "unmade": a fault of the fuzz itself.
+        group: what stands in the report: the error and its place, or the claim.
+        seconds: of CPU that the call took.
+    """
+
+    number: int
+    call: str
+    kind: str
+    group: str
+    seconds: float
+
+
+def judged(seed: int, number: int) -> Verdict:
+    """The verdict on one call."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        try:
+            name, call = made(Draw(seed, number), Path(folder))
+        except Exception as error:
+            return Verdict(number, "-", "unmade", f"{type(error).__name__}: {error}", 0.0)
+        start = time.process_time()
+        try:
+            claims = call()
+        except OURS as error:
+            kind, group = "ours" if len(str(error)) <= LONGEST else "long", type(error).__name__
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # whatever it is, it is what is looked for
+            kind, group = (
+                "foreign",
+                f"{type(error).__name__} at {_place(error.__traceback__)}: {shown(error)}",
+            )
+        else:
+            group = _refuted(claims or [])
+            kind = "false" if group else "fine"
+        return Verdict(number, name, kind, group, time.process_time() - start)
+
+
+def _place(found: TracebackType | None) -> str:
+    """The innermost line of ours."""
+    frames = [
+        (Path(frame.filename).relative_to(ROOT), frame)
+        for frame in traceback.extract_tb(found)
+        if Path(frame.filename).is_relative_to(ROOT)
+    ]
+    ours = [f"{file}:{frame.lineno} {frame.name}" for file, frame in frames if file.parts[0] in PACKAGES]
+    return ours[-1] if ours else "no line of ours"
+
+
+def _refuted(claims: Claims) -> str:
+    """What enumeration finds wrong with a claim; "" if nothing."""
+    for problem, solution in claims:
+        if problem.n <= ENUMERATED and (fault := _fault(problem, solution)):
+            return fault
+    return ""
+
+
+def _host(array: Any) -> np.ndarray:
+    if isinstance(array, torch.Tensor):
+        return array.cpu().numpy()
+    return array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array, device="cpu")
+
+
+def _fault(problem: Problem, solution: Solution) -> str:
+    host = problem.to_host()
+    scores = enumerate_scores(
+        Instances(host.unary.astype(np.float64), host.pairwise.astype(np.float64), host.edges)
+    )
+    best, slack = scores.max(axis=1), 2 * np.asarray(host.rounding)
+    score, bound, optimal = (
+        _host(part).reshape(-1) for part in (solution.score, solution.bound, solution.optimal)
+    )
+    if (optimal & ~(score >= best - slack)).any():
+        return f"{solution.solver} says optimal at {score}, and the maximum is {best}"
+    if not (bound >= best - slack).all():
+        return f"{solution.solver} says the bound {bound}, and the maximum is {best}"
+    return ""
