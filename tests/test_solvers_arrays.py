@@ -106,6 +106,12 @@ def test_libraries_do_not_mix():
         solve(np.ones(2), torch.zeros(2, 2))
 
 
+def test_devices_do_not_mix():
+    there = array_api_strict.asarray(np.zeros((2, 2)), device=DEVICE)
+    with pytest.raises(ProblemError, match="one device"):
+        solve(array_api_strict.asarray(np.ones(2)), there)
+
+
 def test_problem_score_takes_the_callers_shape():
     problem = Problem.from_arrays(torch.ones(2, 3, 4))
     assert problem.score(torch.ones(2, 3, 4)).tolist() == [[4.0] * 3] * 2

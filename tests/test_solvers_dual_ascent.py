@@ -7,11 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, instances, select_solver, solver_class
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Maximiser,
+    OptionError,
+    Problem,
+    instances,
+    select_solver,
+    solver_class,
+)
 from solvers.algorithms.dual_ascent import search as dual_search
 from solvers.algorithms.dual_ascent.messages import FREE, Graph, fix, sweep
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.backends import dual_ascent as backend
 from solvers.compiled.graphs import neighbour_lists
 from solvers.instances import Instances
 from solvers.testing import enumerate_scores
@@ -146,6 +156,31 @@ def test_another_solver_goes_on_with_what_stays_open(name):
     assert np.abs(together.score - alone.score) <= 2 * problem.rounding
     with pytest.raises(OptionError, match="visits"):
         solver_class("dual_ascent")(visits=0)
+
+
+class Zeros(ArgmaxSolver):
+    """What an exact search may answer whose time is up before it has begun."""
+
+    name = "zeros"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+
+def test_the_better_answer_of_both_searches_is_kept(monkeypatch):
+    monkeypatch.setattr(backend, "EASY", 1)  # so that the first search stops far from the maximum
+    monkeypatch.setattr(backend, "LARGEST_PART", 0)
+    drawn = instances.spin_glass(6, 60, 1, np.random.default_rng(0))
+    unary = -np.bincount(drawn.edges.ravel(), np.repeat(drawn.pairwise[0] / 2, 2), 360)
+    problem = Problem.from_arrays(unary[None], drawn.pairwise, edges=drawn.edges)
+    own, best = (
+        solver_class("dual_ascent")(rest=rest, visits=1).solve(problem)
+        for rest in (Zeros(), solver_class("elimination")())
+    )
+    assert best.optimal.all()
+    assert (own.score > 0).all()
+    assert (own.score < best.score - 1).all()
 
 
 @pytest.mark.parametrize("seconds", [1e-3, 0.05])

@@ -16,6 +16,7 @@ from solvers.algorithms.local_search.recombination import _recombined, recombina
 from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
 from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
+from solvers.backends.local_search import LocalSearch
 
 KINDS = (SubgraphMoves, TabuRuns)
 
@@ -178,3 +179,22 @@ def test_local_search_recombines_every_instance_of_a_batch(degree):
     assert not found.optimal.any()
     assert (found.score <= found.bound + problem.rounding).all()
     assert (found.score > problem.score_flat(np.zeros(shapes[0]))).all()
+
+
+def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):
+    found = []
+
+    def watched(phase):
+        def run(*arguments):
+            found.append(phase(*arguments))
+            return found[-1]
+
+        return run
+
+    for name in ("_recombined", "_tabu"):
+        monkeypatch.setattr(LocalSearch, name, watched(getattr(LocalSearch, name)))
+    problem = instances.dense(120, 20, np.random.default_rng(0)).problem()
+    solution = LocalSearch().solve(problem, 1e-3)
+    first, second = (problem.score_flat(z) for z in found)
+    assert (first < second).sum() > 10  # the time was up before recombination reached these
+    np.testing.assert_array_equal(solution.score, np.maximum(first, second))

@@ -1,0 +1,244 @@
+"""Plants faults one at a time, each in a copy of the tree, and says which of them the tests notice.
+
+Run from the repository root: `python scripts/plant_faults.py --report FILE.json`. The faults, and the tests that should
+notice each, are in `scripts/faults.yaml`. Every outcome is written at once, and a second call goes on where the first
+one stopped.
+
+An outcome is one of
+- killed: a test fails, `by` says which; at the end all these tests are run without a fault, and have to pass;
+- survived: all pass;
+- equivalent: all pass, and the table says why no test can tell;
+- stale: the text is not there once any more, or a test is not there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import grimp
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "scripts" / "faults.yaml"
+LIBRARIES = (
+    "torch",
+    "lightning.pytorch",
+    "numba",
+    "networkx",
+    "matplotlib.figure",
+    "scipy.special",
+    "jsonargparse",
+)
+NO_SUCH_TEST = (4, 5)
+"""What pytest returns where a test that is named does not exist."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text of a file, the wrong one that takes its place, and who should notice.
+
+    Attributes:
+        file: from the root.
+        old: stands in it once.
+        new: what is planted.
+        tests: files, or single tests of large ones, as pytest takes them.
+        equivalent: why no test can tell; empty where one should.
+    """
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    equivalent: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """What a report says of it beside the outcome, in values that JSON has."""
+        return {**asdict(self), "tests": list(self.tests)}
+
+
+def read_faults(table: Path) -> list[Fault]:
+    """The rows of the table; tests stand at a file, or at a fault that has its own."""
+    content: dict[str, Any] = yaml.safe_load(table.read_text(encoding="utf-8"))
+    return [
+        Fault(file, **{**row, "tests": tuple(row.get("tests", about["tests"]))})
+        for file, about in content.items()
+        for row in about["faults"]
+    ]
+
+
+class Report:
+    """Outcomes in a JSON file, which is written anew after each."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.rows: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+
+    def outcome(self, fault: Fault) -> str | None:
+        """What became of a fault with these tests; None if that is not known."""
+        return next((row["outcome"] for row in self.rows if fault.row().items() <= row.items()), None)
+
+    def add(self, fault: Fault, **found: Any) -> None:
+        """Puts an outcome in the place of an older one of the same fault."""
+        key = (fault.file, fault.old, fault.new)
+        self.rows = [row for row in self.rows if (row["file"], row["old"], row["new"]) != key]
+        self.rows.append({**fault.row(), **found})
+        self.path.write_text(json.dumps(self.rows, indent=1) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def copied_tree() -> Iterator[Path]:
+    """A copy of all that git does not ignore, and of the kernels that numba has compiled."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  # the git of the developer
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split("\0")
+    kernels = (str(path.relative_to(ROOT)) for path in (ROOT / "solvers").rglob("*.nb[ci]"))
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        for name in (*filter(None, listed), *kernels):
+            if (ROOT / name).is_file():  # not one that was deleted and is still in the index
+                (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(
+                    ROOT / name, Path(folder) / name
+                )  # with its time, by which numba knows its kernels
+        yield Path(folder)
+
+
+def planted(fault: Fault, tree: Path) -> bool:
+    """Plants a fault in a copy; False if its place is not clear."""
+    path = tree / fault.file
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text.count(fault.old) != 1:
+        return False
+    path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
+    if "@jit" in text:
+        _drop_compiled(fault.file, tree)
+    return True
+
+
+def _drop_compiled(file: str, tree: Path) -> None:
+    """Numba sees that a kernel's own file has changed, but not that one has which it calls."""
+    module = ".".join(Path(file).with_suffix("").parts)
+    graph = grimp.build_graph("solvers", cache_dir=None)
+    for name in {module, *graph.find_downstream_modules(module)}:
+        *folders, last = name.split(".")
+        for kernel in tree.joinpath(*folders, "__pycache__").glob(f"{last}.*.nb[ci]"):
+            kernel.unlink()
+
+
+def run_tests(tree: Path, tests: Sequence[str], limit: float | None, *options: str) -> int | None:
+    """What pytest returns in a copy; None if it takes longer than `limit` seconds.
+
+    In a fork of this process, which has loaded what takes long to load, and nothing of ours.
+    """
+    arguments = ["-q", "--tb=no", *options, *tests]
+    process = multiprocessing.get_context("fork").Process(target=_forked, args=(tree, arguments))
+    process.start()
+    try:
+        process.join(limit)
+        return process.exitcode
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid or 0, signal.SIGKILL)  # with whatever the tests have started
+
+
+def _forked(tree: Path, arguments: list[str]) -> None:
+    os.setsid()
+    os.chdir(tree)
+    os.environ["PYTHONPATH"] = str(tree)
+    sys.path.insert(0, str(tree))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sys.exit(pytest.main(arguments))
+
+
+def failed_tests(tree: Path) -> list[str]:
+    """Which tests have failed in a copy, as pytest remembers."""
+    path = tree / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    return list(json.loads(path.read_text())) if path.exists() else []
+
+
+def try_fault(fault: Fault, limit: float) -> dict[str, Any]:
+    """The outcome of a fault, who killed it, and the seconds that it took."""
+    with copied_tree() as tree:
+        if not planted(fault, tree):
+            return {"outcome": "stale", "by": [], "seconds": 0.0}
+        start = time.monotonic()
+        returned = run_tests(tree, fault.tests, limit, "-x")
+        seconds = round(time.monotonic() - start, 1)
+        if returned == 0:
+            return {"outcome": "equivalent" if fault.equivalent else "survived", "by": [], "seconds": seconds}
+        if returned in NO_SUCH_TEST:
+            return {"outcome": "stale", "by": [], "seconds": seconds}
+        ended = "out of time" if returned is None else f"status {returned}"
+        return {"outcome": "killed", "by": failed_tests(tree) or [ended], "seconds": seconds}
+
+
+def false_kills(report: Report) -> list[str]:
+    """The tests that killed a fault and fail without one, too."""
+    tests = sorted({test for row in report.rows for test in row["by"] if "::" in test})
+    if not tests:
+        return []
+    with copied_tree() as tree:
+        run_tests(tree, tests, None)
+        return failed_tests(tree)
+
+
+def main() -> int:
+    """Tries all faults that are left; 1 where one survived or could not be planted."""
+    arguments = _parser().parse_args()
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # which leaves no tests running and no copy behind
+    os.environ["OMP_NUM_THREADS"] = "1"
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    report = Report(arguments.report)
+    faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
+    for number, fault in enumerate(faults, 1):
+        known = report.outcome(fault)
+        if known is None or known in arguments.again:
+            report.add(fault, **try_fault(fault, arguments.limit))
+            outcome = report.outcome(fault)
+            print(f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}", flush=True)
+    counts = Counter(report.outcome(fault) for fault in faults)
+    wrong = false_kills(report)
+    print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    print("\n".join(f"fails without a fault: {test}" for test in wrong), end="")
+    return int(bool(wrong or counts["survived"] or counts["stale"]))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--report", type=Path, required=True, help="JSON file of the outcomes, read and written"
+    )
+    parser.add_argument("--only", default="", help="regular expression that 'file: old text' must contain")
+    parser.add_argument("--again", nargs="*", default=(), help="outcomes to try again, such as survived")
+    parser.add_argument("--limit", type=float, default=1800.0, help="seconds for the tests of a fault")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
