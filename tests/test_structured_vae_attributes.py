@@ -436,7 +436,7 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
         ({"n": 5}, "n has no meaning with model attributes; got 5"),
         ({"k": 5}, "k has no meaning with model attributes; got 5"),
         ({"hidden": 5}, "hidden has no meaning with model attributes; got 5"),
-        ({"recipe": "elbo"}, "recipe has no meaning with model attributes; got elbo"),
+        ({"recipe": "elbo"}, "recipe has no meaning with model attributes; got 'elbo'"),
         ({"model": "mixture", "data": DataConfig()}, "channels has no meaning with model mixture; got 1"),
         ({"channels": 0}, "channels must be at least 1; got 0"),
         ({"consistency": -1.0}, "consistency must be at least 0; got -1"),

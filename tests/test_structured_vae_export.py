@@ -9,6 +9,7 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
+from structured_vae.runs.config_file import END, START
 from structured_vae.runs.export import export_run, exported_training
 from structured_vae.runs.folder import Run
 
@@ -148,10 +149,11 @@ def test_keys_that_are_missing_have_their_defaults():
 def test_a_run_without_any_one_key_is_read(tmp_path, key):
     values = TrainConfig(seed=1, n=16).to_dict()
     default = TrainConfig().to_dict()
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump({k: v for k, v in values.items() if k != key}))
+    rest = yaml.safe_dump({k: v for k, v in values.items() if k != key})
+    (tmp_path / "config.yaml").write_text(f"{START}\n{rest}{END}\n")
     assert Run(tmp_path).config().to_dict() == {**values, key: default[key]}
 
 
 def test_a_value_of_nothing_is_refused():
-    with pytest.raises(ConfigError, match="not a training configuration"):
+    with pytest.raises(ConfigError, match="n must be a whole number; got None"):
         TrainConfig.from_dict({"n": None})

@@ -265,7 +265,7 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"encoder": "independent"}, "encoder has no meaning with model mixture; got independent"),
+        ({"encoder": "independent"}, "encoder has no meaning with model mixture; got 'independent'"),
         ({"recipe": "elbo"}, "recipe has no meaning with model mixture"),
         ({"n": 3}, "n has no meaning with model mixture; got 3"),
         ({"model": "discrete"}, "labels has no meaning with model discrete; got 20"),

@@ -89,8 +89,14 @@ class CostOfBits:
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: the value at z."""
-        cost = self.function(z)
-        if not isinstance(cost, torch.Tensor) or cost.shape != z.shape[:-1]:
+        cost, expected = self.function(z), z.shape[:-1]
+        for_all_images = z.shape[-2:-1] == (1,)  # as a table asks: the states are those of every image
+        shape = (
+            cost.shape[:-1]
+            if for_all_images and isinstance(cost, torch.Tensor)
+            else getattr(cost, "shape", None)
+        )
+        if not isinstance(cost, torch.Tensor) or shape != (expected[:-1] if for_all_images else expected):
             found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
             raise EstimatorError(
                 f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
