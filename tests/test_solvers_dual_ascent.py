@@ -1,17 +1,28 @@
 """Bounds by messages: never below a maximum, exact to the last bit, and a search that ends at a maximiser."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, instances, select_solver, solver_class
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Maximiser,
+    OptionError,
+    Problem,
+    instances,
+    select_solver,
+    solver_class,
+)
 from solvers.algorithms.dual_ascent import search as dual_search
 from solvers.algorithms.dual_ascent.messages import FREE, Graph, fix, sweep
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.backends import dual_ascent as backend
 from solvers.compiled.graphs import neighbour_lists
 from solvers.instances import Instances
 from solvers.testing import enumerate_scores
@@ -99,6 +110,33 @@ def test_a_search_ends_at_a_maximiser(seed, n, density):
     assert one.problem().score(search.z[None])[0] == enumerate_scores(one).max()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_search_that_stops_after_any_node_has_a_bound(seed, monkeypatch):
+    monkeypatch.setattr(dual_search, "VISITS_A_CALL", 1)
+    one = drawn(10, seed, 1.0)
+    pull = np.bincount(one.edges.ravel(), np.repeat(one.pairwise[0], 2), 10)
+    one = replace(one, unary=-(pull // 2)[None])  # a field would decide too much at the root
+    scores, maximum = FixedPoint.of(one.problem()), enumerate_scores(one).max()
+    search = DualSearch(scores, np.zeros(10, np.int8))
+    bounds = []
+    while not search.finished:
+        search.run(np.inf, 1)
+        bounds.append(search.bound * scores.unit[0])
+    assert len(bounds) > 3
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] == maximum
+
+
+def test_a_search_takes_what_is_better_than_its_own():
+    one = drawn(6, 1)
+    order = enumerate_scores(one)[0].argsort()
+    worst, middle, best = ((order[k] >> np.arange(6) & 1).astype(np.int8) for k in (0, 40, -1))
+    search = DualSearch(FixedPoint.of(one.problem()), middle)
+    for offered, kept in ((worst, middle), (best, best), (middle, best)):
+        search.offer(offered)
+        np.testing.assert_array_equal(search.z, kept)
+
+
 def test_a_deep_search_gets_a_larger_stack(monkeypatch):
     monkeypatch.setattr(dual_search, "DEPTH", 2)
     problem, solver = spins(30, 6, np.random.default_rng(0)), solver_class("dual_ascent")()
@@ -146,6 +184,31 @@ def test_another_solver_goes_on_with_what_stays_open(name):
     assert np.abs(together.score - alone.score) <= 2 * problem.rounding
     with pytest.raises(OptionError, match="visits"):
         solver_class("dual_ascent")(visits=0)
+
+
+class Zeros(ArgmaxSolver):
+    """What an exact search may answer whose time is up before it has begun."""
+
+    name = "zeros"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+
+def test_the_better_answer_of_both_searches_is_kept(monkeypatch):
+    monkeypatch.setattr(backend, "EASY", 1)  # so that the first search stops far from the maximum
+    monkeypatch.setattr(backend, "LARGEST_PART", 0)
+    drawn = instances.spin_glass(6, 60, 1, np.random.default_rng(0))
+    unary = -np.bincount(drawn.edges.ravel(), np.repeat(drawn.pairwise[0] / 2, 2), 360)
+    problem = Problem.from_arrays(unary[None], drawn.pairwise, edges=drawn.edges)
+    own, best = (
+        solver_class("dual_ascent")(rest=rest, visits=1).solve(problem)
+        for rest in (Zeros(), solver_class("elimination")())
+    )
+    assert best.optimal.all()
+    assert (own.score > 0).all()
+    assert (own.score < best.score - 1).all()
 
 
 @pytest.mark.parametrize("seconds", [1e-3, 0.05])

@@ -1,11 +1,13 @@
 """Roof duality, reduction and balance against enumeration."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
+from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.reduction import reduced
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.problem import Problem
@@ -70,6 +72,34 @@ def test_roof_duality_is_persistent_and_bounds(kind, n):
         assert np.all(agrees[scores == best[:, None]])
     whole = np.all(roof.fixed >= 0, axis=1)
     assert np.all(np.abs(roof.bound - best)[whole] <= 4 * slack[whole])
+
+
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_the_bound_holds_in_rational_arithmetic(pairs):
+    """Without cycles it is the maximum itself, so rounded to nearest it would lie below that every few instances."""
+    rng = np.random.default_rng(2)
+    edges = np.array([[0, 1], [1, 2]])[:pairs]
+    shapes = (300, 3), (300, pairs)
+    unary, pairwise = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7, shape) for shape in shapes)
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    bounds, roundings = roof_duality(problem).bound.tolist(), problem.rounding.tolist()
+    for bound, rounding, u, w in zip(bounds, roundings, unary.tolist(), pairwise.tolist(), strict=True):
+        best = max(
+            sum(Fraction(u[i]) * z[i] for i in range(3))
+            + sum(Fraction(w[k]) * z[i] * z[j] for k, (i, j) in enumerate(edges.tolist()))
+            for z in product((0, 1), repeat=3)
+        )
+        assert best <= Fraction(bound) <= best + Fraction(rounding)
+
+
+def test_parts_of_a_batch_are_the_batch(monkeypatch):
+    unary, pairwise, edges = instances("sparse", 8, 7, np.random.default_rng(4))
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    whole = roof_duality(problem)
+    monkeypatch.setattr(roof_module, "CAPACITIES_A_CALL", 2 * (4 * problem.e + 1))
+    parts = roof_duality(problem)
+    np.testing.assert_array_equal(parts.fixed, whole.fixed)
+    np.testing.assert_array_equal(parts.bound, whole.bound)
 
 
 def test_roof_duality_fixes_something():

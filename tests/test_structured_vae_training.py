@@ -215,6 +215,19 @@ def test_noise_is_new_in_every_step_and_the_same_at_every_evaluation(tmp_path, m
     assert all(epoch[3:] == validation_and_test for epoch in epochs)
 
 
+@tiny
+def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path, monkeypatch):
+    plain, rates = ArgmaxTraining.training_step, []
+
+    def watched(training, *arguments):
+        rates.append(training.optimizers().param_groups[0]["lr"])
+        return plain(training, *arguments)
+
+    monkeypatch.setattr(ArgmaxTraining, "training_step", watched)
+    train(replace(SMALL, learning_rate=0.004, rate_decay="cosine"), tmp_path / "run")
+    assert rates == pytest.approx([0.004] * 3 + [0.003] * 3 + [0.001] * 3)  # (1 + cos(pi e / 3)) / 2
+
+
 # --- stopping and going on ----------------------------------------------------------------------
 
 
