@@ -2,6 +2,7 @@
 
 import importlib.util
 import itertools
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -249,6 +250,22 @@ def test_dimod(spins, seed):
     for z in states(3):
         energy = back.energy(dict(zip(conversion.labels, z.tolist(), strict=True)))
         assert energy == pytest.approx(-float(conversion.problem.score(z)))
+
+
+@pytest.mark.parametrize("spins", [False, True])
+def test_what_looks_like_a_model_of_dimod_is_read(spins):
+    model = SimpleNamespace(
+        vartype=SimpleNamespace(name="SPIN" if spins else "BINARY"),
+        linear={"a": 1.5, "b": -2.0},
+        quadratic={("a", "b"): 0.75},
+        offset=0.25,
+    )
+
+    def energy(z):
+        a, b = (2 * z[name] - 1 if spins else z[name] for name in "ab")
+        return 1.5 * a - 2.0 * b + 0.75 * a * b + 0.25
+
+    check_values(from_dimod(model), energy)
 
 
 def test_dimod_exact_solver_agrees():

@@ -344,6 +344,22 @@ def test_gzip_bombs_take_no_memory(file, format, line, message):
     assert peak < 4 * SMALL
 
 
+def test_a_text_that_packs_well_is_read(file):
+    arcs = 20_000  # 8 bytes each, of which a hundredth is left
+    path = file(gzip.compress(b"p max 2 %d\nn 1 s\nn 2 t\n" % arcs + b"a 1 2 1\n" * arcs), "parallel.gz")
+    assert path.stat().st_size < arcs // 10
+    assert read_problem(path, "dimacs").constant == arcs
+
+
+def test_a_batch_by_broadcasting_is_measured_in_bytes(file):
+    path = file(
+        archive(unary=np.zeros((10, 1, 2)), pairwise=np.zeros((10, 1)), edges=np.array([[0, 1]])), "b.npz"
+    )
+    assert read_problem(path, max_bytes=1600).problem.leading == (10, 10)
+    with pytest.raises(ProblemFileError, match="a batch of 100 takes more than max_bytes = 1599"):
+        read_problem(path, max_bytes=1599)
+
+
 def test_max_bytes(file):
     path = file(QUBO)
     with pytest.raises(ProblemFileError, match="larger max_bytes"):

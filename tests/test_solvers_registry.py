@@ -6,6 +6,7 @@ import sys
 import textwrap
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -22,7 +23,7 @@ from solvers import (
 )
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
-from solvers.instances import dense, grid, spin_glass, supermodular, tree
+from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -98,6 +99,29 @@ def test_auto_without_cplex(monkeypatch):
     selection = select_solver(CHOICES["very large and dense"][0])
     assert selection.solver.name == "cp_sat"
     assert selection.reason.endswith("cplex would need cplex")
+
+
+def regular(n, degree):
+    """Couplings of a random graph in which all have as many neighbours, and fields that fix none."""
+    graph = nx.random_regular_graph(degree, n, seed=0)
+    edges = np.sort(np.array(graph.edges), axis=1)
+    drawn = np.random.default_rng(0).normal(size=len(edges))
+    return without_field(Instances(np.zeros((1, n)), drawn[None], edges)).problem()
+
+
+def test_auto_takes_messages_up_to_a_mean_degree_of_8():
+    chosen = {degree: select_solver(regular(120, degree)).solver.name for degree in (8, 9)}
+    assert chosen == {8: "dual_ascent", 9: "branch_and_bound"}
+
+
+def test_auto_takes_quick_tables_and_tries_messages_as_long_as_slow_ones_take():
+    quick, slow = regular(130, 3), regular(170, 3)
+    elimination = solver_class("elimination")
+    assert elimination.entries(quick) < 2**24 < elimination.entries(slow)
+    assert select_solver(quick).solver.name == "elimination"
+    messages = select_solver(slow).solver
+    assert (messages.name, messages.rest.name) == ("dual_ascent", "elimination")
+    assert messages.visits == elimination.entries(slow) // 64
 
 
 LIMITED = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
@@ -219,9 +243,25 @@ def test_conformance_kit_catches_liars():
             z = np.zeros((problem.batch, problem.n), np.int8)
             return Maximiser(z, np.full(problem.batch, 0.0))
 
-    for solver in (Liar(), Underestimates()):
-        with pytest.raises(AssertionError, match=solver.name):
-            check_conformance(solver, count=20)
+    class UnderestimatesOne(ArgmaxSolver):
+        name = "underestimates_one"
+        capabilities = Capabilities(exact=False)
+
+        def _argmax(self, problem, time_limit):
+            z = np.zeros((problem.batch, problem.n), np.int8)
+            return Maximiser(z, np.where(np.arange(problem.batch) == 1, 0.0, problem.positive_part))
+
+    class InSinglePrecision(ArgmaxSolver):
+        name = "in_single_precision"
+        capabilities = Capabilities(exact=True, max_size=12)
+
+        def _argmax(self, problem, time_limit):
+            arrays = problem.unary.astype(np.float32), problem.pairwise.astype(np.float32)
+            return Maximiser(solve(*arrays, edges=problem.edges, solver="exhaustive").z)
+
+    for solver in (Liar(), Underestimates(), UnderestimatesOne(), InSinglePrecision()):
+        with pytest.raises(AssertionError, match=f"{solver.name}, batch"):
+            check_conformance(solver, count=60)
 
 
 CLAIMS = {
@@ -252,6 +292,33 @@ def test_an_impossible_answer_of_a_backend_is_its_failure_and_no_proof(claim, ex
     assert "'claims'" in str(caught.value)
     with pytest.raises(AssertionError, match="claims, batch 0"):
         check_conformance(Claims(), count=1)
+
+
+def decided(n, edges):
+    """Fields that leave no edge a say, of either sign in turn."""
+    unary = np.where(np.arange(n) % 2, -9.0, 9.0)
+    return Problem.from_arrays(unary, np.ones(len(edges)), edges=edges)
+
+
+def test_sparse_problems_are_reduced_before_a_search():
+    chain = np.stack([np.arange(11), np.arange(1, 12)], axis=1)
+    solution = solver_class("branch_and_bound")().solve(decided(12, chain))
+    assert (solution.stats["fixed"], solution.stats["fixed_share"]) == (12, 1.0)
+    complete = np.stack(np.triu_indices(30, 1), axis=1)
+    assert solver_class("branch_and_bound")().solve(decided(30, complete)).stats["fixed"] == 0
+
+
+def test_instances_out_of_time_keep_what_roof_duality_fixes():
+    frustrated = [[12, 13], [12, 14], [13, 14]]
+    problem = decided(15, np.array([[0, 1], *frustrated]))
+    unary, pairwise = problem.unary.copy(), problem.pairwise.copy()
+    unary[:, 12:], pairwise[:, 1:] = 1.0, -2.0
+    problem = replace(problem, unary=unary, pairwise=pairwise)
+    start = np.ones((1, 15), np.int8)
+    for given, free in ((start, 1), (None, 0)):
+        found = one_by_one(problem, 1e-9, lambda *_: pytest.fail("there was no time"), start=given)
+        assert found.z[0].tolist() == [1, 0] * 6 + [free] * 3
+        assert found.stats["reached"] == 0
 
 
 def test_an_impossible_bound_is_not_lost_behind_what_roof_duality_fixes():
