@@ -43,6 +43,16 @@ def test_device_arrays_stay_on_their_device(name):
     np.testing.assert_allclose(back, reference.score, rtol=1e-13)
 
 
+def test_a_heuristic_on_a_device_bounds_what_it_does_not_know():
+    unary, pairwise = dense_arrays()
+    there = [array_api_strict.asarray(a, device=DEVICE) for a in (unary, pairwise)]
+    solution = solve(*there, solver=solver_class("local_search")(starts=1))
+    bound = np.from_dlpack(solution.bound, device="cpu")
+    positive = np.maximum(unary, 0).sum(axis=-1) + np.maximum(pairwise, 0).sum(axis=(-2, -1))
+    np.testing.assert_allclose(bound, positive, rtol=1e-13)
+    assert (bound > solve(unary, pairwise).score).all()
+
+
 def test_device_arrays_go_by_way_of_the_host_where_they_must():
     unary, pairwise = dense_arrays()
     there = [array_api_strict.asarray(a, device=DEVICE) for a in (unary, np.abs(pairwise))]

@@ -1,6 +1,7 @@
 """Bounds by messages: never below a maximum, exact to the last bit, and a search that ends at a maximiser."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,6 +108,33 @@ def test_a_search_ends_at_a_maximiser(seed, n, density):
     search = DualSearch(FixedPoint.of(one.problem()), np.zeros(n, np.int8))
     search.run(np.inf)
     assert one.problem().score(search.z[None])[0] == enumerate_scores(one).max()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_search_that_stops_after_any_node_has_a_bound(seed, monkeypatch):
+    monkeypatch.setattr(dual_search, "VISITS_A_CALL", 1)
+    one = drawn(10, seed, 1.0)
+    pull = np.bincount(one.edges.ravel(), np.repeat(one.pairwise[0], 2), 10)
+    one = replace(one, unary=-(pull // 2)[None])  # a field would decide too much at the root
+    scores, maximum = FixedPoint.of(one.problem()), enumerate_scores(one).max()
+    search = DualSearch(scores, np.zeros(10, np.int8))
+    bounds = []
+    while not search.finished:
+        search.run(np.inf, 1)
+        bounds.append(search.bound * scores.unit[0])
+    assert len(bounds) > 3
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[-1] == maximum
+
+
+def test_a_search_takes_what_is_better_than_its_own():
+    one = drawn(6, 1)
+    order = enumerate_scores(one)[0].argsort()
+    worst, middle, best = ((order[k] >> np.arange(6) & 1).astype(np.int8) for k in (0, 40, -1))
+    search = DualSearch(FixedPoint.of(one.problem()), middle)
+    for offered, kept in ((worst, middle), (best, best), (middle, best)):
+        search.offer(offered)
+        np.testing.assert_array_equal(search.z, kept)
 
 
 def test_a_deep_search_gets_a_larger_stack(monkeypatch):

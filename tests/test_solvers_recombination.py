@@ -150,6 +150,16 @@ def test_a_search_never_loses_its_start(kind, seconds):
         assert score(problem, z) >= score(problem, start)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_moves_never_lose_the_state_that_they_improve(kind):
+    problem = instances.spin_glass(15, 15, 1, np.random.default_rng(2)).problem()
+    best = solver_class("elimination")().solve(problem).z[0]
+    search = kind(problem, np.random.default_rng(5))
+    for start in (best, np.random.default_rng(3).integers(0, 2, problem.n, dtype=np.int8)):
+        moved = search.improved(start, time.monotonic() + 0.05)
+        assert score(problem, moved) >= score(problem, start) - problem.rounding[0]
+
+
 def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
     monkeypatch.setattr(subgraph_moves, "LARGEST_PART", 20)
     monkeypatch.setattr(subgraph_moves, "TABU_UP_TO", 20)
@@ -179,6 +189,20 @@ def test_local_search_recombines_every_instance_of_a_batch(degree):
     assert not found.optimal.any()
     assert (found.score <= found.bound + problem.rounding).all()
     assert (found.score > problem.score_flat(np.zeros(shapes[0]))).all()
+
+
+def test_instances_share_the_time_of_a_local_search(monkeypatch):
+    seconds = []
+
+    def timed(problem, z, moves, generator, end):
+        seconds.append(end - time.monotonic())
+        return recombination(problem, z, moves, generator, time.monotonic())
+
+    monkeypatch.setattr("solvers.backends.local_search.recombination", timed)
+    one = sparse(120, 3.0, np.random.default_rng(8))
+    problem = Problem.from_arrays(np.tile(one.unary, (4, 1)), one.pairwise, edges=one.edges)
+    LocalSearch()._recombined(problem, np.zeros((4, 120), np.int8), SubgraphMoves, time.monotonic() + 40)
+    assert seconds == pytest.approx([10, 40 / 3, 20, 40], rel=0.2)  # those before took next to nothing
 
 
 def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):

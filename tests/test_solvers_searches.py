@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
-from solvers.algorithms.local_search.warm_start import first_state
+from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
 from solvers.compiled.threads import available_cores
@@ -51,6 +51,20 @@ def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
         assert solution.optimal
         assert Fraction(float(solution.bound)) >= best - rounding / 8
         assert Fraction(float(solution.score)) >= best - rounding
+
+
+@pytest.mark.parametrize("solver", ["dual_ascent", "mini_buckets", "branch_and_bound"])
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_over_whole_numbers_hold_in_exact_arithmetic(solver, seed):
+    """Nothing is fixed before the search, and what rounding to whole numbers moved is in its bound."""
+    generator = np.random.default_rng(seed)
+    pairwise = generator.standard_normal(len(EDGES))
+    unary = 0.01 * generator.standard_normal(7) - np.bincount(EDGES.ravel(), np.repeat(pairwise / 2, 2))
+    solution = solver_class(solver)().solve(Problem.from_arrays(unary, pairwise, edges=EDGES))
+    assert solution.stats["fixed"] == 0
+    assert solution.optimal
+    last_digit = Fraction(float(np.spacing(solution.bound)))
+    assert Fraction(float(solution.bound)) >= exact_maximum(unary, pairwise, EDGES) - last_digit
 
 
 def test_whole_scores_leave_no_room_for_a_tolerance():
@@ -124,6 +138,12 @@ def test_instances_out_of_time_keep_the_start(solver):
     reached = solution.stats["reached"]
     assert 1 <= reached < 3
     np.testing.assert_array_equal(solution.z[reached:], start[reached:])
+
+
+def test_the_best_of_some_states_is_chosen():
+    problem = Problem.from_arrays([-1.0, -1.0, -1.0], [3.0], edges=[[0, 1]])  # from 000 no single flip gains
+    for states in ([[0, 0, 0], [1, 1, 1]], [[1, 1, 0], [0, 0, 0]]):
+        assert best_state(problem, *np.array(states, np.int8)).tolist() == [1, 1, 0]
 
 
 def test_a_start_is_improved_by_single_flips():
