@@ -29,9 +29,9 @@ from structured_vae import (
     ScoreFunction,
     StraightThrough,
     elbo_recipe,
+    gradient_report,
     load_dataset,
 )
-from structured_vae.evaluation import gradients as gradient_report
 
 images = torch.from_numpy(load_dataset("fashion-mnist-mini").train.images)
 torch.manual_seed(0)
