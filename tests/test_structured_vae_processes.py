@@ -52,7 +52,8 @@ import time
 from structured_vae.runs.processes import end_with_launcher
 end_with_launcher()
 print("launched", flush=True)
-time.sleep(60)
+time.sleep(20)
+print("outlived its launcher", flush=True)
 """
 LAUNCHING = """
 import subprocess, sys

@@ -51,13 +51,12 @@ def launching() -> Iterator[None]:
 def end_with_launcher() -> None:
     """From now on this process ends when the one that launched it is gone; one that was not launched goes on."""
     launcher = os.environ.get(LAUNCHER, "")
-    if (
-        launcher.isdecimal() and int(launcher) != os.getpid() and os.name != "nt"
-    ):  # where parents stay the same
+    launched = launcher.isdecimal() and int(launcher) != os.getpid()
+    if launched and os.name != "nt":  # where parents stay the same
         threading.Thread(target=_watch, args=(int(launcher),), name="watch-launcher", daemon=True).start()
 
 
 def _watch(launcher: int) -> None:
-    while True:
+    while os.getppid() == launcher:
         time.sleep(SECONDS)
     os._exit(1)  # the other threads wait for processes that will never answer

@@ -24,14 +24,22 @@ HEADERS: Final = {
 """By the version of the file; a third is for names of fields, which no array of ours has."""
 
 DAMAGES: Final = (
-    *(OSError, EOFError, ValueError, OverflowError, MemoryError),
     *(
+        OSError,
+        EOFError,
+        ValueError,
+        OverflowError,
+        MemoryError,
         struct.error,
         zlib.error,
         zipfile.BadZipFile,
+    ),
+    *(
         RuntimeError,
-    ),  # the last: encrypted, or in another compression
-    *(SyntaxError, tokenize.TokenError, TypeError),  # numpy, of a header that is no Python
+        SyntaxError,
+        tokenize.TokenError,
+        TypeError,
+    ),  # encrypted; numpy, of a header that is no Python
 )
 """What zipfile and numpy raise on bytes that are no archive of arrays."""
 
