@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import ProblemTooLargeError
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 UNKNOWN = 1 << 32
 """Bytes taken as free where the system does not say."""
+
+UNLIMITED = 1 << 62
+"""Bytes where nothing sets a limit."""
 
 SMALL = 1 << 30
 """Bytes for which nobody need ask what is free."""
@@ -33,8 +42,8 @@ def check_memory(what: str, numbers: int) -> None:
 
 
 def free_memory() -> int:
-    """Bytes that this process could take now, by the machine's memory and by its control group's limit."""
-    return min(_of_machine(), _of_group())
+    """Bytes that this process could take now, by the machine's memory, its control group's limit and its own."""
+    return min(_of_machine(), _of_group(), _of_process())
 
 
 def _of_machine() -> int:
@@ -50,11 +59,25 @@ def _of_machine() -> int:
 
 
 def _of_group(folder: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a container may still take; 2^62 where nothing limits it."""
+    """What a container may still take; `UNLIMITED` where nothing limits it."""
     try:
         limit, used = (
             (folder / name).read_text("ascii").strip() for name in ("memory.max", "memory.current")
         )
         return int(limit) - int(used)
     except (OSError, ValueError):  # no control groups of version 2, or the limit is "max"
-        return 1 << 62
+        return UNLIMITED
+
+
+def _of_process(status: Path = Path("/proc/self/statm")) -> int:
+    """What `ulimit` leaves of addresses and of data; `UNLIMITED` where it does not limit them."""
+    left = UNLIMITED
+    if resource is None:
+        return left
+    with suppress(OSError, ValueError):  # a system without such a file
+        pages = [int(word) for word in status.read_text("ascii").split()]
+        for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+            soft, _ = resource.getrlimit(limit)
+            if soft != resource.RLIM_INFINITY:
+                left = min(left, soft - used * resource.getpagesize())
+    return left

@@ -208,11 +208,14 @@ def select_solver(problem: Problem) -> Selection:
             f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
         )
     sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
-    if not elimination().why_not(problem):
+    branchable = problem.n <= (most := _largest("branch_and_bound")) and not sparse
+    if not elimination().why_not(problem) and (
+        not branchable or elimination.entries(problem) <= QUICK_ENTRIES
+    ):
         return _wide_elimination(problem, sparse)
     if sparse:
         return _messages_first(problem, _search(problem.n), MOST_VISITS)
-    if problem.n <= (most := _largest("branch_and_bound")):
+    if branchable:
         return _select(
             "branch_and_bound",
             f"n = {problem.n} is at most {most}, with scores of any sign: a search with convex bounds",

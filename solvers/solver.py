@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, final
 from .arrays import ArrayT, Scores, States, namespace_of
 from .errors import (
     OptionError,
+    ProblemTooLargeError,
     SolveFailedError,
     SolverUnavailableError,
     UnsupportedProblemError,
@@ -138,10 +139,18 @@ class ArgmaxSolver(ABC):
             UnsupportedProblemError: `why_not(problem)` has reasons.
             OptionError: the time limit is not positive.
             SolveFailedError: the backend stopped without an answer, or with one that cannot be.
+            ProblemTooLargeError: the backend needs more memory than there is.
         """
         self.check(problem, time_limit)
         work = problem if self.capabilities.on_device else problem.to_host()
-        return self._certified(work, self._argmax(work, _seconds(time_limit)))
+        try:
+            found = self._argmax(work, _seconds(time_limit))
+        except MemoryError as error:
+            raise ProblemTooLargeError(
+                f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
+                f"and {problem.e} pairs ({error}); take another one, fewer threads or a smaller batch"
+            ) from error
+        return self._certified(work, found)
 
     def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)

@@ -91,7 +91,7 @@ class ArgmaxLayer(nn.Module):
             raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
         self.solver = solver
         self.estimator = estimator
-        self.epsilon = epsilon
+        self.epsilon = float(epsilon)  # an unsigned number of numpy has no negative
 
     def forward(
         self,

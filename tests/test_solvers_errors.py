@@ -1,8 +1,11 @@
 """Bad input: what is said about it."""
 
 import importlib.util
+import subprocess
+import sys
 import time
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ import scipy.sparse
 import torch
 
 from solvers import (
+    ArgmaxSolver,
+    Capabilities,
     OptionError,
     Problem,
     ProblemError,
@@ -150,6 +155,35 @@ def test_problems_that_no_memory_holds(case):
     assert time.process_time() - begin < 1
     assert message in str(caught.value)
     assert isinstance(caught.value, MemoryError)
+
+
+class Hungry(ArgmaxSolver):
+    """Wants more than there is."""
+
+    name = "hungry"
+    capabilities = Capabilities(exact=True)
+
+    def _argmax(self, problem, time_limit):
+        raise MemoryError("Allocation failed")
+
+
+def test_a_backend_without_memory_says_what_to_do():
+    with pytest.raises(ProblemTooLargeError, match=r"'hungry' needs more memory .*n = 2 .*take another one"):
+        solve([1.0, 2.0], solver=Hungry())
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="what is in use is read from /proc")
+def test_a_limit_of_the_process_leaves_no_more_memory_than_it_says():
+    resource = pytest.importorskip("resource")
+    code = """
+import resource
+from solvers.memory import free_memory
+resource.setrlimit(resource.RLIMIT_DATA, (2**31, 2**31))
+print(free_memory())
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 2**29 < int(said.stdout) < 2**31
+    assert resource.getrlimit(resource.RLIMIT_DATA)[0] != 2**31
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")

@@ -354,16 +354,22 @@ def test_elimination_wants_a_uniform_a_variable():
         gibbs(np.zeros(30), uniforms=np.zeros(4))
 
 
+def test_memory_is_what_limits_elimination(monkeypatch):
+    wide = spin_glass(14, 14, 1, np.random.default_rng(0))
+    arguments = {"unary": wide.unary, "pairwise": wide.pairwise, "edges": wide.edges}
+    assert np.isfinite(gibbs(**arguments).log_partition).all()
+    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda: 2**24)
+    with pytest.raises(UnsupportedProblemError, match=r"tables of a width of 1\d take 0\.\d GiB, more than 60%"):
+        gibbs(**arguments)
+
+
 def test_bad_requests():
     with pytest.raises(OptionError, match="method must be one of auto, enumeration, elimination; got 'sum'"):
         gibbs([0.0], method="sum")
     with pytest.raises(UnsupportedProblemError, match="n = 21 and enumeration takes at most 20"):
         gibbs(np.zeros(21), method="enumeration")
-    with pytest.raises(UnsupportedProblemError, match=r"n = 40 is more than the 20.*width 20"):
+    with pytest.raises(UnsupportedProblemError, match=r"n = 40 is more than the 20.*width 30"):
         gibbs(np.zeros(40), np.triu(np.ones((40, 40)), 1))
-    wide = spin_glass(17, 60, 1, np.random.default_rng(0))
-    with pytest.raises(UnsupportedProblemError, match="tables of its elimination have"):
-        gibbs(wide.unary, wide.pairwise, edges=wide.edges)
     result = gibbs(np.zeros((2, 3)))
     with pytest.raises(ProblemError, match="unary direction must be finite"):
         result.covariance_product([np.inf, 0.0, 0.0])

@@ -149,7 +149,8 @@ def test_the_best_of_some_states_is_chosen():
 def test_a_start_is_improved_by_single_flips():
     problem = Problem.from_arrays([1.0, -2.0, 3.0])
     assert first_state(problem, np.array([0, 1, 0], np.int8), None).tolist() == [1, 0, 1]
-    assert first_state(problem, None, 1e-6).tolist() == [1, 0, 1]
+    for seconds in (1e-6, 1e308):
+        assert first_state(problem, None, seconds).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("start", [[0, 1], [0, 1, 2], [0.5, 0, 1], "abc", [[0, 1, 0]] * 2], ids=str)

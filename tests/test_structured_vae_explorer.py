@@ -265,10 +265,10 @@ def test_ink_is_one_on_white_and_on_black_paper():
     assert grey.max() == pytest.approx(102 / 255)
 
 
-def bomb():
-    """A small file that promises 40,000 x 40,000 pixels."""
+def bomb(side=40_000):
+    """A small file that promises 40,000 x 40,000 pixels, or a picture of another side."""
     content = bytearray(png(np.zeros((1, 1))))
-    content[16:24] = (40_000).to_bytes(4, "big") * 2
+    content[16:24] = side.to_bytes(4, "big") * 2
     content[29:33] = zlib.crc32(bytes(content[12:29])).to_bytes(4, "big")
     return bytes(content)
 
@@ -286,9 +286,10 @@ def test_a_picture_of_one_column_takes_neither_memory_nor_time():
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"no image", png(np.zeros((9, 9)))[:40], b"\x80\x04K\x01.", b"%PDF-1.4", bomb()],
-    ids=["empty", "text", "truncated", "pickle", "pdf", "bomb"],
+    [b"", b"no image", png(np.zeros((9, 9)))[:40], b"\x80\x04K\x01.", b"%PDF-1.4", bomb(), bomb(10_000)],
+    ids=["empty", "text", "truncated", "pickle", "pdf", "bomb", "bomb that Pillow warns of"],
 )
+@pytest.mark.filterwarnings("error")
 def test_what_is_no_image_is_refused(content):
     with pytest.raises(DataError, match="image"):
         read_upload(content, (3, 3), "threshold")

@@ -6,24 +6,11 @@ from dataclasses import dataclass
 
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
-from ..algorithms.elimination.treewidth import treewidth_bound
-from ..memory import free_memory
+from ..algorithms.elimination.treewidth import WIDEST, treewidth_bound, why_not_eliminated
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
-
-WIDEST = 30
-"""Tables of 2^30 entries: 8 GiB a message, and several messages live at the same time."""
-
-PROBED = 36
-"""Greedy orders up to this width are worth a search for narrower ones."""
-
-SMALL = 20
-"""Up to this width tables take some tens of megabytes: nobody need ask what is free."""
-
-SHARE = 0.6
-"""Of the free memory, at most, for the tables of an instance."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +38,8 @@ class Elimination(ArgmaxSolver):
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """A width above 30 in the orders that the heuristics find, or tables that do not fit into the free memory."""
-        reasons = super().why_not(problem)
-        width = treewidth_bound(problem, PROBED)
-        if width is not None and width <= SMALL:
-            return reasons
-        plan = None if width is None else cached_plan(problem.n, problem.edges)
-        if plan is None or plan.width > WIDEST:
-            return (*reasons, f"no elimination order of width {WIDEST} or less was found")
-        needed, room = plan.table_bytes, SHARE * free_memory()
-        if needed <= room:
-            return reasons
-        tables = f"the tables of a width of {plan.width} take {needed / 2**30:.1f} GiB"
-        return (
-            *reasons,
-            f"{tables}, more than {SHARE:.0%} of the memory that is free, {room / 2**30:.1f} GiB",
-        )
+        reason = why_not_eliminated(problem, lambda plan: plan.table_bytes)
+        return (*super().why_not(problem), *((reason,) if reason else ()))
 
     @staticmethod
     def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Generic, overload
 import numpy as np
 
 from ..algorithms.elimination.plan import cached_plan
-from ..algorithms.elimination.treewidth import treewidth_bound
+from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, as_array, to_numpy
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..options import check_threads
@@ -16,10 +16,6 @@ from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .draws import draw
 from .enumeration import MAX_VARIABLES, RunningSums
-
-MAX_TREEWIDTH = 20
-MAX_ENTRIES = 1 << 24
-"""Of all tables of an elimination, which keeps up to 48 bytes of each."""
 
 METHODS = ("auto", "enumeration", "elimination")
 
@@ -172,7 +168,8 @@ def gibbs(
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
 
     Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where the
-    treewidth is small. Neither overflows at any magnitude of scores. Where the absolute scores of an
+    treewidth is small: about 20, and up to 25 where few separators are as large. Neither overflows at any
+    magnitude of scores. Where the absolute scores of an
     instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16. Enumeration
     gives small probabilities to that relative accuracy too, down to 1e-300.
 
@@ -200,8 +197,8 @@ def gibbs(
     Raises:
         ProblemError: the arrays do not describe a problem, or the uniforms have another shape, range or
             precision.
-        UnsupportedProblemError: there are too many variables for the one and too large a treewidth for
-            the other method.
+        UnsupportedProblemError: there are too many variables for the one, and for the other method too large a
+            treewidth or tables, of 48 bytes an entry, that do not fit into the free memory.
         OptionError: there is no such method, or so many threads.
 
     References:
@@ -273,12 +270,8 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
     many = ""
     if problem.n > MAX_VARIABLES:
         many = f"n = {problem.n} is more than the {MAX_VARIABLES} of enumeration, and "
-    if treewidth_bound(problem, MAX_TREEWIDTH) is None:
-        return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
-    entries = cached_plan(problem.n, problem.edges).entries
-    if entries > MAX_ENTRIES:
-        return (f"{many}the tables of its elimination have {entries} entries, more than {MAX_ENTRIES}",)
-    return ()
+    reason = why_not_eliminated(problem, lambda plan: sum_product_derivative.BYTES * plan.entries)
+    return (many + reason,) if reason else ()
 
 
 def _uniforms(problem: Problem, method: str, uniforms: Any) -> np.ndarray:

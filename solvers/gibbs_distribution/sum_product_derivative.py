@@ -27,7 +27,7 @@ from ..compiled.bits import lowest_bit
 from ..compiled.threads import over_slices, threads_in_memory
 from .sum_product import ENTRY_NANOSECONDS, start_reads, sum_out
 
-BYTES = 48  # an entry
+BYTES = 48  # an entry: of all that this folder does, the most
 
 
 @jit.strict

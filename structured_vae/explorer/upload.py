@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from typing import Final
 
@@ -41,10 +42,16 @@ def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDA
     return pixels
 
 
+def _opened(content: bytes) -> Image.Image:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the caller looks at the size
+        return Image.open(BytesIO(content), formats=FORMATS)
+
+
 def _grey(content: bytes) -> Image.Image:
     """What is transparent becomes white."""
     try:
-        with Image.open(BytesIO(content), formats=FORMATS) as image:
+        with _opened(content) as image:
             if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
                 raise DataError(
                     f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read, and "

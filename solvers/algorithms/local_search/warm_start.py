@@ -50,7 +50,7 @@ def first_state(problem: Problem, given: np.ndarray | None, left: float | None) 
     flips = default_flips(problem.n)
     if left is not None:
         seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
-        flips = max(1, min(flips, int(START_SHARE * left / seconds_a_flip)))
+        flips = max(1, int(min(flips, START_SHARE * left / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.edges)
     return np.asarray(tabu_search(*arrays, starts=STARTS, flips=flips, threads=1)[0])
 
