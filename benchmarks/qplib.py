@@ -73,18 +73,16 @@ def shifted_mean(seconds: list[float]) -> float:
     return math.exp(sum(math.log(each + SHIFT) for each in seconds) / len(seconds)) - SHIFT
 
 
-def summary(rows: dict[str, Row], index: dict[str, Row]) -> Table:
-    """Ours beside the published: solved, and the shifted geometric mean at the published limit."""
-    table = Table("solver", "proved", "shifted geometric mean, s")
-    ours = [rows[name]["seconds"] if rows[name]["proved"] else PUBLISHED_LIMIT for name in rows]
-    table.add_row(
-        "ours", f"{sum(row['proved'] for row in rows.values())} of {len(rows)}", f"{shifted_mean(ours):.1f}"
-    )
-    for peer in sorted({peer for name in rows for peer in index[name].get("published_seconds", {})}):
-        times = [float(index[name]["published_seconds"].get(peer, PUBLISHED_LIMIT)) for name in rows]
-        solved = sum(each < PUBLISHED_LIMIT for each in times)
-        table.add_row(f"{peer} (published)", f"{solved} of {len(rows)}", f"{shifted_mean(times):.1f}")
-    return table
+def summary(rows: dict[str, Row]) -> list[tuple[str, str, str]]:
+    """Solver, how many it proved, shifted geometric mean at the published limit: ours, then the published."""
+    ours = [row["seconds"] if row["proved"] else PUBLISHED_LIMIT for row in rows.values()]
+    times = {"ours": ours}
+    for peer in sorted({peer for row in rows.values() for peer in row["published"]}):
+        times[f"{peer} (published)"] = [row["published"].get(peer, PUBLISHED_LIMIT) for row in rows.values()]
+    return [
+        (name, f"{sum(each < PUBLISHED_LIMIT for each in of)} of {len(of)}", f"{shifted_mean(of):.1f}")
+        for name, of in times.items()
+    ]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -112,14 +110,18 @@ def main(arguments: list[str] | None = None) -> None:
         ):
             continue
         found = in_a_process(folder / index[name]["file"], options.solver, options.seconds)
-        rows[name] = found | {"n": index[name]["n"], "best_known": index[name]["best_known"]} | environment()
+        about = {key: index[name][key] for key in ("n", "mean_degree", "best_known")}
+        rows[name] = found | about | {"published": index[name]["published_seconds"]} | environment()
         with whole_file(options.output) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         outcome = "proved" if found["proved"] else f"bound {found['bound']:.10g}"
         console.print(
             f"{name}: {found['value']:.10g}, {outcome}, {found['seconds']:.2f} s, {found['solver']}"
         )
-    console.print(summary(rows, index))
+    table = Table("solver", "proved", "shifted geometric mean, s")
+    for row in summary(rows):
+        table.add_row(*row)
+    console.print(table)
 
 
 if __name__ == "__main__":

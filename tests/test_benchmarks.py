@@ -92,3 +92,38 @@ def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchm
         found[name] for name in ("qubo, n <= 125", "maximum flows")
     ]
     assert [answer["value"] for answer in later["max-cut: rudy"]] == [5]
+
+
+def test_auto_beside_every_backend(benchmark, tmp_path):
+    regret, families = benchmark("regret"), benchmark("families").FAMILIES
+    assert len(families) == 40
+    for sizes, draw in families.values():
+        problem = draw(sizes[0], np.random.default_rng(0))
+        assert problem.batch == 1
+        assert problem.e > 0
+    output = tmp_path / "regret.json"
+    options = ["--seconds", "0.05", "--only", "^tree, normal$|^number", "--sizes", "1"]
+    for _ in range(2):  # the second finds both rows
+        regret.main([*options, "--output", str(output)])
+        rows = json.loads(output.read_text())["rows"]
+        assert set(rows) == {"tree, normal, 100", "number partitioning, 25"}
+    for row in rows.values():
+        assert not regret.missed(row)
+        assert row["answers"]["auto"]["proved"]
+        assert regret.factor(row) >= 1
+
+
+def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
+    regret = benchmark("regret")
+
+    def answer(seconds, score, bound):
+        return {"seconds": seconds, "score": score, "bound": bound, "proved": score == bound}
+
+    answers = {"auto": answer(3.0, 5, 5), "quick": answer(1.0, 5, 5), "local_search": answer(1.0, 5, 9)}
+    assert regret.factor({"answers": answers}) == 3
+    assert regret.best({"answers": answers}) == "quick"
+    answers = {"auto": answer(3.0, 4, 9), "tight": answer(3.0, 5, 6), "none": {"refused": "too large"}}
+    assert regret.factor({"answers": answers}) == 4
+    assert regret.best({"answers": answers}) == "tight"
+    assert regret.missed({"answers": answers})
+    assert regret.factor({"answers": answers | {"quick": answer(1.0, 5, 5)}}) == np.inf

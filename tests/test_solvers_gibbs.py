@@ -359,7 +359,9 @@ def test_memory_is_what_limits_elimination(monkeypatch):
     arguments = {"unary": wide.unary, "pairwise": wide.pairwise, "edges": wide.edges}
     assert np.isfinite(gibbs(**arguments).log_partition).all()
     monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda: 2**24)
-    with pytest.raises(UnsupportedProblemError, match=r"tables of a width of 1\d take 0\.\d GiB, more than 60%"):
+    with pytest.raises(
+        UnsupportedProblemError, match=r"tables of a width of 1\d take 0\.\d GiB, more than 60%"
+    ):
         gibbs(**arguments)
 
 

@@ -1,0 +1,185 @@
+"""`auto` beside every backend that applies: by what factor its choice loses to the best of them.
+
+    python benchmarks/regret.py --seconds 10 --output results/regret.json
+
+Forty families of `families.py` at three sizes, one instance each, one thread. A row is written when it ends, so that
+the same command goes on where it was stopped. What is compared is CPU time where something was proved, else the gap
+that is left within the limit; the regret of `auto` is its factor. Times below 10 ms count as equal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+    sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.families import FAMILIES
+from benchmarks.interleaved import on_cores
+from solvers import (
+    ArgmaxSolver,
+    Problem,
+    SolverError,
+    available_solvers,
+    instances,
+    select_solver,
+    solver_class,
+)
+from structured_vae.atomic import whole_file
+from structured_vae.environment import environment
+
+LEAST = 0.01
+"""Seconds below which times are equal."""
+
+TOLERATED = 2.0
+"""A regret up to this is none."""
+
+Row = dict[str, Any]
+
+
+def of_one_thread(solver: ArgmaxSolver) -> ArgmaxSolver:
+    """The solver with one thread, where it has such an option."""
+    return solver.with_options(threads=1) if "threads" in solver.options() else solver
+
+
+def answer(solver: ArgmaxSolver, problem: Problem, seconds: float) -> Row:
+    """What a solver reaches within the limit; the score is that of the state, re-computed."""
+    limit = seconds if solver.capabilities.time_limit else None
+    begin = time.process_time()
+    try:
+        solution = of_one_thread(solver).solve(problem, limit)
+    except SolverError as error:
+        return {"refused": str(error).splitlines()[0]}
+    return {
+        "seconds": time.process_time() - begin,
+        "score": float(problem.score(solution.z)[0]),
+        "bound": float(solution.bound[0]),
+        "proved": bool(solution.optimal[0]),
+    }
+
+
+def contenders(problem: Problem) -> dict[str, ArgmaxSolver]:
+    """Every backend of ours that takes the problem, third parties among them."""
+    solvers = {info.name: solver_class(info.name)() for info in available_solvers() if info.installed}
+    return {name: solver for name, solver in solvers.items() if not solver.why_not(problem)}
+
+
+def measured(name: str, size: int, seconds: float) -> Row:
+    """All contenders on one instance of a family; `auto` is the choice and then its solver."""
+    problem = FAMILIES[name][1](size, np.random.default_rng(size))
+    begin = time.process_time()
+    selection = select_solver(problem)
+    choosing = time.process_time() - begin
+    answers = {
+        each: answer(solver, problem, seconds)
+        for each, solver in {"auto": selection.solver, **contenders(problem)}.items()
+    }
+    answers["auto"]["seconds"] = answers["auto"].get("seconds", math.inf) + choosing
+    took = selection.solver.name
+    return {"n": problem.n, "e": problem.e, "took": took, "reason": selection.reason, "answers": answers}
+
+
+def factor(row: Row) -> float:
+    """By what factor `auto` is worse than the best: in seconds to a proof, else in the gap that is left."""
+    answers = [each for each in row["answers"].values() if "refused" not in each]
+    auto = row["answers"]["auto"]
+    if "refused" in auto:
+        return math.inf
+    proofs = [max(each["seconds"], LEAST) for each in answers if each["proved"]]
+    if proofs:
+        return max(auto["seconds"], LEAST) / min(proofs) if auto["proved"] else math.inf
+    best = max(each["score"] for each in answers)
+    return max(1.0, (auto["bound"] - best) / min(each["bound"] - best for each in answers))
+
+
+def best(row: Row) -> str:
+    """Who proved it first, or left the smallest gap."""
+    answers = {name: each for name, each in row["answers"].items() if "refused" not in each}
+    answers.pop("auto", None)
+
+    def order(name: str) -> tuple[bool, float]:
+        each = answers[name]
+        return (not each["proved"], each["seconds"] if each["proved"] else each["bound"])
+
+    return min(answers, key=order)
+
+
+def missed(row: Row) -> bool:
+    """Whether `auto` ended below a score that another reached."""
+    scores = [each["score"] for each in row["answers"].values() if "score" in each]
+    return row["answers"]["auto"].get("score", -math.inf) < max(scores) - 1e-9 * max(1.0, abs(max(scores)))
+
+
+def summary(rows: dict[str, Row]) -> Table:
+    """A line a row: who is best, what `auto` took, its regret."""
+    table = Table("family", "n", "auto took", "s", "proved", "best", "s", "regret")
+    for name, row in rows.items():
+        answers = {each: one for each, one in row["answers"].items() if "refused" not in one}
+        auto = row["answers"]["auto"]
+        first = best(row)
+        lost = f"{factor(row):.2g}" + (", score missed" if missed(row) else "")
+        seconds = f"{auto['seconds']:.2f}", str(auto.get("proved", auto.get("refused")))
+        best_seconds = f"{answers[first]['seconds']:.2f}" if answers[first]["proved"] else "open"
+        table.add_row(name, str(row["n"]), row["took"], *seconds, first, best_seconds, lost)
+    return table
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measures what is missing, writing each row as it ends, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10.0, help="limit of each solver")
+    parser.add_argument("--only", default="", help="a regular expression on names of families")
+    parser.add_argument("--sizes", type=int, default=3, help="how many of each family, from the smallest")
+    parser.add_argument("--output", type=Path, default=Path("results/regret.json"))
+    options = parser.parse_args(arguments)
+    record = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {"rows": {}}
+    rows = record["rows"]
+    compile_kernels(min(options.seconds, 2.0))
+    for name, (sizes, _) in FAMILIES.items():
+        for size in sizes[: options.sizes]:
+            if f"{name}, {size}" in rows or not re.search(options.only, name):
+                continue
+            with on_cores(1):
+                rows[f"{name}, {size}"] = measured(name, size, options.seconds) | environment()
+            with whole_file(options.output) as part:
+                part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    console = Console(width=130)
+    console.print(summary(rows))
+    within = sum(all(factor(row) <= TOLERATED for row in of) for of in by_family(rows).values())
+    console.print(f"within {TOLERATED:g} times the best on {within} of {len(by_family(rows))} families")
+
+
+def by_family(rows: dict[str, Row]) -> dict[str, list[Row]]:
+    """The rows of each family."""
+    families: dict[str, list[Row]] = {}
+    for name, row in rows.items():
+        families.setdefault(name.rpartition(", ")[0], []).append(row)
+    return families
+
+
+def compile_kernels(seconds: float) -> None:
+    """Solves small problems of several kinds with every backend, so that no compilation is timed."""
+    generator = np.random.default_rng(0)
+    small = [
+        instances.dense(26, 1, generator),
+        instances.spin_glass(6, 6, 1, generator),
+        instances.grid(6, 6, 1, generator),
+    ]
+    for problem in (each.problem() for each in small):
+        for solver in contenders(problem).values():
+            answer(solver, problem, seconds)
+
+
+if __name__ == "__main__":
+    main()
