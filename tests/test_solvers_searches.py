@@ -1,5 +1,6 @@
 """The searches of other packages: starts, statuses, threads, time limits, and what their bounds are worth."""
 
+import itertools
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
+from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
@@ -235,3 +237,21 @@ def test_the_keyboard_stops_a_search(solver):
     finally:
         signal_soon.join()
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1])
+def test_a_dense_search_without_a_field_fixes_a_variable(scale):
+    """Flipping all bits changes nothing; half of the nodes are left."""
+    n, nodes = 24, {0.0: 0, 0.25: 0}
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    for field, seed in itertools.product(nodes, range(5)):
+        couplings = scale * np.random.default_rng(seed).choice([-1.0, 1.0], len(edges))
+        unary = -np.bincount(edges.ravel(), np.repeat(couplings, 2), n) / 2
+        unary[0] += field * scale
+        z, bound, handled = search_dense(unary, couplings, edges, None)
+        best = solve(unary, couplings, edges=edges, solver="exhaustive").score
+        assert Problem.from_arrays(unary, couplings, edges=edges).score(z) == pytest.approx(best)
+        assert bound == pytest.approx(best)
+        assert field or z[-1] == 0
+        nodes[field] += handled
+    assert nodes[0.0] < 0.8 * nodes[0.25]

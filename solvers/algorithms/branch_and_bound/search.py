@@ -43,7 +43,11 @@ def search_dense(
     matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
     z = tabu_search(h[None], weights[None], edges, threads=1)[0]
     score = float(h @ z + z @ matrix @ z / 2)  # exact: whole numbers below 2^53
-    incumbent = Incumbent(np.full(1, score), z, _margin(units), np.full(1, -np.inf))
+    if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
+        n -= 1  # flipping all bits changes nothing: the last one may stay at 0
+        z[:] ^= z[n]
+        h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
+    incumbent = Incumbent(np.full(1, score), z[:n], _margin(units), np.full(1, -np.inf))
     levels, slots, scratch = new_levels(n), new_slots(n), new_scratch(n)
     start_search(h, matrix, levels, slots, scratch)
     top, nodes = 0, 0
