@@ -115,6 +115,14 @@ def test_estimators_say_which_potentials_they_take(name, family):
         np.testing.assert_array_equal(this.states[found], estimate.z.numpy())
 
 
+@pytest.mark.parametrize("estimator", [ARM(2), DisARM(2)])
+def test_the_cost_of_a_pair_is_the_mean_of_both_states(estimator):
+    """Of scores that are zero the two states are opposite: whatever is drawn, half of their bits are ones."""
+    ones = CostOfBits(lambda z: z.sum(dim=-1))
+    estimate = estimator(Potentials(torch.zeros(3, 5)), ones, seeded(0))
+    assert estimate.cost.tolist() == [2.5, 2.5, 2.5]
+
+
 @pytest.mark.parametrize("estimator", [Exact(), MaximumLikelihood(), TableDirect()])
 def test_tables_of_more_than_twenty_bits_are_refused(estimator):
     assert estimator.why_not(Potentials(torch.zeros(1, 20))) == ()
