@@ -15,6 +15,7 @@ An outcome is one of
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import multiprocessing
@@ -228,6 +229,7 @@ def main() -> int:
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # pytest collects garbage several times; what is loaded here is none
     report = Report(arguments.report)
     faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
     for number, fault in enumerate(faults, 1):
