@@ -19,7 +19,6 @@ from structured_vae.objectives.recipes import whole_bound
 from structured_vae.posteriors.noise import gumbel
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.fitting import ESTIMATORS
-from structured_vae.schedules import Constant
 from structured_vae.training.batches import ImageData
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import balanced_labels
