@@ -6,7 +6,8 @@ one stopped.
 
 An outcome is one of
 - killed: a test fails, `by` says which; at the end all these tests are run without a fault, and have to pass;
-- survived: all pass;
+- survived: all pass, with `--wider` also the fast tests of all files of its package: where one of those kills it, it
+  belongs in the table;
 - equivalent: all pass, and the table says why no test can tell;
 - stale: the text is not there once any more, or a test is not there.
 """
@@ -14,6 +15,7 @@ An outcome is one of
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import multiprocessing
@@ -47,6 +49,7 @@ LIBRARIES = (
     "scipy.special",
     "jsonargparse",
 )
+PACKAGES = ("solvers", "models", "structured_vae")
 NO_SUCH_TEST = (4, 5)
 """What pytest returns where a test that is named does not exist."""
 
@@ -105,7 +108,7 @@ class Report:
 
 @contextmanager
 def copied_tree() -> Iterator[Path]:
-    """A copy of all that git does not ignore, and of the kernels that numba has compiled."""
+    """A copy of all that git does not ignore, and of what Python and numba have compiled of it."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  # the git of the developer
         cwd=ROOT,
@@ -113,14 +116,17 @@ def copied_tree() -> Iterator[Path]:
         check=True,
         text=True,
     ).stdout.split("\0")
-    kernels = (str(path.relative_to(ROOT)) for path in (ROOT / "solvers").rglob("*.nb[ci]"))
+    places = ("tests", *PACKAGES)
+    compiled = (
+        str(file.relative_to(ROOT)) for place in places for file in (ROOT / place).rglob("__pycache__/*")
+    )
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
-        for name in (*filter(None, listed), *kernels):
+        for name in (*filter(None, listed), *compiled):
             if (ROOT / name).is_file():  # not one that was deleted and is still in the index
                 (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(
                     ROOT / name, Path(folder) / name
-                )  # with its time, by which numba knows its kernels
+                )  # with its time, by which Python and numba know what they have compiled
         yield Path(folder)
 
 
@@ -179,13 +185,22 @@ def failed_tests(tree: Path) -> list[str]:
     return list(json.loads(path.read_text())) if path.exists() else []
 
 
-def try_fault(fault: Fault, limit: float) -> dict[str, Any]:
+def wider_tests(fault: Fault) -> list[str]:
+    """All files of tests of a fault's package that are not tried before as a whole."""
+    package = fault.file.partition("/")[0]
+    files = (f"tests/{path.name}" for path in sorted((ROOT / "tests").glob(f"test_{package}_*.py")))
+    return [file for file in files if file not in fault.tests]
+
+
+def try_fault(fault: Fault, limit: float, wider: bool) -> dict[str, Any]:
     """The outcome of a fault, who killed it, and the seconds that it took."""
     with copied_tree() as tree:
         if not planted(fault, tree):
             return {"outcome": "stale", "by": [], "seconds": 0.0}
         start = time.monotonic()
         returned = run_tests(tree, fault.tests, limit, "-x")
+        if returned == 0 and wider and not fault.equivalent:
+            returned = run_tests(tree, wider_tests(fault), limit, "-x")
         seconds = round(time.monotonic() - start, 1)
         if returned == 0:
             return {"outcome": "equivalent" if fault.equivalent else "survived", "by": [], "seconds": seconds}
@@ -214,12 +229,13 @@ def main() -> int:
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in LIBRARIES:
         importlib.import_module(name)
+    gc.freeze()  # pytest collects garbage several times; what is loaded here is none
     report = Report(arguments.report)
     faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
     for number, fault in enumerate(faults, 1):
         known = report.outcome(fault)
         if known is None or known in arguments.again:
-            report.add(fault, **try_fault(fault, arguments.limit))
+            report.add(fault, **try_fault(fault, arguments.limit, arguments.wider))
             outcome = report.outcome(fault)
             print(f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}", flush=True)
     counts = Counter(report.outcome(fault) for fault in faults)
@@ -236,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--only", default="", help="regular expression that 'file: old text' must contain")
     parser.add_argument("--again", nargs="*", default=(), help="outcomes to try again, such as survived")
+    parser.add_argument("--wider", action="store_true", help="try survivors with all tests of their package")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds for the tests of a fault")
     return parser
 

@@ -3,6 +3,7 @@ import torch
 
 from models import Potentials
 from models.shapes import Binary, Pairwise
+from models.states import all_states, state_index
 
 BATCH = 5
 
@@ -138,3 +139,11 @@ def test_shape_check_sees_a_wrong_shape(shape_checked):
     h = Potentials(torch.ones(2, 3))
     with pytest.raises(AssertionError, match="return"):
         shape_checked(lying, h, torch.ones(1))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_every_state_has_its_place_among_all(n):
+    every = all_states(n, torch.zeros(1))
+    assert sorted(every.tolist()) == sorted(states(n).tolist())
+    assert state_index(every).tolist() == list(range(2**n))
+    assert state_index(every.view(-1, 2, n)).flatten().tolist() == list(range(2**n))

@@ -55,6 +55,12 @@ def test_supermodular_scores_of_pairs_are_never_negative_for_any_image(x):
     assert (supermodular_encoder(9, N, hidden=5)(torch.from_numpy(x)).pairwise >= 0).all()
 
 
+def test_supermodular_scores_of_pairs_start_small_and_those_of_variables_about_zero():
+    h = supermodular_encoder(9, 15)(images(20))
+    assert 0 < h.pairwise.mean() < 0.1
+    assert h.unary.mean().abs() < 0.5
+
+
 @given(network_outputs)
 def test_general_scores_of_pairs_are_the_outputs(outputs):
     h = general_encoder(9, N).potentials(torch.from_numpy(outputs))

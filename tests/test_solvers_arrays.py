@@ -7,6 +7,7 @@ import torch
 
 from solvers import Problem, ProblemError, solve, solver_class
 from solvers.algorithms.exhaustive.device import device_argmax
+from solvers.arrays import as_array
 from solvers.testing import enumerate_scores, random_instances
 
 DEVICE = array_api_strict.Device("device1")
@@ -114,6 +115,10 @@ def test_matrix_of_a_sparse_problem_keeps_its_edges():
 def test_libraries_do_not_mix():
     with pytest.raises(ProblemError, match="one library"):
         solve(np.ones(2), torch.zeros(2, 2))
+
+
+def test_what_stays_on_its_device_has_no_gradient():
+    assert not as_array(torch.ones((2, 3), requires_grad=True), "unary").requires_grad
 
 
 def test_devices_do_not_mix():

@@ -59,3 +59,17 @@ def test_a_bound_that_rounding_put_below_the_score_is_the_score():
 def test_a_bound_further_below_the_score_is_a_fault_of_the_solver(roundings):
     with pytest.raises(SolveFailedError, match="instance 0, where it found a state that scores 6"):
         Claims(roundings).solve(problem())
+
+
+@pytest.mark.parametrize("bound", [None, np.array([6.0])], ids=["no bound", "a bound that it reaches"])
+def test_a_heuristic_proves_nothing(bound):
+    class Heuristic(ArgmaxSolver):
+        name = "heuristic"
+        capabilities = Capabilities(exact=False)
+
+        def _argmax(self, problem, time_limit):
+            return Maximiser(np.ones((1, 2), np.int8), bound)
+
+    solution = Heuristic().solve(problem())
+    assert solution.score.tolist() == [6.0]
+    assert solution.optimal.tolist() == [False]

@@ -67,6 +67,11 @@ BAD_PROBLEMS = {
         {},
         "entry (0, 1) is 1.0 and (1, 0) is 2.0",
     ),
+    "pairwise that is symmetric but for one entry": (
+        (np.ones(3), np.array([[0, 1.0, 4.0], [1.0, 0, 3.0], [2.0, 3.0, 0]])),
+        {},
+        "entry (0, 2) is 4.0 and (2, 0) is 2.0",
+    ),
     "lower triangular pairwise": ((np.ones(2), np.array([[0, 0], [2.0, 0]])), {}, "fold them"),
     "diagonal": ((np.ones(2), np.eye(2)), {}, "non-zero diagonal, at (0, 0)"),
     "a loop": ((np.ones(3), np.ones(1)), {"edges": [[1, 1]]}, "joins 1 to itself"),

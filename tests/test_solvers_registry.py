@@ -335,6 +335,14 @@ def test_an_impossible_bound_is_not_lost_behind_what_roof_duality_fixes():
         Below().solve(frustrated)
 
 
+@pytest.mark.parametrize("proved", [1e9, np.inf])
+def test_a_search_that_proves_less_than_roof_duality_leaves_its_bound(proved):
+    frustrated = Problem.from_arrays(np.ones((1, 3)), -np.ones((1, 3)), edges=[[0, 1], [0, 2], [1, 2]])
+    found = one_by_one(frustrated, None, lambda single, *_: (np.zeros(single.n, np.int8), proved))
+    assert found.stats["reached"] == 1
+    assert found.bound.tolist() == roof_duality(frustrated).bound.tolist() == [1.5]
+
+
 def test_registry_name_is_the_class_name():
     for info in available_solvers():
         cls = solver_class(info.name)

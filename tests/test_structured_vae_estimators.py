@@ -20,6 +20,7 @@ from enumeration import (
 )
 
 from models import CategoricalPotentials, Potentials
+from solvers import solver_class
 from structured_vae import (
     ARM,
     REBAR,
@@ -113,6 +114,32 @@ def test_estimators_say_which_potentials_they_take(name, family):
         assert not estimate.cost.requires_grad
         found = this.index(estimate.z)
         np.testing.assert_array_equal(this.states[found], estimate.z.numpy())
+
+
+@pytest.mark.parametrize("estimator", [ARM(2), DisARM(2)])
+def test_the_cost_of_a_pair_is_the_mean_of_both_states(estimator):
+    """Of scores that are zero the two states are opposite: whatever is drawn, half of their bits are ones."""
+    ones = CostOfBits(lambda z: z.sum(dim=-1))
+    estimate = estimator(Potentials(torch.zeros(3, 5)), ones, seeded(0))
+    assert estimate.cost.tolist() == [2.5, 2.5, 2.5]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("estimator", "gibbs"),
+    [
+        (ScoreFunction(2), True),
+        (TableDirect(noise="states"), True),
+        (TableDirect(noise="unary"), False),
+        (Direct(), False),
+    ],
+)
+def test_estimators_say_whether_they_sample_the_gibbs_distribution(estimator, gibbs):
+    this = latent("general", 4, seed=2, scale=2.0)
+    _, _, estimate = draws_of(estimator, this, smooth_cost(4), 8_000)
+    moments = this.statistics(estimate.z[0].numpy())
+    assert estimator.samples_gibbs == gibbs
+    assert (away(moments, this.probabilities() @ this.statistics()) < LEVEL) == gibbs
 
 
 @pytest.mark.parametrize("estimator", [Exact(), MaximumLikelihood(), TableDirect()])
@@ -453,6 +480,30 @@ def test_the_bias_of_gumbel_softmax_vanishes_with_the_temperature(family):
     assert away(draws[1.0], exact) > LEVEL
     assert bias[0.05] < bias[1.0] / 3
     assert draws[0.05].var() > 2 * draws[1.0].var()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda solver: Direct(solver, samples=3),
+        lambda solver: Direct(solver, samples=3, sides=2),
+        lambda solver: ImplicitMLE(solver, samples=2),
+        lambda solver: PerturbedArgmax(solver, samples=4),
+    ],
+)
+def test_an_estimator_says_how_many_argmaxes_an_image_costs(make):
+    class Counting(solver_class("exhaustive")):
+        solved = 0
+
+        def _argmax(self, problem, time_limit):
+            self.solved += problem.batch
+            return super()._argmax(problem, time_limit)
+
+    this, cost = problem("general")
+    counting = Counting()
+    estimator = make(counting)
+    draws_of(estimator, this, cost, 5)
+    assert counting.solved == 5 * estimator.argmaxes
 
 
 # --- the other two argmaxes ---------------------------------------------------------------------

@@ -10,26 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import torch
 
 from structured_vae import ConfigError, TrainConfig, train
-from structured_vae.training.batches import ShuffledBatches
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
 CORES = os.cpu_count()
 needs_two_cores = pytest.mark.skipif(CORES < 2, reason="two processes need two cores")
-
-
-@pytest.mark.parametrize("count", [10, 11, 12, 13, 20])
-@pytest.mark.parametrize("processes", [1, 2, 3])
-def test_processes_share_the_batches_of_one(count, processes):
-    shares = [list(ShuffledBatches(count, 4, 0, rank, processes)) for rank in range(processes)]
-    whole = list(ShuffledBatches(count, 4 * processes, 0))
-    for together in zip(*shares, strict=True):
-        assert all(len(part) for part in together)
-        assert sorted(torch.cat(together).tolist()) == sorted(whole.pop(0).tolist())
-    assert all(len(batch) < processes for batch in whole)
-    assert {len(share) for share in shares} == {len(ShuffledBatches(count, 4, 0, 0, processes))}
 
 
 @pytest.mark.parametrize("key", ["processes", "nodes"])

@@ -1204,6 +1204,18 @@ def test_shuffled_batches_depend_on_seed_and_epoch_alone():
     assert all(order(*key) == value for key, value in drawn.items())
 
 
+@pytest.mark.parametrize("count", [10, 11, 12, 13, 20])
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_processes_share_the_batches_of_one(count, processes):
+    shares = [list(ShuffledBatches(count, 4, 0, rank, processes)) for rank in range(processes)]
+    whole = list(ShuffledBatches(count, 4 * processes, 0))
+    for together in zip(*shares, strict=True):
+        assert all(len(part) for part in together)
+        assert sorted(torch.cat(together).tolist()) == sorted(whole.pop(0).tolist())
+    assert all(len(batch) < processes for batch in whole)
+    assert {len(share) for share in shares} == {len(ShuffledBatches(count, 4, 0, 0, processes))}
+
+
 @pytest.mark.statistical
 def test_shuffling_puts_every_image_everywhere():
     sampler, epochs = ShuffledBatches(4, 4, seed=0), 6_000
