@@ -1,3 +1,4 @@
+from .deadline import Deadline
 from .errors import (
     OptionError,
     ProblemError,
@@ -9,16 +10,18 @@ from .errors import (
     UnsupportedProblemError,
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
+from .interrupts import interrupt_solves
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
-from .solution import Maximiser, Solution
+from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .streams import Failure, solve_many
 
 __all__ = [
     "ArgmaxSolver",
     "Capabilities",
+    "Deadline",
     "Failure",
     "Gibbs",
     "Maximiser",
@@ -29,6 +32,7 @@ __all__ = [
     "Selection",
     "Solution",
     "SolveFailedError",
+    "SolveInterrupted",
     "SolverError",
     "SolverInfo",
     "SolverUnavailableError",
@@ -36,6 +40,7 @@ __all__ = [
     "UnsupportedProblemError",
     "available_solvers",
     "gibbs",
+    "interrupt_solves",
     "naming_alternatives",
     "resolve",
     "select_solver",

@@ -10,8 +10,23 @@ others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
 from __future__ import annotations
 
 from numba import njit
+from numba.core import event
 
+from ..deadline import compilation_begins, compilation_ends
 from .cache import keeps_kernels
+
+
+class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Stops the clock of time limits while numba compiles, reads compiled kernels from disk, or waits for either."""
+
+    def on_start(self, event: event.Event) -> None:
+        compilation_begins()
+
+    def on_end(self, event: event.Event) -> None:
+        compilation_ends()
+
+
+event.register("numba:compiler_lock", _Compilation())
 
 strict = njit(cache=keeps_kernels(), nogil=True, error_model="numpy")
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""

@@ -48,7 +48,7 @@ def _mix_one(i, row, linear, vectors, field, m):
 
 
 @jit.reordered
-def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
+def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance, stop):
     """Coordinate ascent on the vectors; `lengths` becomes d.
 
     Args:
@@ -60,6 +60,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
         scratch: `[n, n]`.
         sweeps: at most so many.
         tolerance: stop once the mean squared move of a sweep is below.
+        stop: `[1]` uint8; the sweeps end once it is set.
     """
     linear, field = scratch[0], np.empty(RANK)
     for i in range(m):
@@ -72,7 +73,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
         for i in range(m):
             lengths[i], move = _mix_one(i, pairwise[i], linear[i], vectors, field, m)
             moved += move
-        if moved < tolerance * m:
+        if moved < tolerance * m or stop[0]:
             break
 
 

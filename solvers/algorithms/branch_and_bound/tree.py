@@ -70,12 +70,12 @@ def new_scratch(n: int) -> Scratch:
 
 
 @jit.reordered
-def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
+def _relax(depth, levels, scratch, sweeps, tolerance, rounds, stop):
     """Gives a level the diagonal of its own semidefinite relaxation where that is cheaper at its point."""
     m = levels.size[depth]
     pairwise, vectors = levels.pairwise[depth], levels.vectors[depth]
     diagonal, x, candidate = levels.diagonal[depth], scratch.line[1], scratch.line[2]
-    mix(levels.unary[depth], pairwise, m, vectors, candidate, scratch.factor, sweeps, tolerance)
+    mix(levels.unary[depth], pairwise, m, vectors, candidate, scratch.factor, sweeps, tolerance, stop)
     if not concave_diagonal(pairwise, m, candidate, scratch.factor, scratch.line[3], rounds):
         return
     saved = 0.0
@@ -89,8 +89,8 @@ def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
 
 
 @jit.reordered
-def start_search(unary, pairwise, levels, slots, scratch):
-    """Makes the whole problem level 0 and its root slot 0."""
+def start_search(unary, pairwise, levels, slots, scratch, stop):
+    """Makes the whole problem level 0 and its root slot 0; the relaxation is worse once stop [1] is set."""
     m = len(unary)
     vectors, x, random = levels.vectors[0], scratch.line[1], seeded(0)
     levels.size[0] = m
@@ -109,7 +109,7 @@ def start_search(unary, pairwise, levels, slots, scratch):
             vectors[r, i] /= math.sqrt(square)
         x[i] = 0.5
     if m > LEAF_VARIABLES:
-        _relax(0, levels, scratch, ROOT_MIX_SWEEPS, ROOT_MIX_TOLERANCE, 3)
+        _relax(0, levels, scratch, ROOT_MIX_SWEEPS, ROOT_MIX_TOLERANCE, 3, stop)
     start_node(0, 0, levels, slots, x)
     slots.bound[0] = np.inf
 
@@ -136,7 +136,7 @@ def _next_level(k, levels, slots, scratch):
         for r in range(RANK):
             levels.vectors[new, r, a] = levels.vectors[old, r, i]
     if m >= LEAST_RELAXED:
-        _relax(new, levels, scratch, MIX_SWEEPS, MIX_TOLERANCE, 1)
+        _relax(new, levels, scratch, MIX_SWEEPS, MIX_TOLERANCE, 1, np.zeros(1, np.uint8))
     start_node(k, new, levels, slots, x)
 
 

@@ -112,7 +112,19 @@ def walk_towards(target, steps, gains, signs, lowest, scratch, graph, random):
 
 
 @jit.strict
-def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, random):
+def descend(gains, signs, graph):
+    """Flips every variable that gains, one after the other, until none does; returns the gain of that."""
+    gained, before = 0.0, -1.0
+    while gained > before:
+        before = gained
+        for k in range(gains.shape[0]):
+            if gains[k] > 0:
+                gained += flip(k, gains, signs, graph)
+    return gained
+
+
+@jit.strict
+def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, random, stop):
     """Flips the best variable not tabu, again and again, until `patience` flips brought no new best.
 
     Args:
@@ -125,6 +137,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
         scratch: until `[width]` int32, and allowed `[width]` of the type of the gains.
         graph: (rows, first, node, weight).
         random: `[1]` uint64, state of the random numbers.
+        stop: `[1]` uint8; the run ends once it is set.
 
     Returns:
         The score of best_z.
@@ -139,7 +152,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
     last = 0
     step = 0
     recorded = False
-    while step - last < patience:
+    while step - last < patience and not stop[0]:
         step += 1
         bits = random_bits(random)
         need = gains.dtype.type(min(best - score, -np.float64(lowest)))

@@ -7,13 +7,17 @@ messages that counted so far. Where no bucket is split nothing is ever lost and 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from ...compiled import jit
+from ...deadline import Deadline
 from ..precision.fixed_point import FixedPoint
 from .plan import Layout
+
+NANOSECONDS = 10
+"""Of an entry of the tables, about."""
+
+UNFILLED = np.iinfo(np.int64).max
 
 
 class Search:
@@ -25,13 +29,16 @@ class Search:
         finished: whether z is a maximiser of the integer scores.
     """
 
-    def __init__(self, layout: Layout, scores: FixedPoint, z: np.ndarray, bound: int | None = None):
-        """Fills the tables.
+    def __init__(
+        self, layout: Layout, scores: FixedPoint, z: np.ndarray, deadline: Deadline, bound: int | None = None
+    ):
+        """Fills the tables; where the deadline cuts that short, there is no more to search.
 
         Args:
             layout: mini-buckets of the problem.
             scores: the problem, a single instance.
             z: `[n]`, an assignment to start from.
+            deadline: when to end.
             bound: known already.
         """
         n = len(z)
@@ -42,20 +49,29 @@ class Search:
             np.empty(n, np.int64),
             np.zeros(n, np.int8),
         )
-        self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table)
+        with deadline.flag(1e-9 * NANOSECONDS * len(self._table)) as stop:
+            self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table, stop)
+        self._cut_short = self._bounds[0] == UNFILLED
         self._best, self.z = scores.score(z[None]), z.astype(np.int8)
         self._state, self._depth = self.z.copy(), 0
         self.bound = int(self._bounds[0]) if bound is None else min(bound, int(self._bounds[0]))
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the tables are not filled, so that nothing can be searched."""
+        return bool(self._cut_short)
 
     @property
     def finished(self) -> bool:
         """Whether everything was searched."""
         return self._depth < 0
 
-    def run(self, nodes: int | None, end: float, nodes_a_call: int) -> None:
-        """Goes on for so many nodes, or until `time.monotonic()` is `end`."""
+    def run(self, nodes: int | None, deadline: Deadline, nodes_a_call: int) -> None:
+        """Goes on for so many nodes, or until the deadline."""
+        if self.cut_short:
+            return
         handled = 0
-        while not self.finished and time.monotonic() < end and (nodes is None or handled < nodes):
+        while not self.finished and not deadline.passed and (nodes is None or handled < nodes):
             self._depth = search(
                 *(self._layout, self._table, self._state, self._bounds, self._later, self._tried),
                 *(self._depth, self._best, self.z, nodes_a_call),
@@ -66,12 +82,17 @@ class Search:
 
 
 @jit.strict
-def fill_tables(layout, unary, pairwise, table):
-    """Fills the tables `[entries]` in the order of elimination; returns the bound on every score."""
+def fill_tables(layout, unary, pairwise, table, stop):
+    """Fills the tables `[entries]` in the order of elimination; returns the bound on every score.
+
+    Or UNFILLED, once `stop [1]` is set.
+    """
     bound = np.int64(0)
     for step in range(len(layout.order)):
         first, last = layout.minis[step], layout.minis[step + 1]
         for mini in range(first, last):
+            if stop[0]:
+                return UNFILLED
             _fill(layout, pairwise, table, mini)
         start, end = layout.tables[first], layout.tables[first + 1]
         table[(start + end) // 2 : end] += unary[layout.order[step]]
