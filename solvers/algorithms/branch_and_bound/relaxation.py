@@ -24,7 +24,7 @@ RANK = 12
 ROUNDOFF = 2.0**-53
 
 
-@jit.reordered
+@jit.reordered_inner
 def _mix_one(i, row, linear, vectors, field, m):
     """Moves v_i to its best place; returns the length of its field and the squared distance moved."""
     square = 0.0
@@ -47,7 +47,7 @@ def _mix_one(i, row, linear, vectors, field, m):
     return length, moved
 
 
-@jit.reordered
+@jit.reordered_inner
 def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance, stop):
     """Coordinate ascent on the vectors; `lengths` becomes d.
 
@@ -77,7 +77,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance, stop):
             break
 
 
-@jit.reordered
+@jit.reordered_inner
 def _cholesky(pairwise, diagonal, shift, m, factor):
     """Factors diag(diagonal + shift) - W; returns how many pivots were positive."""
     for i in range(m):
@@ -98,7 +98,7 @@ def _cholesky(pairwise, diagonal, shift, m, factor):
     return m
 
 
-@jit.reordered
+@jit.reordered_inner
 def _back_substitute(factor, x, m):
     """Solves L' y = x in place."""
     for i in range(m - 1, -1, -1):
@@ -108,7 +108,7 @@ def _back_substitute(factor, x, m):
             x[k] -= row[k] * value
 
 
-@jit.reordered
+@jit.reordered_inner
 def _smallest_eigenvalue(factor, x, m, rounds):
     """An estimate from above, by inverse iteration with the factor."""
     estimate = 0.0
@@ -137,7 +137,7 @@ def _smallest_eigenvalue(factor, x, m, rounds):
     return estimate
 
 
-@jit.reordered
+@jit.reordered_inner
 def concave_diagonal(pairwise, m, diagonal, factor, x, rounds):
     """Shifts `diagonal` so that diag(diagonal) - W is certainly positive semidefinite; False if it cannot.
 

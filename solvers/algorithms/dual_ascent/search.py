@@ -178,7 +178,7 @@ def search(graph, stack, depth, best, best_state, nodes, stop):
     return depth, handled
 
 
-@jit.strict
+@jit.strict_inner
 def _tighten(graph, stack, depth, known, stop):
     """Sweeps there and back while it pays."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
@@ -196,7 +196,7 @@ def _tighten(graph, stack, depth, known, stop):
     stack.constant[depth], stack.bound[depth] = constant, bound
 
 
-@jit.strict
+@jit.strict_inner
 def _choose(graph, stack, depth):
     """Chooses the variable to branch on and its first value; False where no edge is left between free ones."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
@@ -210,7 +210,7 @@ def _choose(graph, stack, depth):
     return strongest > 0
 
 
-@jit.strict
+@jit.strict_inner
 def _branch(graph, stack, depth):
     """Writes the next child behind its parent."""
     child, i = depth + 1, stack.variable[depth]

@@ -63,15 +63,19 @@ def tabu_search(
     values = np.full((batch, ELITES), -np.inf)
     stalled = np.zeros(batch, np.int64)
     random = random_states(batch, np.random.default_rng(seed))
-    state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
-    state += [pool, values, stalled, random]
+    scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
+    scale, coarse, symmetric = _scales(edges, *scores)
+    state = [*scores, scale, symmetric, pool, values, stalled, random]
     until_then = deadline is not None and not once
     deadline = deadline or Deadline.after(None)
 
     def search(runs: int, stop: np.ndarray) -> None:
         work = runs * nanoseconds_a_run(n, flips)
-        kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips, stop)
-        over_slices(kernel, *state, nanoseconds=work, threads=threads)
+        # A kernel a type, and only if there is an instance for it: compiling them takes seconds.
+        for lowest, used in ((LOWEST_GAIN, coarse), (-np.inf, ~coarse)):
+            if used.any():
+                kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips, lowest, stop)
+                over_slices(kernel, used, *state, nanoseconds=work, threads=threads)
 
     work = 1e-9 * batch * nanoseconds_a_run(n, flips)
     with deadline.flag(np.inf if until_then else starts * work) as stop:
@@ -111,37 +115,43 @@ def _search_instances(
     width,
     starts,
     patience,
+    lowest,
     stop,
+    used,
     unary,
     pairwise,
+    scale,
+    symmetric,
     pool,
     values,
     stalled,
     random,
 ):
-    """More runs for some instances, whose elites are in pool [batch, elites, n]."""
+    """More runs for the instances that are used, whose elites are in pool [batch, elites, n], in the type of lowest."""
     n = unary.shape[1]
     side, entries = (n, 0) if dense else (0, node.shape[0])
-    coarse = (np.zeros((side, width), np.int32), first, node, np.zeros(entries, np.int32))
-    coarse_field = np.full(width, LOWEST_GAIN)
-    fine = (np.zeros((0, width)), first, node, np.zeros(0))
-    fine_field = np.full(width, -np.inf)
+    field = np.full(width, lowest)
+    graph = (np.zeros((side, width), field.dtype), first, node, np.zeros(entries, field.dtype))
     for b in range(unary.shape[0]):
-        if stop[0] and values[b].max() > -np.inf:
-            continue
-        scale, exact_enough, symmetric = _scale(unary[b], pairwise[b], edges)
-        elites = pool[b], values[b], stalled[b : b + 1], symmetric
-        if exact_enough:
-            _load(scale, True, unary[b], pairwise[b], edges, edge, coarse_field, coarse)
-            _search(starts, patience, LOWEST_GAIN, coarse_field, coarse, elites, random[b : b + 1], stop)
-        else:
-            if fine[0].shape[0] != side or fine[3].shape[0] != entries:
-                fine = (np.zeros((side, width)), first, node, np.zeros(entries))
-            _load(1.0, False, unary[b], pairwise[b], edges, edge, fine_field, fine)
-            _search(starts, patience, -np.inf, fine_field, fine, elites, random[b : b + 1], stop)
+        if used[b] and not (stop[0] and values[b].max() > -np.inf):
+            elites = pool[b], values[b], stalled[b : b + 1], symmetric[b]
+            _load(scale[b], lowest > -np.inf, unary[b], pairwise[b], edges, edge, field, graph)
+            _search(starts, patience, lowest, field, graph, elites, random[b : b + 1], stop)
 
 
 @jit.strict
+def _scales(edges, unary, pairwise):
+    """Of every instance what `_scale` says."""
+    batch = unary.shape[0]
+    scale, coarse, symmetric = np.ones(batch), np.empty(batch, np.bool_), np.empty(batch, np.bool_)
+    for b in range(batch):
+        power, coarse[b], symmetric[b] = _scale(unary[b], pairwise[b], edges)
+        if coarse[b]:
+            scale[b] = power
+    return scale, coarse, symmetric
+
+
+@jit.strict_inner
 def _scale(unary, pairwise, edges):
     """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
 
@@ -171,7 +181,7 @@ def _scale(unary, pairwise, edges):
     return scale, 16 * coarse <= nonzero, symmetric
 
 
-@jit.strict
+@jit.strict_inner
 def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
     """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
     rows, _, _, weight = graph
@@ -190,7 +200,7 @@ def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
             weight[entry] = np.rint(score) if rounded else score
 
 
-@jit.strict
+@jit.strict_inner
 def _search(starts, patience, lowest, field, graph, elites, random, stop):
     """Tabu runs, first from random states, then from near or between the elites found."""
     pool, values, stalled, symmetric = elites
@@ -218,7 +228,7 @@ def _search(starts, patience, lowest, field, graph, elites, random, stop):
                     values[slot] = -np.inf
 
 
-@jit.strict
+@jit.strict_inner
 def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     """A state on the way from one elite to another, or some random flips away from one; its score."""
     n = pool.shape[1]
@@ -237,7 +247,7 @@ def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     return score
 
 
-@jit.strict
+@jit.strict_inner
 def _admit(z, score, pool, values, symmetric):
     """Puts z in place of the worst elite if it is better and new; returns whether it did.
 

@@ -104,7 +104,7 @@ def fill_tables(layout, unary, pairwise, table, stop):
     return bound
 
 
-@jit.strict
+@jit.strict_inner
 def _fill(layout, pairwise, table, mini):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     entries[:] = 0
@@ -126,7 +126,7 @@ def _fill(layout, pairwise, table, mini):
                 entries[(high << low_bits) + index] += max(message[j], message[top + j])
 
 
-@jit.strict
+@jit.strict_inner
 def _projected(index, places):
     """The bits of `index` at `places`, moved together."""
     found = np.int64(0)
@@ -135,7 +135,7 @@ def _projected(index, places):
     return found
 
 
-@jit.strict
+@jit.strict_inner
 def _match(layout, table, first, last):
     """Shifts scores of the variables that all mini-buckets of a bucket have, until their maxima agree.
 
@@ -157,7 +157,7 @@ def _match(layout, table, first, last):
         _shift(layout, table, first + k, peaks[k])
 
 
-@jit.strict
+@jit.strict_inner
 def _peaks(layout, table, mini, peaks):
     """Writes the maximum for every state of the shared variables."""
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
@@ -171,7 +171,7 @@ def _peaks(layout, table, mini, peaks):
             peaks[j] = max(peaks[j], entries[(high << low_bits) + index])
 
 
-@jit.strict
+@jit.strict_inner
 def _shift(layout, table, mini, shifts):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     places = layout.shared[layout.shared_starts[mini] : layout.shared_starts[mini + 1]]
@@ -182,7 +182,7 @@ def _shift(layout, table, mini, shifts):
             entries[(high << low_bits) + index] += shifts[base + low[index]]
 
 
-@jit.strict
+@jit.strict_inner
 def _low_projections(size, places):
     """About half of the bits of an index below `size`, and what every state of them projects to."""
     low_bits = 0
@@ -242,7 +242,7 @@ def search(layout, table, state, bound, later, tried, depth, best, best_state, n
     return depth
 
 
-@jit.strict
+@jit.strict_inner
 def _losses(layout, table, state, step):
     """By how much either state of the variable of a step falls short of what was counted for its bucket."""
     zero = one = np.int64(0)
