@@ -17,6 +17,7 @@ from .selection import Selection, naming_alternatives, resolve, select_solver, s
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .streams import Failure, solve_many
+from .warming import warmup
 
 __all__ = [
     "ArgmaxSolver",
@@ -49,4 +50,5 @@ __all__ = [
     "solve_problem",
     "solver_class",
     "uniforms_shape",
+    "warmup",
 ]

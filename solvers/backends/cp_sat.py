@@ -85,9 +85,7 @@ def _whole_above(reported: float) -> np.ndarray:
     return np.array([math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)])
 
 
-def _model(
-    cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline
-) -> tuple[Any, list[Any]]:
+def _model(cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline) -> tuple[Any, list[Any]]:
     """The model, with `state` as a hint, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]

@@ -65,9 +65,7 @@ class DualAscent(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())
 
-    def _solve(
-        self, problem: Problem, deadline: Deadline, _: np.ndarray | None
-    ) -> tuple[np.ndarray, float]:
+    def _solve(self, problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
         if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
             return local_optimum(problem, deadline), np.inf
         scores = FixedPoint.of(problem)

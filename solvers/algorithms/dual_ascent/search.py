@@ -140,7 +140,9 @@ class DualSearch:
                 if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                     break
                 self._stack = self._stack.doubled()
-            self._depth, more = search(self._graph, self._stack, self._depth, self._best, self.z, at_once, stop)
+            self._depth, more = search(
+                self._graph, self._stack, self._depth, self._best, self.z, at_once, stop
+            )
             handled += more
 
 

@@ -67,7 +67,9 @@ def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
             return z, shrunk
 
 
-def _recombined(z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline) -> tuple[np.ndarray, bool]:
+def _recombined(
+    z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
+) -> tuple[np.ndarray, bool]:
     """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
     states = [z]
     while len(states) <= OPTIMA and not deadline.passed:

@@ -51,8 +51,8 @@ def tabu_search(
         starts: tabu runs an instance; with a deadline, runs between two looks at it.
         seed: of the random numbers, >= 0.
         flips: a run ends after so many flips without a new best; None for a default that grows with n.
-        deadline: when to end; an instance that it cuts off has a state that is not even a local maximum. None for
-            `starts` runs.
+        deadline: when to end; an instance that it cuts off has a local maximum near a random state. None
+            for `starts` runs.
         threads: most threads to use; None for all cores.
         once: whether to end after `starts` runs also where the deadline is later.
     """
@@ -212,7 +212,7 @@ def _search(starts, patience, lowest, field, graph, elites, random, stop):
             for i in range(z.shape[0]):
                 z[i] = below(2, random_bits(random))
             score = load_state(z, field, gains, signs, graph)
-            if z.shape[0] >= SWEPT_FROM:
+            if z.shape[0] >= SWEPT_FROM or stop[0]:
                 score += descend(gains, signs, graph)
         else:
             if stop[0]:

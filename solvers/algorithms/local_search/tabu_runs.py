@@ -33,4 +33,6 @@ class TabuRuns:
         """`[n]`: what a run finds from a random state until the deadline."""
         arrays = (self.problem.unary, self.problem.pairwise, self.problem.edges)
         seed = int(self.generator.integers(2**62))
-        return np.asarray(tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)[0])
+        return np.asarray(
+            tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)[0]
+        )

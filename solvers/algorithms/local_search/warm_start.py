@@ -54,7 +54,9 @@ def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) 
     flips = max(1, int(min(flips, share / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.edges)
     soon = deadline.within(share)
-    return np.asarray(tabu_search(*arrays, starts=STARTS, flips=flips, deadline=soon, threads=1, once=True)[0])
+    return np.asarray(
+        tabu_search(*arrays, starts=STARTS, flips=flips, deadline=soon, threads=1, once=True)[0]
+    )
 
 
 def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:

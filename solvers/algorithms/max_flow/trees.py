@@ -64,8 +64,8 @@ def grow_trees(nodes, arcs, trees, first, last, most_steps, stop):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
     Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps along paths and over
-    arcs of orphans, or once stop [1] is set; balances and residuals are consistent then too. Only the nodes first .. last - 1 take
-    part: the others must be FREE and have NOBODY for a parent.
+    arcs of orphans, or once stop [1] is set; balances and residuals are consistent then too. Only the nodes
+    first .. last - 1 take part: the others must be FREE and have NOBODY for a parent.
     """
     _plant(nodes, trees, first, last)
     steps = 0
