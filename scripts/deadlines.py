@@ -40,9 +40,11 @@ def problem_of(n: int, degree: int | None, seed: int = 0) -> Problem:
         return Problem.from_arrays(numbers[:n], numbers[n:], edges=edges)
     ends = np.sort(generator.integers(0, n, (degree * n // 2, 2)), axis=1)
     edges = np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0)
-    return Problem.from_arrays(
-        generator.standard_normal(n), generator.standard_normal(len(edges)), edges=edges
-    )
+    weights = generator.standard_normal(len(edges))
+    balance = -np.bincount(
+        edges.ravel(), np.repeat(weights / 2, 2), n
+    )  # else roof duality has little to leave
+    return Problem.from_arrays(balance, weights, edges=edges)
 
 
 def row(name: str, shape: str, limit: float) -> dict[str, float | str]:
@@ -52,7 +54,8 @@ def row(name: str, shape: str, limit: float) -> dict[str, float | str]:
     n, degree = SHAPES[shape]
     solver, problem = solver_class(name)() if name != "auto" else name, problem_of(n, degree)
     solve_problem(problem_of(100, degree), solver=solver, time_limit=0.5)
-    held = _memory()
+    held = _memory("VmRSS")
+    _memory("VmHWM")
     wall, used = time.perf_counter(), _processor()
     try:
         solution = solve_problem(problem, solver=solver, time_limit=limit)
@@ -63,7 +66,7 @@ def row(name: str, shape: str, limit: float) -> dict[str, float | str]:
     return {
         "wall": time.perf_counter() - wall - limit,
         "processor": _processor() - used - limit,
-        "memory": (_memory() - held) / 2**20,
+        "memory": (_memory("VmHWM") - held) / 2**20,
         "outcome": outcome,
     }
 
@@ -72,12 +75,11 @@ def _processor() -> float:
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def _memory() -> int:
-    """Bytes of the peak since the last call, of which the next one knows nothing."""
+def _memory(line: str) -> int:
+    """Bytes held, VmRSS, or their peak since the last call, VmHWM."""
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    peak = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return peak
+    return next(1024 * int(each.split()[1]) for each in status if each.startswith(line))
 
 
 def _in_process(name: str, shape: str, limit: float) -> dict[str, float | str]:
