@@ -1,3 +1,4 @@
+from .deadline import Deadline
 from .errors import (
     OptionError,
     ProblemError,
@@ -9,16 +10,19 @@ from .errors import (
     UnsupportedProblemError,
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
+from .interrupts import interrupt_solves
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
-from .solution import Maximiser, Solution
+from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .streams import Failure, solve_many
+from .warming import warmup
 
 __all__ = [
     "ArgmaxSolver",
     "Capabilities",
+    "Deadline",
     "Failure",
     "Gibbs",
     "Maximiser",
@@ -29,6 +33,7 @@ __all__ = [
     "Selection",
     "Solution",
     "SolveFailedError",
+    "SolveInterrupted",
     "SolverError",
     "SolverInfo",
     "SolverUnavailableError",
@@ -36,6 +41,7 @@ __all__ = [
     "UnsupportedProblemError",
     "available_solvers",
     "gibbs",
+    "interrupt_solves",
     "naming_alternatives",
     "resolve",
     "select_solver",
@@ -44,4 +50,5 @@ __all__ = [
     "solve_problem",
     "solver_class",
     "uniforms_shape",
+    "warmup",
 ]

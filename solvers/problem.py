@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, overload
@@ -32,6 +33,9 @@ from .arrays import (
     to_numpy,
 )
 from .errors import ProblemError, shortened
+
+BLOCK = 1 << 18
+"""Pairwise scores that are summed at once on the host where there are more: 2 MiB in double precision."""
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""
@@ -134,12 +138,17 @@ class Problem(Generic[ArrayT]):
         xp = namespace_of(self.unary)
         with np.errstate(over="ignore"):
             total: np.ndarray | ArrayT = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
+            if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
+                return total + self._in_blocks(lambda weights, *_: np.abs(weights))
             return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
 
     @cached_property
     def positive_part(self) -> Scores:
         """`[batch]`: the sum of the positive coefficients, float64; no score is larger."""
         xp = namespace_of(self.unary)
+        if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
+            unary = np.maximum(as_float64(self.unary), 0.0).sum(axis=-1)
+            return unary + self._in_blocks(lambda weights, *_: np.maximum(weights, 0.0))
         parts = [xp.where(a > 0, a, a * 0) for a in map(as_float64, (self.unary, self.pairwise))]
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
@@ -185,9 +194,23 @@ class Problem(Generic[ArrayT]):
         total = xp.sum(as_float64(self.unary) * state, axis=-1)
         if not self.e:
             return total
+        if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
+            return total + self._in_blocks(lambda weights, i, j: weights * state[:, i] * state[:, j])
         first, second = (beside(self.unary, self.edges[:, side]) for side in (0, 1))
         both = xp.take(state, first, axis=-1) * xp.take(state, second, axis=-1)
         return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
+
+    def _in_blocks(self, term: Callable[..., np.ndarray]) -> np.ndarray:
+        """`[batch]`: the sum of `term(pairwise, first, second)` over the edges of a host problem.
+
+        A block at a time, for whose terms no memory has to be fetched that takes longer than the sum.
+        """
+        total, step = np.zeros(self.batch), max(1, BLOCK // self.batch)
+        for start in range(0, self.e, step):
+            part = slice(start, start + step)
+            weights = np.asarray(self.pairwise)[:, part].astype(np.float64)
+            total += term(weights, *self.edges[part].T).sum(axis=-1)
+        return total
 
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""

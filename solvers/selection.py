@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from .arrays import ArrayLike, ArrayOf, ArrayT
+from .deadline import now
 from .errors import UnsupportedProblemError
 from .problem import Problem, check_problem
 from .registry import BUILT_IN, solver_class
@@ -107,6 +108,7 @@ def solve(
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
         SolveFailedError: the backend stopped without an answer.
         OptionError: the time limit is not positive.
+        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
         >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
@@ -127,8 +129,17 @@ def solve_problem(
         SolverError: as `solve`.
     """
     check_problem(problem)
+    begin = now()
     with naming_alternatives(problem):
-        return resolve(solver, problem).solve(problem, time_limit)
+        chosen = resolve(solver, problem)
+        return chosen.solve(problem, _less(time_limit, now() - begin))
+
+
+def _less(time_limit: Any, seconds: float) -> Any:
+    """What is left of a time limit, at least a thousandth of it; one that is none stays as it is, to be refused."""
+    if isinstance(time_limit, float | int) and 0 < time_limit < 1e9:
+        return max(time_limit - seconds, 1e-3 * time_limit)
+    return time_limit
 
 
 @contextmanager

@@ -47,3 +47,17 @@ class Solution(Generic[ArrayT]):
     bound: ArrayT
     solver: str
     stats: Mapping[str, Any]
+
+
+class SolveInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or `interrupt_solves`, ended a search before its time.
+
+    No `SolverError`: who catches errors means to go on, and Ctrl-C does not.
+
+    Attributes:
+        solution: the best that was found until then, with its bound, as when a time limit ends a search.
+    """
+
+    def __init__(self, solution: Solution):
+        self.solution = solution
+        super().__init__("stopped; what was found until then is this exception's `solution`")

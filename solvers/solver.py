@@ -6,10 +6,14 @@ import importlib.util
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self, final
 
+import numpy as np
+
 from .arrays import ArrayT, Scores, States, namespace_of
+from .deadline import Deadline
 from .errors import (
     OptionError,
     ProblemTooLargeError,
@@ -18,8 +22,9 @@ from .errors import (
     UnsupportedProblemError,
     shortened,
 )
+from .interrupts import counted_interrupts, in_threads, interrupts
 from .problem import Problem, check_problem
-from .solution import Maximiser, Solution
+from .solution import Maximiser, Solution, SolveInterrupted
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,8 @@ class ArgmaxSolver(ABC):
         Args:
             problem: what to solve.
             time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
-                found comes back, with `optimal` False and `bound` saying how far it can be.
+                found comes back, with `optimal` False and `bound` saying how far it can be. Seconds in which
+                kernels are compiled or packages loaded do not count.
 
         Raises:
             ProblemError: `problem` is no `Problem`.
@@ -140,17 +146,37 @@ class ArgmaxSolver(ABC):
             OptionError: the time limit is not positive.
             SolveFailedError: the backend stopped without an answer, or with one that cannot be.
             ProblemTooLargeError: the backend needs more memory than there is.
+            SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
+        deadline = Deadline.after(_seconds(time_limit))
         self.check(problem, time_limit)
+        if not self.capabilities.time_limit:
+            return self.solve_until(problem, deadline)
+        with counted_interrupts():
+            solution = self.solve_until(problem, deadline)
+        if interrupts() != deadline.interrupts:
+            raise SolveInterrupted(solution)
+        return solution
+
+    @final
+    def solve_until(self, problem: Problem[ArrayT], deadline: Deadline) -> Solution[ArrayT]:
+        """`solve` for a problem that is checked already, which does not raise after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            found = self._argmax(work, _seconds(time_limit))
+            found = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
                 f"and {problem.e} pairs ({error}); take another one, fewer threads or a smaller batch"
             ) from error
         return self._certified(work, found)
+
+    def _found(self, work: Problem, deadline: Deadline) -> Maximiser:
+        if not (isinstance(work.unary, np.ndarray) and self.capabilities.time_limit):
+            return self._argmax(work, deadline.seconds)
+        # A search waits in a thread of its own, so that this one hears signals.
+        (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+        return found
 
     def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)

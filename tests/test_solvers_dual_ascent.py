@@ -24,6 +24,7 @@ from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.backends import dual_ascent as backend
 from solvers.compiled.graphs import neighbour_lists
+from solvers.deadline import Deadline
 from solvers.instances import Instances
 from solvers.testing import enumerate_scores
 
@@ -106,7 +107,7 @@ def test_what_a_sweep_fixes_is_fixed_in_all_better_states(seed, n, margin):
 def test_a_search_ends_at_a_maximiser(seed, n, density):
     one = drawn(n, seed, density)
     search = DualSearch(FixedPoint.of(one.problem()), np.zeros(n, np.int8))
-    search.run(np.inf)
+    search.run(Deadline.after(None))
     assert one.problem().score(search.z[None])[0] == enumerate_scores(one).max()
 
 
@@ -120,7 +121,7 @@ def test_a_search_that_stops_after_any_node_has_a_bound(seed, monkeypatch):
     search = DualSearch(scores, np.zeros(10, np.int8))
     bounds = []
     while not search.finished:
-        search.run(np.inf, 1)
+        search.run(Deadline.after(None), 1)
         bounds.append(search.bound * scores.unit[0])
     assert len(bounds) > 3
     assert bounds == sorted(bounds, reverse=True)

@@ -1,6 +1,5 @@
 """Recombination: a child is no worse than any parent, and no search loses its start."""
 
-import time
 from itertools import product
 
 import networkx as nx
@@ -17,6 +16,7 @@ from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
 from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
 from solvers.backends.local_search import LocalSearch
+from solvers.deadline import Deadline
 
 KINDS = (SubgraphMoves, TabuRuns)
 
@@ -133,7 +133,7 @@ def test_a_grid_is_solved_in_a_few_rounds(kind):
     best = solver_class("elimination")().solve(problem).score[0]
     z, search = np.zeros(problem.n, np.int8), kind(problem, np.random.default_rng(1))
     for _ in range(10):
-        z, shrunk = _recombined(z, search, np.inf)
+        z, shrunk = _recombined(z, search, Deadline.after(None))
         assert shrunk
     assert abs(score(problem, z) - best) <= problem.rounding[0]
 
@@ -144,7 +144,7 @@ def test_a_search_never_loses_its_start(kind, seconds):
     problem = instances.spin_glass(15, 15, 1, np.random.default_rng(2)).problem()
     best = solver_class("elimination")().solve(problem).z[0]
     for start in (best, np.random.default_rng(3).integers(0, 2, problem.n)):
-        end = time.monotonic() + seconds
+        end = Deadline.after(seconds)
         z = recombination(problem, start, kind, np.random.default_rng(4), end)
         assert z.dtype == np.int8
         assert score(problem, z) >= score(problem, start)
@@ -156,7 +156,7 @@ def test_moves_never_lose_the_state_that_they_improve(kind):
     best = solver_class("elimination")().solve(problem).z[0]
     search = kind(problem, np.random.default_rng(5))
     for start in (best, np.random.default_rng(3).integers(0, 2, problem.n, dtype=np.int8)):
-        moved = search.improved(start, time.monotonic() + 0.05)
+        moved = search.improved(start, Deadline.after(0.05))
         assert score(problem, moved) >= score(problem, start) - problem.rounding[0]
 
 
@@ -170,7 +170,7 @@ def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
     search = SubgraphMoves(problem, np.random.default_rng(6))
     z = np.zeros(problem.n, np.int8)
     for _ in range(20):
-        moved, _ = _recombined(z, search, np.inf)
+        moved, _ = _recombined(z, search, Deadline.after(None))
         assert score(problem, moved) >= score(problem, z)
         z = moved
     assert all(len(part.inside) <= 20 for part in search._parts)
@@ -194,14 +194,14 @@ def test_local_search_recombines_every_instance_of_a_batch(degree):
 def test_instances_share_the_time_of_a_local_search(monkeypatch):
     seconds = []
 
-    def timed(problem, z, moves, generator, end):
-        seconds.append(end - time.monotonic())
-        return recombination(problem, z, moves, generator, time.monotonic())
+    def timed(problem, z, moves, generator, deadline):
+        seconds.append(deadline.left)
+        return recombination(problem, z, moves, generator, Deadline.after(0.0))
 
     monkeypatch.setattr("solvers.backends.local_search.recombination", timed)
     one = sparse(120, 3.0, np.random.default_rng(8))
     problem = Problem.from_arrays(np.tile(one.unary, (4, 1)), one.pairwise, edges=one.edges)
-    LocalSearch()._recombined(problem, np.zeros((4, 120), np.int8), SubgraphMoves, time.monotonic() + 40)
+    LocalSearch()._recombined(problem, np.zeros((4, 120), np.int8), SubgraphMoves, Deadline.after(40.0))
     assert seconds == pytest.approx([10, 40 / 3, 20, 40], rel=0.2)  # those before took next to nothing
 
 

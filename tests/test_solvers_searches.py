@@ -17,6 +17,7 @@ from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
 from solvers.compiled.threads import available_cores
+from solvers.deadline import Deadline
 from solvers.instances import dense
 
 SEARCHES = ["cplex", "cp_sat", "math_opt"]
@@ -150,9 +151,9 @@ def test_the_best_of_some_states_is_chosen():
 
 def test_a_start_is_improved_by_single_flips():
     problem = Problem.from_arrays([1.0, -2.0, 3.0])
-    assert first_state(problem, np.array([0, 1, 0], np.int8), None).tolist() == [1, 0, 1]
+    assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [1, 0, 1]
     for seconds in (1e-6, 1e308):
-        assert first_state(problem, None, seconds).tolist() == [1, 0, 1]
+        assert first_state(problem, None, Deadline.after(seconds)).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("start", [[0, 1], [0, 1, 2], [0.5, 0, 1], "abc", [[0, 1, 0]] * 2], ids=str)

@@ -9,6 +9,7 @@ import torch
 
 from solvers.algorithms.local_search.device_tabu import device_tabu
 from solvers.algorithms.local_search.tabu import tabu_search
+from solvers.deadline import Deadline
 from solvers.problem import Problem
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single", "zero", "spin", "grid")
@@ -99,8 +100,8 @@ def test_host_search_needs_no_edges_and_takes_a_time_limit():
     unary = np.array([[1.0, -2.0, 3.0]])
     nothing = np.zeros((1, 0)), np.zeros((0, 2), np.int64)
     assert tabu_search(unary, *nothing).tolist() == [[1, 0, 1]]
-    assert tabu_search(unary, *nothing, time_limit=0.0).tolist() == [[1, 0, 1]]
-    assert tabu_search(unary, *nothing, time_limit=0.02).tolist() == [[1, 0, 1]]
+    assert tabu_search(unary, *nothing, deadline=Deadline.after(0.0)).tolist() == [[1, 0, 1]]
+    assert tabu_search(unary, *nothing, deadline=Deadline.after(0.02)).tolist() == [[1, 0, 1]]
 
 
 def test_host_search_on_fifty_variables():

@@ -9,6 +9,7 @@ import numpy as np
 from ..algorithms.branch_and_bound.search import search_dense
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
+from ..deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -44,5 +45,5 @@ class BranchAndBound(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
 
 
-def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, left)[:2]
+def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+    return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, deadline)[:2]

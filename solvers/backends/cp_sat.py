@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
 from ..algorithms.precision.fixed_point import FixedPoint
-from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
@@ -48,22 +48,26 @@ class CpSat(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
 
     def _solve(
-        self, problem: Problem, left: float | None, start: np.ndarray | None
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
-        from ortools.sat.python import cp_model  # takes a while to import
+        with uncounted():
+            from ortools.sat.python import cp_model  # takes a while to import
 
-        begin = time.monotonic()
-        state = first_state(problem, start, left)
-        scores = FixedPoint.of(problem)
-        model, variables = _model(cp_model, scores, state)
+        state = first_state(problem, start, deadline)
+        try:
+            scores = FixedPoint.of(problem)
+            model, variables = _model(cp_model, scores, state, deadline)
+        except NoTimeToBuildError:
+            return best_state(problem, state, local_optimum(problem, deadline)), math.inf
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = int(self.threads)
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
-        if left is not None:
-            left = max(SHORTEST_SEARCH, left - (time.monotonic() - begin))
-            solver.parameters.max_time_in_seconds = left
-        status = _interruptible(solver, model)
-        out_of_time = status == cp_model.UNKNOWN and left is not None
+        solver.parameters.catch_sigint_signal = False  # it would answer as if its time had run out
+        if deadline.seconds is not None:
+            solver.parameters.max_time_in_seconds = deadline.seconds
+        with deadline.alarm(solver.stop_search):
+            status = solver.solve(model)
+        out_of_time = status == cp_model.UNKNOWN and deadline.passed
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) and not out_of_time:
             raise SolveFailedError(
                 f"CP-SAT stopped with status {solver.status_name(status)}: "
@@ -76,36 +80,19 @@ class CpSat(ArgmaxSolver):
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
 
-def _interruptible(solver: Any, model: Any) -> Any:
-    """The status of the search, which a signal from the keyboard ends.
-
-    CP-SAT can catch the signal, but then answers as if its time had run out.
-    """
-    solver.parameters.catch_sigint_signal = False
-    with ThreadPoolExecutor(1) as pool:
-        search = pool.submit(solver.solve, model)
-        try:
-            return search.result()
-        except KeyboardInterrupt:
-            solver.stop_search()
-            raise
-
-
 def _whole_above(reported: float) -> np.ndarray:
     """`[1]`: the integer bound of which CP-SAT reports the nearest float64."""
     return np.array([math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)])
 
 
-def _model(cp_model: Any, scores: FixedPoint, state: np.ndarray) -> tuple[Any, list[Any]]:
+def _model(cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline) -> tuple[Any, list[Any]]:
     """The model, with `state` as a hint, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]
     for variable, value in zip(variables, state.tolist(), strict=True):
         model.add_hint(variable, bool(value))
     terms, weights = list(variables), scores.unary[0].tolist()
-    for (i, j), weight in zip(scores.edges.tolist(), scores.pairwise[0].tolist(), strict=True):
-        if weight == 0:
-            continue
+    for i, j, weight in pairs_in_time(scores.edges, scores.pairwise[0], deadline):
         both = model.new_bool_var("")
         model.add_hint(both, bool(state[i] and state[j]))
         if weight > 0:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.one_by_one import SHORTEST_SEARCH, one_by_one
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
@@ -21,7 +22,7 @@ from ..solver import ArgmaxSolver, Capabilities
 OPTIMAL = (101, 102)
 TIME_LIMIT = (107, 108)
 INTERRUPTED = (113, 114)
-"""Status codes of mixed-integer searches: proved (within gaps), out of time, stopped from the keyboard."""
+"""Status codes of mixed-integer searches: proved (within gaps), out of time, stopped by us."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +56,29 @@ class Cplex(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
 
     def _solve(
-        self, problem: Problem, left: float | None, start: np.ndarray | None
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
-        from docplex.mp.utils import DOcplexException
+        with uncounted():
+            from cplex.aborter import Aborter
+            from docplex.mp.utils import DOcplexException
 
-        begin = time.monotonic()
-        state = first_state(problem, start, left)
-        scores = FloatingPoint.of(problem)
-        with _model(problem, scores) as model:
+        state = first_state(problem, start, deadline)
+        try:
+            scores = FloatingPoint.of(problem)
+            built = _model(problem, scores, deadline)
+        except NoTimeToBuildError:
+            return best_state(problem, state, local_optimum(problem, deadline)), math.inf
+        with built as model, Aborter() as aborter:
             variables = list(model.iter_binary_vars())[: problem.n]
             solution = model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
             model.add_mip_start(solution)
             try:
                 self._set_parameters(model.parameters, scores)
-                if left is not None:
-                    model.parameters.timelimit = max(SHORTEST_SEARCH, left - (time.monotonic() - begin))
-                found = model.solve()
+                model.get_cplex().use_aborter(aborter)
+                if deadline.seconds is not None:
+                    model.parameters.timelimit = deadline.seconds
+                with deadline.alarm(aborter.abort):
+                    found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
             details = model.solve_details
@@ -91,22 +99,20 @@ class Cplex(ArgmaxSolver):
 
 
 def _check_status(details: Any) -> None:
-    """Raises unless CPLEX finished or ran out of time."""
-    if details.status_code in INTERRUPTED:
-        raise KeyboardInterrupt  # CPLEX takes the signal itself
-    if details.status_code not in OPTIMAL + TIME_LIMIT:
+    """Raises unless CPLEX finished, ran out of time or was stopped."""
+    if details.status_code not in OPTIMAL + TIME_LIMIT + INTERRUPTED:
         raise SolveFailedError(f"CPLEX stopped with status {details.status_code}: {details.status}")
 
 
-def _model(problem: Problem, scores: FloatingPoint) -> Any:
-    from docplex.mp.model import Model
+def _model(problem: Problem, scores: FloatingPoint, deadline: Deadline) -> Any:
+    with uncounted():
+        from docplex.mp.model import Model
 
     model = Model(checker="off")
     variables = model.binary_var_list(problem.n)
     products = model.sum(
         weight * (variables[i] * variables[j])
-        for (i, j), weight in zip(problem.edges.tolist(), scores.pairwise.tolist(), strict=True)
-        if weight
+        for i, j, weight in pairs_in_time(problem.edges, scores.pairwise, deadline)
     )
     model.maximize(model.scal_prod(variables, scores.unary.tolist()) + products)
     return model

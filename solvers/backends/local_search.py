@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +11,9 @@ from ..algorithms.local_search.recombination import recombination
 from ..algorithms.local_search.subgraph_moves import SubgraphMoves
 from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.local_search.tabu_runs import TabuRuns
-from ..algorithms.presolve.roof_duality import roof_duality
+from ..algorithms.presolve.roof_duality import RoofDuality, roof_duality
 from ..arrays import States
+from ..deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
@@ -26,7 +26,7 @@ RECOMBINED_FROM = 100
 """Least n at which recombination finds what single flips miss."""
 
 MOST_EDGES = 1_000_000
-"""With more, a tabu run or a contraction takes seconds."""
+"""With more, a tabu run, a contraction or roof duality takes seconds."""
 
 TABU_SHARE, RECOMBINED_SHARE = 0.1, 0.5
 """Of the time limit: for tabu search before the recombination of sparse problems; for that of others, at most."""
@@ -63,40 +63,41 @@ class LocalSearch(ArgmaxSolver):
         if not isinstance(problem.unary, np.ndarray):
             z = device_tabu(problem, self.starts, self.seed, time_limit=time_limit)
             return Maximiser(z, problem.positive_part)
-        z = self._states(problem, time_limit)
-        return Maximiser(z, roof_duality(problem).bound)
+        deadline = Deadline.after(time_limit)
+        large = problem.e > MOST_EDGES
+        proved = RoofDuality.free(problem) if large else roof_duality(problem, deadline)
+        return Maximiser(self._states(problem, None if time_limit is None else deadline), proved.bound)
 
-    def _states(self, problem: Problem, time_limit: float | None) -> States:
-        """`[batch, n]`: the best found on the host."""
-        if time_limit is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
-            return self._tabu(problem, time_limit)
-        end = time.monotonic() + time_limit
+    def _states(self, problem: Problem, deadline: Deadline | None) -> States:
+        """`[batch, n]`: the best found on the host; None for no deadline."""
+        if deadline is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
+            return self._tabu(problem, deadline)
+        left = deadline.left
         if 2 * problem.e <= SUBGRAPH_DEGREE * problem.n:
-            z = self._tabu(problem, TABU_SHARE * time_limit)
-            return self._recombined(problem, z, SubgraphMoves, end)
+            z = self._tabu(problem, deadline.within(TABU_SHARE * left))
+            return self._recombined(problem, z, SubgraphMoves, deadline)
         z = np.zeros((problem.batch, problem.n), np.int8)
-        z = self._recombined(problem, z, TabuRuns, end - (1 - RECOMBINED_SHARE) * time_limit)
-        others = self._tabu(problem, end - time.monotonic())
+        z = self._recombined(problem, z, TabuRuns, deadline.within(RECOMBINED_SHARE * left))
+        others = self._tabu(problem, deadline)
         better = problem.score_flat(others) > problem.score_flat(z)
         return np.where(better[:, None], others, z)
 
-    def _tabu(self, problem: Problem, time_limit: float | None) -> States:
+    def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
         arrays = (problem.unary, problem.pairwise, problem.edges)
         return tabu_search(
-            *arrays, starts=self.starts, seed=self.seed, time_limit=time_limit, threads=self.threads
+            *arrays, starts=self.starts, seed=self.seed, deadline=deadline, threads=self.threads
         )
 
     def _recombined(
-        self, problem: Problem, z: States, moves: type[SubgraphMoves | TabuRuns], end: float
+        self, problem: Problem, z: States, moves: type[SubgraphMoves | TabuRuns], deadline: Deadline
     ) -> States:
         """`z [batch, n]` or better, instance by instance, which share the time that is left."""
         found = z.copy()
         for instance in range(problem.batch):
-            now = time.monotonic()
-            if now >= end:
+            if deadline.passed:
                 break
             single = problem.instances(slice(instance, instance + 1))
-            share = (end - now) / (problem.batch - instance)
+            soon = deadline.within(deadline.left / (problem.batch - instance))
             generator = np.random.default_rng([self.seed, instance])
-            found[instance] = recombination(single, found[instance], moves, generator, now + share)
+            found[instance] = recombination(single, found[instance], moves, generator, soon)
         return found

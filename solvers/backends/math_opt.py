@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
 from ..problem import Problem
 from ..solution import Maximiser
@@ -44,25 +45,32 @@ class MathOpt(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
 
 
-def _solve(problem: Problem, left: float | None, start: np.ndarray | None) -> tuple[np.ndarray, float]:
-    from ortools.math_opt.python import mathopt  # takes a while to import
+def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    with uncounted():
+        from ortools.math_opt.python import mathopt  # takes a while to import
+        from ortools.util.python.solve_interrupter import SolveInterrupter
 
-    begin = time.monotonic()
-    state = first_state(problem, start, left)
-    scores = FloatingPoint.of(problem)
-    model, variables, hint = _model(mathopt, problem, scores, state)
+    state = first_state(problem, start, deadline)
+    try:
+        scores = FloatingPoint.of(problem)
+        model, variables, hint = _model(mathopt, problem, scores, state, deadline)
+    except NoTimeToBuildError:
+        return best_state(problem, state, local_optimum(problem, deadline)), math.inf
     parameters = mathopt.SolveParameters(relative_gap_tolerance=0.0, absolute_gap_tolerance=scores.gap)
     for name in TOLERANCES:
         parameters.highs.double_options[name] = TOLERANCE
-    if left is not None:
-        parameters.time_limit = timedelta(seconds=max(0.0, left - (time.monotonic() - begin)))
+    if deadline.seconds is not None:
+        parameters.time_limit = timedelta(seconds=deadline.seconds)
+    interrupter = SolveInterrupter()
     try:
-        result = mathopt.solve(
-            model,
-            mathopt.SolverType.HIGHS,
-            params=parameters,
-            model_params=mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)]),
-        )
+        with deadline.alarm(interrupter.interrupt):
+            result = mathopt.solve(
+                model,
+                mathopt.SolverType.HIGHS,
+                params=parameters,
+                model_params=mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)]),
+                interrupter=interrupter,
+            )
     # OR-Tools 9.15 raises an AttributeError on the way from a status to its RuntimeError.
     except (RuntimeError, AttributeError) as error:
         reason = error.__context__ or error
@@ -79,14 +87,14 @@ def _check_status(mathopt: Any, termination: Any) -> None:
     """Raises unless HiGHS finished or ran out of time."""
     if termination.reason == mathopt.TerminationReason.OPTIMAL:
         return
-    if termination.limit != mathopt.Limit.TIME:
+    if termination.limit not in (mathopt.Limit.TIME, mathopt.Limit.INTERRUPTED):
         raise SolveFailedError(
             f"HiGHS stopped with status {termination.reason.name}: {termination.detail or termination.limit}"
         )
 
 
 def _model(
-    mathopt: Any, problem: Problem, scores: FloatingPoint, state: np.ndarray
+    mathopt: Any, problem: Problem, scores: FloatingPoint, state: np.ndarray, deadline: Deadline
 ) -> tuple[Any, list[Any], dict[Any, float]]:
     """The model, its variables z_i, and the values of all its variables at `state`.
 
@@ -96,9 +104,7 @@ def _model(
     variables = [model.add_binary_variable() for _ in range(problem.n)]
     terms = [score * z for score, z in zip(scores.unary.tolist(), variables, strict=True)]
     values = dict(zip(variables, state.astype(float).tolist(), strict=True))
-    for (i, j), weight in zip(problem.edges.tolist(), scores.pairwise.tolist(), strict=True):
-        if weight == 0:
-            continue
+    for i, j, weight in pairs_in_time(problem.edges, scores.pairwise, deadline):
         both = model.add_variable(lb=0.0, ub=1.0)
         if weight > 0:
             model.add_linear_constraint(both <= variables[i])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..algorithms.elimination.order import min_fill_order
-from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.local_search.warm_start import first_state
 from ..algorithms.mini_buckets.plan import mini_bucket_layout
 from ..algorithms.mini_buckets.search import Search
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
+from ..deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -26,7 +27,10 @@ MAX_ENTRIES = 1 << 25
 """Of all tables, 256 MiB; the search goes on with narrower ones rather than exceed it."""
 
 NODES_A_CALL = 100_000
-"""10 ms: how finely the time limit is kept, but that tables are filled in one go."""
+"""10 ms: how finely the time limit is kept."""
+
+NANOSECONDS = 5
+"""Of n^3, about, to find an order of elimination, at most."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +62,25 @@ class MiniBuckets(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
 
 
-def _solve(problem: Problem, left: float | None, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    end = np.inf if left is None else time.monotonic() + left
-    scores = FixedPoint.of(problem)
-    z = tabu_search(problem.unary, problem.pairwise, problem.edges, threads=1)[0]
-    order = min_fill_order(problem.n, problem.edges)
-    layouts = (mini_bucket_layout(problem.n, problem.edges, order, width) for width, _ in SEARCHES)
-    search = Search(next(layouts), scores, z)
-    search.run(SEARCHES[0][1], end, NODES_A_CALL)
-    for layout, wider in zip(layouts, SEARCHES[1:], strict=True):
-        if search.finished or time.monotonic() >= end:
+def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+    z, bound = first_state(problem, None, deadline), math.inf
+    with deadline.flag(1e-9 * NANOSECONDS * problem.n**3) as stop:
+        order = min_fill_order(problem.n, problem.edges, stop)
+    if order is None:
+        return z, bound
+    scores, known = FixedPoint.of(problem), None
+    for width, nodes in SEARCHES:
+        layout = mini_bucket_layout(problem.n, problem.edges, order, width, deadline)
+        if layout is None:
             break
-        if layout.tables[-1] > MAX_ENTRIES:
-            search.run(None, end, NODES_A_CALL)
+        if layout.tables[-1] > MAX_ENTRIES and known is not None:
+            known.run(None, deadline, NODES_A_CALL)
             break
-        search = Search(layout, scores, search.z, search.bound)
-        search.run(wider[1], end, NODES_A_CALL)
-    return search.z, float(scores.bound(np.array([search.bound]))[0])
+        search = Search(layout, scores, z if known is None else known.z, deadline, known and known.bound)
+        if search.cut_short:
+            break
+        known = search
+        known.run(nodes, deadline, NODES_A_CALL)
+        if known.finished or deadline.passed:
+            break
+    return (z, bound) if known is None else (known.z, float(scores.bound(np.array([known.bound]))[0]))

@@ -10,27 +10,50 @@ others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
 from __future__ import annotations
 
 from numba import njit
+from numba.core import event
 
+from ..deadline import compilation_begins, compilation_ends
 from .cache import keeps_kernels
 
-strict = njit(cache=keeps_kernels(), nogil=True, error_model="numpy")
+
+class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Stops the clock of time limits while numba compiles, reads compiled kernels from disk, or waits for either."""
+
+    def on_start(self, event: event.Event) -> None:
+        compilation_begins()
+
+    def on_end(self, event: event.Event) -> None:
+        compilation_ends()
+
+
+event.register("numba:compiler_lock", _Compilation())
+
+_OPTIONS = {"cache": keeps_kernels(), "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+strict = njit(**_OPTIONS)
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
 
-inlined = njit(cache=keeps_kernels(), nogil=True, error_model="numpy", inline="always")
+inlined = njit(**_OPTIONS, inline="always")
 """As `strict`, and copied into its callers: for steps of a hot loop that would stay calls otherwise."""
 
-fused = njit(cache=keeps_kernels(), nogil=True, error_model="numpy", fastmath={"contract"})
+fused = njit(**_OPTIONS, fastmath={"contract"})
 """A product and the sum that takes it may be rounded once instead of twice, which is never less exact."""
 
-reordered = njit(cache=keeps_kernels(), nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+reordered = njit(**_OPTIONS, fastmath={"reassoc", "contract"})
 """As `fused`, and sums may be taken in any order, so that they fill vectors; infinities and nan keep their meaning.
 
 Safe where sums are exact in any order (whole numbers below 2^53), or where a bound of their rounding, which holds for
 every order, is added to what is proved with them.
 """
 
-reduction = njit(cache=keeps_kernels(), nogil=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
+reduction = njit(**_OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
 """Sums and maxima of a table in any order. There is no nan in it, and no one asks for the sign of a zero.
 
 Maxima fill vectors only with these two promises. Safe where the rounding of a sum is bounded for every order.
 """
+
+strict_inner = njit(**_OPTIONS, no_cpython_wrapper=True)
+"""As `strict`, for what kernels alone call: it compiles faster, and Python cannot call it."""
+
+reordered_inner = njit(**_OPTIONS, fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
+"""As `reordered`, for what kernels alone call."""

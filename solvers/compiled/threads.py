@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 
 import joblib
 import numpy as np
 
+from ..interrupts import in_threads
+
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""
+
+NANOSECONDS_A_CALL = 200_000_000
+"""A signal waits no longer: calls that take longer are made in a thread, and several instances in several calls."""
 
 MEMORY = 1 << 30
 """Bytes that the tables of all threads of a call may take."""
@@ -21,28 +25,32 @@ def over_slices(
     *arrays: np.ndarray,
     nanoseconds: float,
     threads: int | None = None,
+    together: int = 1,
 ) -> None:
     """Calls `kernel(*slices)` for slices along the batch that share the work.
 
     The threads live as long as the call: none is left behind that a fork could lose, and calls from
-    several threads of the caller do not meet.
+    several threads of the caller do not meet. Only after Ctrl-C the slices that have begun go on.
 
     Args:
         kernel: fills its output slices.
         arrays: `[batch, ...]` each, inputs and outputs, C-contiguous.
         nanoseconds: estimated work of an instance.
         threads: most threads to use; None for the cores that this process may use.
+        together: instances that the kernel works on side by side, which a signal therefore waits for.
     """
     batch = len(arrays[0])
     work = int(batch * nanoseconds / NANOSECONDS_A_THREAD)
     workers = min(batch, work)
     if workers > 1:
         workers = min(workers, threads or available_cores())
-    if workers <= 1:
+    workers = max(1, workers)
+    slices = max(workers, min(batch // together, int(batch * nanoseconds / NANOSECONDS_A_CALL)))
+    if slices == 1 and batch * nanoseconds <= NANOSECONDS_A_CALL:
         kernel(*arrays)
         return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(kernel, *(np.array_split(array, workers) for array in arrays)))
+    parts = zip(*(np.array_split(array, slices) for array in arrays), strict=True)
+    in_threads([partial(kernel, *part) for part in parts], workers)
 
 
 def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:

@@ -81,7 +81,7 @@ def new_slots(n: int) -> Slots:
     return Slots(*whole, *real, *(np.empty((count, n)) for _ in range(5)))
 
 
-@jit.reordered
+@jit.reordered_inner
 def start_node(k, depth, levels, slots, x):
     """Slot k becomes the root of a level, at the point x."""
     m = levels.size[depth]
@@ -104,7 +104,7 @@ def start_node(k, depth, levels, slots, x):
     refresh(k, levels, slots)
 
 
-@jit.reordered
+@jit.reordered_inner
 def refresh(k, levels, slots):
     """Gradient and value of slot k from its x, free of accumulated rounding."""
     depth = slots.level[k]
@@ -124,7 +124,7 @@ def refresh(k, levels, slots):
     slots.updates[k] = 0
 
 
-@jit.reordered
+@jit.reordered_inner
 def rounding(k, levels, slots):
     """Bound of the rounding error of `tangent_bound`.
 
@@ -136,7 +136,7 @@ def rounding(k, levels, slots):
     return 2.0 * ROUNDOFF * operations * (levels.weight[depth] + abs(levels.constant[depth]))
 
 
-@jit.reordered
+@jit.reordered_inner
 def _move(i, step, row, curvature, gradient, m):
     """x_i += step; returns the gain of f."""
     gain = step * (gradient[i] - 0.5 * curvature * step)
@@ -146,7 +146,7 @@ def _move(i, step, row, curvature, gradient, m):
     return gain
 
 
-@jit.reordered
+@jit.reordered_inner
 def fix(k, i, bit, levels, slots):
     """z_i = bit from here on."""
     depth = slots.level[k]
@@ -170,7 +170,7 @@ def fix(k, i, bit, levels, slots):
     slots.free_count[k] -= 1
 
 
-@jit.reordered
+@jit.reordered_inner
 def tangent_bound(k, levels, slots):
     """What no assignment below slot k scores more than, but for rounding."""
     m = levels.size[slots.level[k]]
@@ -181,7 +181,7 @@ def tangent_bound(k, levels, slots):
     return slots.value[k] + total
 
 
-@jit.reordered
+@jit.reordered_inner
 def sweep(k, levels, slots):
     """One round of coordinate ascent; returns the gain of f."""
     depth = slots.level[k]
@@ -209,7 +209,7 @@ def sweep(k, levels, slots):
     return gained
 
 
-@jit.reordered
+@jit.reordered_inner
 def fixed_score(k, levels, slots, order, fields):
     """Score of the fixed variables alone; `order` lists the free ones, `fields` what z_i = 1 adds for each."""
     depth = slots.level[k]
@@ -234,7 +234,7 @@ def fixed_score(k, levels, slots, order, fields):
     return score
 
 
-@jit.reordered
+@jit.reordered_inner
 def assign(k, levels, slots, z):
     """Writes the fixed variables of slot k to z, in the original order; free ones become 0."""
     depth = slots.level[k]
@@ -244,7 +244,7 @@ def assign(k, levels, slots, z):
             z[levels.variable[depth, i]] = np.int8(slots.x[k, i])
 
 
-@jit.reordered
+@jit.reordered_inner
 def copy_node(source, target, levels, slots):
     """Slot `target` becomes a copy of slot `source`."""
     slots.level[target] = slots.level[source]

@@ -24,7 +24,7 @@ RANK = 12
 ROUNDOFF = 2.0**-53
 
 
-@jit.reordered
+@jit.reordered_inner
 def _mix_one(i, row, linear, vectors, field, m):
     """Moves v_i to its best place; returns the length of its field and the squared distance moved."""
     square = 0.0
@@ -47,8 +47,8 @@ def _mix_one(i, row, linear, vectors, field, m):
     return length, moved
 
 
-@jit.reordered
-def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
+@jit.reordered_inner
+def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance, stop):
     """Coordinate ascent on the vectors; `lengths` becomes d.
 
     Args:
@@ -60,6 +60,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
         scratch: `[n, n]`.
         sweeps: at most so many.
         tolerance: stop once the mean squared move of a sweep is below.
+        stop: `[1]` uint8; the sweeps end once it is set.
     """
     linear, field = scratch[0], np.empty(RANK)
     for i in range(m):
@@ -72,11 +73,11 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance):
         for i in range(m):
             lengths[i], move = _mix_one(i, pairwise[i], linear[i], vectors, field, m)
             moved += move
-        if moved < tolerance * m:
+        if moved < tolerance * m or stop[0]:
             break
 
 
-@jit.reordered
+@jit.reordered_inner
 def _cholesky(pairwise, diagonal, shift, m, factor):
     """Factors diag(diagonal + shift) - W; returns how many pivots were positive."""
     for i in range(m):
@@ -97,7 +98,7 @@ def _cholesky(pairwise, diagonal, shift, m, factor):
     return m
 
 
-@jit.reordered
+@jit.reordered_inner
 def _back_substitute(factor, x, m):
     """Solves L' y = x in place."""
     for i in range(m - 1, -1, -1):
@@ -107,7 +108,7 @@ def _back_substitute(factor, x, m):
             x[k] -= row[k] * value
 
 
-@jit.reordered
+@jit.reordered_inner
 def _smallest_eigenvalue(factor, x, m, rounds):
     """An estimate from above, by inverse iteration with the factor."""
     estimate = 0.0
@@ -136,7 +137,7 @@ def _smallest_eigenvalue(factor, x, m, rounds):
     return estimate
 
 
-@jit.reordered
+@jit.reordered_inner
 def concave_diagonal(pairwise, m, diagonal, factor, x, rounds):
     """Shifts `diagonal` so that diag(diagonal) - W is certainly positive semidefinite; False if it cannot.
 

@@ -8,22 +8,25 @@ within the sum of the roundings.
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
 from ...arrays import Edges
+from ...deadline import Deadline
 from ..local_search.tabu import tabu_search
 from ..precision.units import EPSILON, Units, to_units
 from .nodes import new_levels, new_slots
 from .tree import Incumbent, new_scratch, search, start_search
 
-NODES_A_CALL = 100
-"""10 ms at n = 100: how finely the time limit is kept."""
+WORK_A_CALL = 100 * 100**3
+"""Nodes times n^3; 10 ms, about: how finely the time limit is kept."""
+
+NANOSECONDS = 20
+"""Of n^3, about, for the first relaxation."""
 
 
 def search_dense(
-    unary: np.ndarray, pairwise: np.ndarray, edges: Edges, time_limit: float | None
+    unary: np.ndarray, pairwise: np.ndarray, edges: Edges, deadline: Deadline
 ) -> tuple[np.ndarray, float, int]:
     """The best state found `[n]`, an upper bound on the maximum, and how many nodes were handled.
 
@@ -31,9 +34,8 @@ def search_dense(
         unary: `[n]`, finite, n >= 1.
         pairwise: `[e]`, finite.
         edges: `[e, 2]`.
-        time_limit: seconds; None for none. The first relaxation is never cut short.
+        deadline: when to end.
     """
-    begin = time.perf_counter()
     n = len(unary)
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     if not units.values.any():
@@ -41,7 +43,7 @@ def search_dense(
     h, weights = units.values[:n], units.values[n:]
     matrix = np.zeros((n, n))
     matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
-    z = tabu_search(h[None], weights[None], edges, threads=1)[0]
+    z = tabu_search(h[None], weights[None], edges, deadline=deadline, threads=1, once=True)[0]
     score = float(h @ z + z @ matrix @ z / 2)  # exact: whole numbers below 2^53
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
         n -= 1  # flipping all bits changes nothing: the last one may stay at 0
@@ -49,10 +51,12 @@ def search_dense(
         h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
     incumbent = Incumbent(np.full(1, score), z[:n], _margin(units), np.full(1, -np.inf))
     levels, slots, scratch = new_levels(n), new_slots(n), new_scratch(n)
-    start_search(h, matrix, levels, slots, scratch)
-    top, nodes = 0, 0
-    while top >= 0 and (time_limit is None or time.perf_counter() - begin < time_limit):
-        top, count = search(top, NODES_A_CALL, levels, slots, incumbent, scratch)
+    with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
+        start_search(h, matrix, levels, slots, scratch, stop)
+    top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
+    at_once = max(1, WORK_A_CALL // n**3)
+    while top >= 0 and not deadline.passed:
+        top, count = search(top, at_once, levels, slots, incumbent, scratch)
         nodes += count
     return z, _bound(units, incumbent, slots.bound[: top + 1]), nodes
 

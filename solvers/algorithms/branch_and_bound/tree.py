@@ -69,13 +69,13 @@ def new_scratch(n: int) -> Scratch:
     )
 
 
-@jit.reordered
-def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
+@jit.reordered_inner
+def _relax(depth, levels, scratch, sweeps, tolerance, rounds, stop):
     """Gives a level the diagonal of its own semidefinite relaxation where that is cheaper at its point."""
     m = levels.size[depth]
     pairwise, vectors = levels.pairwise[depth], levels.vectors[depth]
     diagonal, x, candidate = levels.diagonal[depth], scratch.line[1], scratch.line[2]
-    mix(levels.unary[depth], pairwise, m, vectors, candidate, scratch.factor, sweeps, tolerance)
+    mix(levels.unary[depth], pairwise, m, vectors, candidate, scratch.factor, sweeps, tolerance, stop)
     if not concave_diagonal(pairwise, m, candidate, scratch.factor, scratch.line[3], rounds):
         return
     saved = 0.0
@@ -89,8 +89,8 @@ def _relax(depth, levels, scratch, sweeps, tolerance, rounds):
 
 
 @jit.reordered
-def start_search(unary, pairwise, levels, slots, scratch):
-    """Makes the whole problem level 0 and its root slot 0."""
+def start_search(unary, pairwise, levels, slots, scratch, stop):
+    """Makes the whole problem level 0 and its root slot 0; the relaxation is worse once stop [1] is set."""
     m = len(unary)
     vectors, x, random = levels.vectors[0], scratch.line[1], seeded(0)
     levels.size[0] = m
@@ -109,12 +109,12 @@ def start_search(unary, pairwise, levels, slots, scratch):
             vectors[r, i] /= math.sqrt(square)
         x[i] = 0.5
     if m > LEAF_VARIABLES:
-        _relax(0, levels, scratch, ROOT_MIX_SWEEPS, ROOT_MIX_TOLERANCE, 3)
+        _relax(0, levels, scratch, ROOT_MIX_SWEEPS, ROOT_MIX_TOLERANCE, 3, stop)
     start_node(0, 0, levels, slots, x)
     slots.bound[0] = np.inf
 
 
-@jit.reordered
+@jit.reordered_inner
 def _next_level(k, levels, slots, scratch):
     """Packs the free variables of slot k into a level of their own."""
     old = slots.level[k]
@@ -136,11 +136,11 @@ def _next_level(k, levels, slots, scratch):
         for r in range(RANK):
             levels.vectors[new, r, a] = levels.vectors[old, r, i]
     if m >= LEAST_RELAXED:
-        _relax(new, levels, scratch, MIX_SWEEPS, MIX_TOLERANCE, 1)
+        _relax(new, levels, scratch, MIX_SWEEPS, MIX_TOLERANCE, 1, np.zeros(1, np.uint8))
     start_node(k, new, levels, slots, x)
 
 
-@jit.reordered
+@jit.reordered_inner
 def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
     """Fixes the variables whose other value cannot beat the incumbent, or never helps; returns how many."""
     m = levels.size[slots.level[k]]
@@ -167,7 +167,7 @@ def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
     return count
 
 
-@jit.reordered
+@jit.reordered_inner
 def _enumerate(k, levels, slots, incumbent, scratch):
     """Scores all states of the free variables of slot k, in tables built by doubling."""
     depth = slots.level[k]
@@ -197,7 +197,7 @@ def _enumerate(k, levels, slots, incumbent, scratch):
         incumbent.score[0] = best
 
 
-@jit.reordered
+@jit.reordered_inner
 def _branch_variable(k, levels, slots):
     """The free variable with the largest d_i^2 (d_i (1/5 + x_i (1 - x_i)) + 3/10 |g_i|).
 
@@ -215,7 +215,7 @@ def _branch_variable(k, levels, slots):
     return choice
 
 
-@jit.reordered
+@jit.reordered_inner
 def _branch(k, levels, slots):
     """Slot k + 1 becomes the first child of slot k, at the nearer value."""
     i = _branch_variable(k, levels, slots)
@@ -226,7 +226,7 @@ def _branch(k, levels, slots):
     fix(k + 1, i, bit, levels, slots)
 
 
-@jit.reordered
+@jit.reordered_inner
 def _certified_bound(k, threshold, levels, slots):
     """A bound of slot k with its rounding; where only rounding keeps it from pruning, g is computed afresh."""
     bound = tangent_bound(k, levels, slots)
@@ -238,7 +238,7 @@ def _certified_bound(k, threshold, levels, slots):
     return bound
 
 
-@jit.reordered
+@jit.inlined
 def _settle(k, levels, slots, incumbent, scratch):
     """Bounds slot k and fixes variables; True if nothing is left to search in it."""
     for _ in range(BOX_SWEEPS):

@@ -98,7 +98,7 @@ def sweep(graph, state, field, message, forward, constant, bound, known):
     return constant, bound
 
 
-@jit.strict
+@jit.strict_inner
 def field_of(i, graph, state, field, message):
     """What the field of a free variable is once it took all from its edges, and its free edges' sum of |scores|."""
     total, strength = field[i], 0
@@ -110,7 +110,7 @@ def field_of(i, graph, state, field, message):
     return total, strength
 
 
-@jit.strict
+@jit.strict_inner
 def _take(i, graph, state, field, message, forward):
     """Takes all from the edges; returns the change of the bound and the numbers of edges ahead and behind."""
     total, change, ahead, behind = field[i], -max(0, field[i]), 0, 0
@@ -128,7 +128,7 @@ def _take(i, graph, state, field, message, forward):
     return change + max(0, total), ahead, behind
 
 
-@jit.strict
+@jit.strict_inner
 def _give(i, graph, state, field, message, forward, ahead, parts):
     """Gives a share, one of `parts`, to each edge ahead; rounded towards zero, so that none has the other sign."""
     share = abs(field[i]) // parts
@@ -140,12 +140,12 @@ def _give(i, graph, state, field, message, forward, ahead, parts):
     field[i] -= ahead * share
 
 
-@jit.strict
+@jit.strict_inner
 def _gain(weight, other):
     """What an edge wins at most by its end being 1, when the other end costs it `other`."""
     return max(0, weight - other) - max(0, -other)
 
 
-@jit.strict
+@jit.strict_inner
 def _peak(weight, mine, other):
     return max(max(0, -mine), max(-other, weight - mine - other))

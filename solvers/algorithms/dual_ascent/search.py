@@ -6,13 +6,13 @@ strongest free edges: without it the rest of a sparse graph soon falls into tree
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
 from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
+from ...deadline import Deadline
 from ..precision.fixed_point import FixedPoint
 from .messages import FREE, Graph, field_of, fix, sweep
 
@@ -29,7 +29,10 @@ VISITS_A_CALL = 1 << 17
 """Nodes times n + e, some milliseconds: how finely the time limit is kept."""
 
 DEPTH = 16
-"""Of the stack at first."""
+"""Of the stack at first, where there is memory for it."""
+
+NANOSECONDS = 8
+"""Of a visit, about."""
 
 STACK_MEMORY = 1 << 30
 """Bytes of the stack; a search that would need more stops, without a proof."""
@@ -62,11 +65,12 @@ class Stack(NamedTuple):
     def of(cls, unary: np.ndarray, pairwise: np.ndarray) -> Stack:
         """The root, with no message sent."""
         n, e = len(unary), len(pairwise)
-        numbers = (np.zeros(DEPTH, np.int64) for _ in range(5))
+        depth = max(2, min(DEPTH, STACK_MEMORY // (16 * (n + e))))
+        numbers = (np.zeros(depth, np.int64) for _ in range(5))
         arrays = (
-            np.empty((DEPTH, n), np.int8),
-            np.empty((DEPTH, n), np.int64),
-            np.empty((DEPTH, e, 2), np.int64),
+            np.empty((depth, n), np.int8),
+            np.empty((depth, n), np.int64),
+            np.empty((depth, e, 2), np.int64),
         )
         stack = cls(*arrays, *numbers)
         stack.state[0], stack.field[0], stack.message[0] = FREE, unary, 0
@@ -119,25 +123,31 @@ class DualSearch:
         if score[0] > self._best[0]:
             self._best[:], self.z[:] = score, z
 
-    def run(self, end: float, visits: float = np.inf) -> None:
-        """Goes on until all is searched, or `time.monotonic()` is `end`, or the stack is full.
+    def run(self, deadline: Deadline, visits: float = np.inf) -> None:
+        """Goes on until all is searched, or the deadline has passed, or the stack is full.
 
         Args:
-            end: in seconds.
+            deadline: when to end.
             visits: number of nodes times n + e to stop at, about.
         """
+        with deadline.flag(1e-9 * NANOSECONDS * min(visits, 2 * ROOT_SWEEPS * self._size)) as stop:
+            self._run(deadline, visits, stop)
+
+    def _run(self, deadline: Deadline, visits: float, stop: np.ndarray) -> None:
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
-        while not self.finished and time.monotonic() < end and handled * self._size < visits:
+        while not self.finished and not deadline.passed and handled * self._size < visits:
             if self._depth + 1 == len(self._stack.bound):
                 if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                     break
                 self._stack = self._stack.doubled()
-            self._depth, more = search(self._graph, self._stack, self._depth, self._best, self.z, at_once)
+            self._depth, more = search(
+                self._graph, self._stack, self._depth, self._best, self.z, at_once, stop
+            )
             handled += more
 
 
 @jit.strict
-def search(graph, stack, depth, best, best_state, nodes):
+def search(graph, stack, depth, best, best_state, nodes, stop):
     """Handles up to `nodes` nodes, as far as the stack reaches.
 
     Args:
@@ -147,15 +157,16 @@ def search(graph, stack, depth, best, best_state, nodes):
         best: `[1]`, score of the best assignment, updated with it.
         best_state: `[n]`.
         nodes: at least 1.
+        stop: `[1]` uint8; the search ends once it is set.
 
     Returns:
         The depth at which to go on, -1 when all is searched; and the nodes handled.
     """
     handled = 0
-    while depth >= 0 and handled < nodes and depth + 1 < len(stack.bound):
+    while depth >= 0 and handled < nodes and depth + 1 < len(stack.bound) and not stop[0]:
         if stack.tried[depth] == 0:
             handled += 1
-            _tighten(graph, stack, depth, best[0])
+            _tighten(graph, stack, depth, best[0], stop)
             if stack.bound[depth] > best[0] and not _choose(graph, stack, depth):
                 best[0] = stack.bound[depth]
                 best_state[:] = np.where(
@@ -169,8 +180,8 @@ def search(graph, stack, depth, best, best_state, nodes):
     return depth, handled
 
 
-@jit.strict
-def _tighten(graph, stack, depth, known):
+@jit.strict_inner
+def _tighten(graph, stack, depth, known, stop):
     """Sweeps there and back while it pays."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
     constant, bound = stack.constant[depth], stack.bound[depth]
@@ -180,14 +191,14 @@ def _tighten(graph, stack, depth, known):
     for _ in range(sweeps):
         before = bound
         for forward in (True, False):
-            if bound > known:
+            if bound > known and not stop[0]:
                 constant, bound = sweep(graph, state, field, message, forward, constant, bound, known)
         if before - bound <= (bound - known) // part:
             break
     stack.constant[depth], stack.bound[depth] = constant, bound
 
 
-@jit.strict
+@jit.strict_inner
 def _choose(graph, stack, depth):
     """Chooses the variable to branch on and its first value; False where no edge is left between free ones."""
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
@@ -201,7 +212,7 @@ def _choose(graph, stack, depth):
     return strongest > 0
 
 
-@jit.strict
+@jit.strict_inner
 def _branch(graph, stack, depth):
     """Writes the next child behind its parent."""
     child, i = depth + 1, stack.variable[depth]

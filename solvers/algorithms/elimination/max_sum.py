@@ -46,12 +46,13 @@ def max_sum(
     lanes, tables = _lane_nanoseconds(plan, batch), _table_nanoseconds(plan)
     if lanes < tables:
         kernel = partial(max_sum_lanes, plan.schedule, plan.lane_arena, plan.entries, plan.width)
-        bytes_a_thread = LANES * (8 * plan.lane_arena + plan.entries)
+        bytes_a_thread, together = LANES * (8 * plan.lane_arena + plan.entries), LANES
     else:
         kernel = partial(max_sum_tables, plan.schedule, plan.table_arena, plan.words, plan.most_reads)
-        bytes_a_thread = plan.table_bytes
+        bytes_a_thread, together = plan.table_bytes, 1
     workers = threads_in_memory(threads, bytes_a_thread)
-    over_slices(kernel, scales, unary, pairwise, z, maxima, nanoseconds=min(lanes, tables), threads=workers)
+    arrays, work = (scales, unary, pairwise, z, maxima), min(lanes, tables)
+    over_slices(kernel, *arrays, nanoseconds=work, threads=workers, together=together)
     with np.errstate(over="ignore"):
         return z, maxima / scales
 

@@ -25,6 +25,7 @@ JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
 DEGREE_WEIGHT = 0.25  # in edges of fill
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
+NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
 
 
 @jit.strict
@@ -94,8 +95,8 @@ def _changed(adjacency, neighbours, added, members):
 
 
 @jit.strict
-def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_limit, order):
-    """Writes a greedy order; consumes `adjacency`.
+def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_limit, order, stop):
+    """Writes a greedy order; consumes `adjacency`, and fails once `stop [1]` is set.
 
     Returns:
         The width and the entries of all tables; FAILED entries where the width exceeds `limit` or the
@@ -110,6 +111,8 @@ def _greedy(adjacency, fill_weight, degree_weight, jitter, seed, limit, entries_
     width, entries = 0, 0.0
     for step in range(n):
         for v in members[:count]:
+            if stop[0]:
+                return n, FAILED
             degree[v] = members_of(adjacency[v], neighbours)
             cost[v] = degree_weight * degree[v]
             if fill_weight:
@@ -244,15 +247,15 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     trial = np.empty_like(best)
     for seed in range(1, 1 + int(min(RESTARTS, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
-        _, outcome = _greedy(adjacency.copy(), 1.0, weight, JITTER, seed, limit, entries, trial)
+        _, outcome = _greedy(adjacency.copy(), 1.0, weight, JITTER, seed, limit, entries, trial, NEVER)
         if outcome < entries:
             best, trial, entries = trial, best, outcome
     order[peeled:] = order[peeled:][best]
     return order
 
 
-def min_fill_order(n: int, edges: Edges) -> np.ndarray:
-    """The order `[n]` of the min-fill heuristic alone.
+def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray | None:
+    """The order `[n]` of the min-fill heuristic alone; None where it was stopped.
 
     It takes a graph apart from all sides, where breadth first sweeps over it: of the same width, it leaves fewer
     and smaller tables to split.
@@ -260,11 +263,15 @@ def min_fill_order(n: int, edges: Edges) -> np.ndarray:
     Args:
         n: number of variables, at most MAX_CORE of them outside trees.
         edges: `[e, 2]`, distinct pairs.
+        stop: `[1]` uint8, which another thread may set.
     """
     order, peeled, inner = _core(n, _as_edges(edges))
     if peeled < n:
         place = np.empty(n - peeled, np.int64)
-        _greedy(bit_matrix(n - peeled, inner), 1.0, 0.0, 0.0, 0, n, FAILED, place)
+        matrix = bit_matrix(n - peeled, inner)
+        _, entries = _greedy(matrix, 1.0, 0.0, 0.0, 0, n, FAILED, place, stop)
+        if entries == FAILED and stop[0]:
+            return None
         order[peeled:] = order[peeled:][place]
     return order
 
@@ -275,7 +282,7 @@ def _candidates(adjacency: np.ndarray, limit: int) -> list[tuple[int, float, np.
     found = []
     for fill, degree in ((0.0, 1.0), (1.0, 0.0)):
         order = np.empty(n, np.int64)
-        found.append((*_greedy(adjacency.copy(), fill, degree, 0.0, 0, limit, FAILED, order), order))
+        found.append((*_greedy(adjacency.copy(), fill, degree, 0.0, 0, limit, FAILED, order, NEVER), order))
     for given in (np.arange(n), _breadth_first(adjacency, 0)):
         order = np.empty(n, np.int64)
         found.append((*_follow(adjacency.copy(), given, limit, order), order))

@@ -35,7 +35,7 @@ def padded(n: int) -> int:
     return -(-n // BLOCK) * BLOCK
 
 
-@jit.strict
+@jit.strict_inner
 def flip(k, gains, signs, graph):
     """Flips variable k; returns the gain of that."""
     rows, first, node, weight = graph
@@ -54,7 +54,7 @@ def flip(k, gains, signs, graph):
     return np.float64(gained)
 
 
-@jit.strict
+@jit.strict_inner
 def load_state(z, field, gains, signs, graph):
     """Sets signs and gains to those of z [n], from nothing; returns its score."""
     gains[:] = field
@@ -66,7 +66,7 @@ def load_state(z, field, gains, signs, graph):
     return score
 
 
-@jit.strict
+@jit.strict_inner
 def best_move(gains, until, step, need, lowest, allowed, bits):
     """The variable of largest gain among those that are not tabu or gain more than need; ties by bits.
 
@@ -95,7 +95,7 @@ def best_move(gains, until, step, need, lowest, allowed, bits):
     return 0
 
 
-@jit.strict
+@jit.strict_inner
 def walk_towards(target, steps, gains, signs, lowest, scratch, graph, random):
     """Makes the steps best flips, one by one, that bring the state nearer to target [n]; returns the gain."""
     until, allowed = scratch
@@ -111,8 +111,20 @@ def walk_towards(target, steps, gains, signs, lowest, scratch, graph, random):
     return gained
 
 
-@jit.strict
-def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, random):
+@jit.strict_inner
+def descend(gains, signs, graph):
+    """Flips every variable that gains, one after the other, until none does; returns the gain of that."""
+    gained, before = 0.0, -1.0
+    while gained > before:
+        before = gained
+        for k in range(gains.shape[0]):
+            if gains[k] > 0:
+                gained += flip(k, gains, signs, graph)
+    return gained
+
+
+@jit.strict_inner
+def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, random, stop):
     """Flips the best variable not tabu, again and again, until `patience` flips brought no new best.
 
     Args:
@@ -125,6 +137,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
         scratch: until `[width]` int32, and allowed `[width]` of the type of the gains.
         graph: (rows, first, node, weight).
         random: `[1]` uint64, state of the random numbers.
+        stop: `[1]` uint8; the run ends once it is set.
 
     Returns:
         The score of best_z.
@@ -139,7 +152,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
     last = 0
     step = 0
     recorded = False
-    while step - last < patience:
+    while step - last < patience and not stop[0]:
         step += 1
         bits = random_bits(random)
         need = gains.dtype.type(min(best - score, -np.float64(lowest)))
@@ -158,7 +171,7 @@ def tabu_run(score, patience, gains, signs, best_z, lowest, scratch, graph, rand
     return best
 
 
-@jit.strict
+@jit.strict_inner
 def _record(signs, z):
     for i in range(z.shape[0]):
         z[i] = signs[i] < 0

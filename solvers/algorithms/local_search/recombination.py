@@ -7,10 +7,9 @@ References:
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from ...deadline import Deadline
 from ...problem import Problem
 from .contraction import contract
 from .subgraph_moves import SubgraphMoves
@@ -28,9 +27,9 @@ def recombination(
     z: np.ndarray,
     moves: type[SubgraphMoves | TabuRuns],
     generator: np.random.Generator,
-    end: float,
+    deadline: Deadline,
 ) -> np.ndarray:
-    """The best assignment `[n]` found until `time.monotonic()` is `end`, at least as good as `z`.
+    """The best assignment `[n]` found until a deadline, at least as good as `z`.
 
     With `TabuRuns` it ends early where their local optima have too little in common to be recombined.
 
@@ -39,21 +38,21 @@ def recombination(
         z: `[n]` of zeros and ones.
         moves: what finds local optima.
         generator: of the random numbers.
-        end: a run that has begun is completed.
+        deadline: when to end; a move that has begun is completed.
     """
     start, search = z.astype(np.int8), moves(problem, generator)
-    elite = [search.improved(start, end)]
-    while time.monotonic() < end:
-        elite[0], shrunk = _descent(elite[0], search, end)
+    elite = [search.improved(start, deadline)]
+    while not deadline.passed:
+        elite[0], shrunk = _descent(elite[0], search, deadline)
         if moves is TabuRuns and not shrunk:
             break
         elite = _best(problem, elite)[: OPTIMA + 1]
-        elite[0], _ = _crossed(elite, search, end)
-        elite.insert(0, search.optimum(end))
+        elite[0], _ = _crossed(elite, search, deadline)
+        elite.insert(0, search.optimum(deadline))
     return _best(problem, [start, *elite])[0]
 
 
-def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline) -> tuple[np.ndarray, bool]:
     """`z` after recombinations, until one gains nothing; and whether the clusters of the last were few.
 
     What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So several such
@@ -61,23 +60,25 @@ def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, end: float) -> tup
     """
     problem = search.problem
     while True:
-        better, shrunk = _recombined(z, search, end)
+        better, shrunk = _recombined(z, search, deadline)
         gain = float(problem.score_flat(better[None])[0] - problem.score_flat(z[None])[0])
         z = better
-        if gain <= problem.rounding[0] or not shrunk or time.monotonic() >= end:
+        if gain <= problem.rounding[0] or not shrunk or deadline.passed:
             return z, shrunk
 
 
-def _recombined(z: np.ndarray, search: SubgraphMoves | TabuRuns, end: float) -> tuple[np.ndarray, bool]:
+def _recombined(
+    z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
+) -> tuple[np.ndarray, bool]:
     """`z` or better, made of its clusters with some local optima; and whether the clusters were few."""
     states = [z]
-    while len(states) <= OPTIMA and time.monotonic() < end:
-        states.append(search.optimum(end))
-    return _crossed(_best(search.problem, states), search, end)
+    while len(states) <= OPTIMA and not deadline.passed:
+        states.append(search.optimum(deadline))
+    return _crossed(_best(search.problem, states), search, deadline)
 
 
 def _crossed(
-    states: list[np.ndarray], search: SubgraphMoves | TabuRuns, end: float
+    states: list[np.ndarray], search: SubgraphMoves | TabuRuns, deadline: Deadline
 ) -> tuple[np.ndarray, bool]:
     """The first state or better, made of the clusters of all; and whether these were few."""
     problem = search.problem
@@ -86,10 +87,10 @@ def _crossed(
     if smaller.n > SHRUNK * problem.n:
         return states[0], False
     below = type(search)(smaller, search.generator)
-    y = below.improved(np.zeros(smaller.n, np.int8), end)
+    y = below.improved(np.zeros(smaller.n, np.int8), deadline)
     if smaller.n > 1:
-        y, _ = _recombined(y, below, end)
-    return _best(problem, [states[0], search.improved(contracted.lift(y), end)])[0], True
+        y, _ = _recombined(y, below, deadline)
+    return _best(problem, [states[0], search.improved(contracted.lift(y), deadline)])[0], True
 
 
 def _best(problem: Problem, states: list[np.ndarray]) -> list[np.ndarray]:

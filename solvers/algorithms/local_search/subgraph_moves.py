@@ -10,13 +10,13 @@ References:
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int
 
 from ...arrays import Edges
+from ...deadline import Deadline
 from ...problem import Problem
 from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan
@@ -95,10 +95,10 @@ class SubgraphMoves:
         self.problem, self.generator = problem, generator
         self._parts: list[Part] = []
 
-    def improved(self, z: np.ndarray, end: float) -> np.ndarray:
-        """`[n]`: `z` after moves, until some in a row gain nothing or `time.monotonic()` is `end`."""
+    def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:
+        """`[n]`: `z` after moves, until some in a row gain nothing or the deadline."""
         score, stalled = self._score(z), 0
-        while stalled < PATIENCE * self._cover and time.monotonic() < end:
+        while stalled < PATIENCE * self._cover and not deadline.passed:
             part = self._part()
             moved = part.best(self.problem, z)
             gain = self._score(moved) - score
@@ -109,11 +109,11 @@ class SubgraphMoves:
                 break
         return z
 
-    def optimum(self, end: float) -> np.ndarray:
+    def optimum(self, deadline: Deadline) -> np.ndarray:
         """`[n]`: what the moves make of the state after a tabu run, or of a random one."""
         if self.problem.n <= TABU_UP_TO:
-            return self.improved(TabuRuns(self.problem, self.generator).optimum(end), end)
-        return self.improved(self.generator.integers(0, 2, self.problem.n, dtype=np.int8), end)
+            return self.improved(TabuRuns(self.problem, self.generator).optimum(deadline), deadline)
+        return self.improved(self.generator.integers(0, 2, self.problem.n, dtype=np.int8), deadline)
 
     @property
     def _cover(self) -> int:

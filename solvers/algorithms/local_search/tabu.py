@@ -7,20 +7,23 @@ References:
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import numpy as np
 
 from ...arrays import Edges, Pairwise, States, Unary
 from ...compiled import jit
+from ...compiled.graphs import neighbour_lists
 from ...compiled.random import below, random_bits, random_states
 from ...compiled.threads import over_slices
-from .flips import flip, load_state, padded, tabu_run, walk_towards
+from ...deadline import Deadline
+from .flips import descend, flip, load_state, padded, tabu_run, walk_towards
 
 ELITES = 8
 STALLED_STARTS = 30
 """So many starts in a row without a new elite state, and all but the best elite are forgotten."""
+SWEPT_FROM = 2048
+"""Least n at which a run from a random state first flips whatever gains, which n times the best flip is slow for."""
 LARGEST_GAIN = 2.0**30
 """Integer gains stay near or below this."""
 LOWEST_GAIN = np.int32(-(2**31 - 1))
@@ -33,8 +36,9 @@ def tabu_search(
     starts: int = 4,
     seed: int = 0,
     flips: int | None = None,
-    time_limit: float | None = None,
+    deadline: Deadline | None = None,
     threads: int | None = None,
+    once: bool = False,
 ) -> States:
     """The best assignments found, `[batch, n]` int8; no proof that they are maximisers.
 
@@ -44,11 +48,13 @@ def tabu_search(
         unary: `[batch, n]`, float32 or float64.
         pairwise: `[batch, e]`.
         edges: `[e, 2]`, distinct pairs.
-        starts: tabu runs an instance; with a time limit, runs between two looks at the clock.
+        starts: tabu runs an instance; with a deadline, runs between two looks at it.
         seed: of the random numbers, >= 0.
         flips: a run ends after so many flips without a new best; None for a default that grows with n.
-        time_limit: seconds to use up; one run an instance is made even if they take longer.
+        deadline: when to end; an instance that it cuts off has a local maximum near a random state. None
+            for `starts` runs.
         threads: most threads to use; None for all cores.
+        once: whether to end after `starts` runs also where the deadline is later.
     """
     batch, n = unary.shape
     flips = flips or default_flips(n)
@@ -57,18 +63,25 @@ def tabu_search(
     values = np.full((batch, ELITES), -np.inf)
     stalled = np.zeros(batch, np.int64)
     random = random_states(batch, np.random.default_rng(seed))
-    state = [np.require(array, requirements=["C", "W"]) for array in (unary, pairwise)]
-    state += [pool, values, stalled, random]
-    deadline = None if time_limit is None else time.perf_counter() + time_limit
+    scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
+    scale, coarse, symmetric = _scales(edges, *scores)
+    state = [*scores, scale, symmetric, pool, values, stalled, random]
+    until_then = deadline is not None and not once
+    deadline = deadline or Deadline.after(None)
 
-    def search(runs: int) -> None:
+    def search(runs: int, stop: np.ndarray) -> None:
         work = runs * nanoseconds_a_run(n, flips)
-        kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips)
-        over_slices(kernel, *state, nanoseconds=work, threads=threads)
+        # A kernel a type, and only if there is an instance for it: compiling them takes seconds.
+        for lowest, used in ((LOWEST_GAIN, coarse), (-np.inf, ~coarse)):
+            if used.any():
+                kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips, lowest, stop)
+                over_slices(kernel, used, *state, nanoseconds=work, threads=threads)
 
-    search(starts if deadline is None else 1)
-    while deadline is not None and time.perf_counter() < deadline:
-        search(starts)
+    work = 1e-9 * batch * nanoseconds_a_run(n, flips)
+    with deadline.flag(np.inf if until_then else starts * work) as stop:
+        search(1 if until_then else starts, stop)
+        while until_then and not deadline.passed:
+            search(starts, stop)
     best: States = pool[np.arange(batch), np.argmax(values, axis=1)]
     return best
 
@@ -84,41 +97,61 @@ def nanoseconds_a_run(n: int, flips: int) -> float:
 
 
 def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray]:
-    """Whether to take the graph as dense; and the CSR adjacency: first `[n + 1]`, node and edge `[2e]`."""
-    tail = edges.T.ravel()
-    order = np.argsort(tail, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=n))])
-    node = edges[:, ::-1].T.ravel()[order].astype(np.int32)
-    edge = (order % max(len(edges), 1)).astype(np.int32)
+    """Whether to take the graph as dense; else the CSR adjacency: first `[n + 1]`, node and edge `[2e]`."""
     dense = 2 * len(edges) > 0.08 * n * n and n <= 8192
-    return dense, first, node, edge
+    if dense:
+        return dense, np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    first, node, edge = neighbour_lists(n, edges)
+    return dense, first, node.astype(np.int32), edge.astype(np.int32)
 
 
 @jit.strict
 def _search_instances(
-    edges, dense, first, node, edge, width, starts, patience, unary, pairwise, pool, values, stalled, random
+    edges,
+    dense,
+    first,
+    node,
+    edge,
+    width,
+    starts,
+    patience,
+    lowest,
+    stop,
+    used,
+    unary,
+    pairwise,
+    scale,
+    symmetric,
+    pool,
+    values,
+    stalled,
+    random,
 ):
-    """More runs for some instances, whose elites are in pool [batch, elites, n]."""
+    """More runs for the instances that are used, whose elites are in pool [batch, elites, n], in the type of lowest."""
     n = unary.shape[1]
     side, entries = (n, 0) if dense else (0, node.shape[0])
-    coarse = (np.zeros((side, width), np.int32), first, node, np.zeros(entries, np.int32))
-    coarse_field = np.full(width, LOWEST_GAIN)
-    fine = (np.zeros((0, width)), first, node, np.zeros(0))
-    fine_field = np.full(width, -np.inf)
+    field = np.full(width, lowest)
+    graph = (np.zeros((side, width), field.dtype), first, node, np.zeros(entries, field.dtype))
     for b in range(unary.shape[0]):
-        scale, exact_enough, symmetric = _scale(unary[b], pairwise[b], edges)
-        elites = pool[b], values[b], stalled[b : b + 1], symmetric
-        if exact_enough:
-            _load(scale, True, unary[b], pairwise[b], edges, edge, coarse_field, coarse)
-            _search(starts, patience, LOWEST_GAIN, coarse_field, coarse, elites, random[b : b + 1])
-        else:
-            if fine[0].shape[0] != side or fine[3].shape[0] != entries:
-                fine = (np.zeros((side, width)), first, node, np.zeros(entries))
-            _load(1.0, False, unary[b], pairwise[b], edges, edge, fine_field, fine)
-            _search(starts, patience, -np.inf, fine_field, fine, elites, random[b : b + 1])
+        if used[b] and not (stop[0] and values[b].max() > -np.inf):
+            elites = pool[b], values[b], stalled[b : b + 1], symmetric[b]
+            _load(scale[b], lowest > -np.inf, unary[b], pairwise[b], edges, edge, field, graph)
+            _search(starts, patience, lowest, field, graph, elites, random[b : b + 1], stop)
 
 
 @jit.strict
+def _scales(edges, unary, pairwise):
+    """Of every instance what `_scale` says."""
+    batch = unary.shape[0]
+    scale, coarse, symmetric = np.ones(batch), np.empty(batch, np.bool_), np.empty(batch, np.bool_)
+    for b in range(batch):
+        power, coarse[b], symmetric[b] = _scale(unary[b], pairwise[b], edges)
+        if coarse[b]:
+            scale[b] = power
+    return scale, coarse, symmetric
+
+
+@jit.strict_inner
 def _scale(unary, pairwise, edges):
     """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
 
@@ -148,7 +181,7 @@ def _scale(unary, pairwise, edges):
     return scale, 16 * coarse <= nonzero, symmetric
 
 
-@jit.strict
+@jit.strict_inner
 def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
     """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
     rows, _, _, weight = graph
@@ -167,8 +200,8 @@ def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
             weight[entry] = np.rint(score) if rounded else score
 
 
-@jit.strict
-def _search(starts, patience, lowest, field, graph, elites, random):
+@jit.strict_inner
+def _search(starts, patience, lowest, field, graph, elites, random, stop):
     """Tabu runs, first from random states, then from near or between the elites found."""
     pool, values, stalled, symmetric = elites
     gains, signs = np.empty_like(field), np.ones_like(field)
@@ -179,9 +212,13 @@ def _search(starts, patience, lowest, field, graph, elites, random):
             for i in range(z.shape[0]):
                 z[i] = below(2, random_bits(random))
             score = load_state(z, field, gains, signs, graph)
+            if z.shape[0] >= SWEPT_FROM or stop[0]:
+                score += descend(gains, signs, graph)
         else:
+            if stop[0]:
+                return
             score = _restart(pool, field, gains, signs, lowest, scratch, graph, random)
-        score = tabu_run(score, patience, gains, signs, z, lowest, scratch, graph, random)
+        score = tabu_run(score, patience, gains, signs, z, lowest, scratch, graph, random, stop)
         stalled[0] = 0 if _admit(z, score, pool, values, symmetric) else stalled[0] + 1
         if stalled[0] >= STALLED_STARTS:
             stalled[0] = 0
@@ -191,7 +228,7 @@ def _search(starts, patience, lowest, field, graph, elites, random):
                     values[slot] = -np.inf
 
 
-@jit.strict
+@jit.strict_inner
 def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     """A state on the way from one elite to another, or some random flips away from one; its score."""
     n = pool.shape[1]
@@ -210,7 +247,7 @@ def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
     return score
 
 
-@jit.strict
+@jit.strict_inner
 def _admit(z, score, pool, values, symmetric):
     """Puts z in place of the worst elite if it is better and new; returns whether it did.
 

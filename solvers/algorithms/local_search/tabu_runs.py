@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...deadline import Deadline
 from ...problem import Problem
 from .tabu import tabu_search
 
@@ -22,14 +23,16 @@ class TabuRuns:
     problem: Problem
     generator: np.random.Generator
 
-    def improved(self, z: np.ndarray, end: float) -> np.ndarray:
+    def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:
         """`[n]`: the better of `z` and of what a run finds."""
-        states = np.stack([z, self.optimum(end)])
+        states = np.stack([z, self.optimum(deadline)])
         scores = [float(self.problem.score_flat(state[None])[0]) for state in states]
         return np.asarray(states[np.argmax(scores)])
 
-    def optimum(self, end: float) -> np.ndarray:
-        """`[n]`: what a run finds from a random state, however long it takes."""
+    def optimum(self, deadline: Deadline) -> np.ndarray:
+        """`[n]`: what a run finds from a random state until the deadline."""
         arrays = (self.problem.unary, self.problem.pairwise, self.problem.edges)
         seed = int(self.generator.integers(2**62))
-        return np.asarray(tabu_search(*arrays, starts=1, seed=seed, threads=1)[0])
+        return np.asarray(
+            tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)[0]
+        )

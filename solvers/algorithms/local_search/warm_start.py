@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import States, as_array, to_numpy
+from ...deadline import Deadline
 from ...errors import OptionError, shortened
 from ...problem import Problem
 from .tabu import default_flips, nanoseconds_a_run, tabu_search
@@ -37,22 +38,31 @@ def given_states(start: Any, problem: Problem) -> States | None:
     return states.reshape(problem.batch, problem.n).astype(np.int8)
 
 
-def first_state(problem: Problem, given: np.ndarray | None, left: float | None) -> np.ndarray:
+def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) -> np.ndarray:
     """`[n]`: `given` where there is one, after single flips that gain; else what tabu search finds.
 
     Args:
         problem: of a single instance, on the host.
         given: `[n]`, or None.
-        left: seconds; None for no limit.
+        deadline: of which the tabu search may take a tenth of what is left.
     """
     if given is not None:
         return np.asarray(ascend(problem, given[None])[0])
     flips = default_flips(problem.n)
-    if left is not None:
-        seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
-        flips = max(1, int(min(flips, START_SHARE * left / seconds_a_flip)))
+    share = START_SHARE * max(0.0, deadline.left)
+    seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
+    flips = max(1, int(min(flips, share / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.edges)
-    return np.asarray(tabu_search(*arrays, starts=STARTS, flips=flips, threads=1)[0])
+    soon = deadline.within(share)
+    return np.asarray(
+        tabu_search(*arrays, starts=STARTS, flips=flips, deadline=soon, threads=1, once=True)[0]
+    )
+
+
+def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:
+    """`[n]`: what tabu search finds until a deadline that is too near for a proof."""
+    arrays = (problem.unary, problem.pairwise, problem.edges)
+    return np.asarray(tabu_search(*arrays, deadline=deadline, threads=1)[0])
 
 
 def best_state(problem: Problem, *states: np.ndarray) -> np.ndarray:

@@ -36,9 +36,15 @@ def sparse_argmax(
     pairwise: Int[np.ndarray, "batch e"],
     edges: Edges,
     threads: int | None = None,
+    stop: np.ndarray | None = None,
 ) -> tuple[States, Int[np.ndarray, "batch"]]:
-    """As `cut_batch`, for graphs with distinct `edges [e, 2]`, i < j."""
-    kernel = partial(_solve_instances, np.require(edges, requirements=["C", "W"]))
+    """As `cut_batch`, for graphs with distinct `edges [e, 2]`, i < j.
+
+    A flow that is cut short by `stop [1]`, uint8, which another thread sets, proves less: states that may be no
+    maximisers, and numbers that are upper bounds on twice the maxima.
+    """
+    stop = np.zeros(1, np.uint8) if stop is None else stop
+    kernel = partial(_solve_instances, np.require(edges, requirements=["C", "W"]), stop)
     # Within a factor of 3 on grids and random graphs.
     return cut_batch(kernel, unary, pairwise, 1000 + 50 * unary.shape[1] + 100 * len(edges), threads)
 
@@ -106,14 +112,14 @@ def _find_distances(nodes, arcs, order):
 
 
 @jit.strict
-def _push_in_rounds(nodes, arcs, order):
+def _push_in_rounds(nodes, arcs, order, stop):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side.
 
     Round by round as in `one_word`: from the farthest nodes on, along all shortest paths at once.
     """
     for i in range(nodes.shape[0] - 1):
         nodes[i].level = 0
-    while True:
+    while not stop[0]:
         reached = _find_distances(nodes, arcs, order)
         active = False
         for place in range(reached - 1, -1, -1):
@@ -142,20 +148,20 @@ def _push_in_rounds(nodes, arcs, order):
 
 
 @jit.strict
-def _solve_blocks(nodes, arcs, trees):
+def _solve_blocks(nodes, arcs, trees, stop):
     """Moves what it can within each block of nodes."""
     n = nodes.shape[0] - 1
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
         size = last - first + nodes[last].start - nodes[first].start
-        grow_trees(nodes, arcs, trees, first, last, STEPS * size)
+        grow_trees(nodes, arcs, trees, first, last, STEPS * size, stop)
         for i in range(first, last):
             nodes[i].level = FREE
             nodes[i].parent = NOBODY
 
 
 @jit.strict
-def _solve_instances(edges, unary, pairwise, z, doubled):
+def _solve_instances(edges, stop, unary, pairwise, z, doubled):
     """Solves a slice of the batch into z and doubled, with scratch of its own."""
     batch, n = unary.shape
     nodes, arcs = np.empty(n + 1, NODE), np.empty(2 * len(edges), ARC)
@@ -166,10 +172,10 @@ def _solve_instances(edges, unary, pairwise, z, doubled):
         _load_instance(edge, unary[s], pairwise[s], nodes, arcs)
         _push_to_neighbours(nodes, arcs)
         if n > BLOCK:
-            _solve_blocks(nodes, arcs, trees)
-        complete = grow_trees(nodes, arcs, trees, 0, n, STEPS * (n + len(arcs)))
+            _solve_blocks(nodes, arcs, trees, stop)
+        complete = grow_trees(nodes, arcs, trees, 0, n, STEPS * (n + len(arcs)), stop)
         if complete == UNFINISHED:
-            _push_in_rounds(nodes, arcs, trees.front[0, 0])
+            _push_in_rounds(nodes, arcs, trees.front[0, 0], stop)
         excess = 0
         for i in range(n):
             excess += max(nodes[i].balance, 0)

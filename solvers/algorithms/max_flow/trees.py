@@ -60,12 +60,12 @@ def new_trees(n):
 
 
 @jit.strict
-def grow_trees(nodes, arcs, trees, first, last, most_steps):
+def grow_trees(nodes, arcs, trees, first, last, most_steps, stop):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
     Returns SOURCE or SINK, the tree that is complete, or UNFINISHED after most_steps along paths and over
-    arcs of orphans; balances and residuals are consistent then too. Only the nodes first .. last - 1 take
-    part: the others must be FREE and have NOBODY for a parent.
+    arcs of orphans, or once stop [1] is set; balances and residuals are consistent then too. Only the nodes
+    first .. last - 1 take part: the others must be FREE and have NOBODY for a parent.
     """
     _plant(nodes, trees, first, last)
     steps = 0
@@ -96,7 +96,7 @@ def grow_trees(nodes, arcs, trees, first, last, most_steps):
                 if arcs[forward].residual > 0 and nodes[other].level == FREE and first <= other < last:
                     nodes[other].parent = arcs[a].mate
                     _rise(other, side, trees.growing[side] + 1, nodes, trees)
-            if steps > most_steps:
+            if steps > most_steps or stop[0]:
                 return UNFINISHED
         trees.front_size[side, parity] = 0
         trees.growing[side] += 1

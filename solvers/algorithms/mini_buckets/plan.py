@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Edges
+from ...deadline import Deadline
 
 
 class Layout(NamedTuple):
@@ -64,14 +65,17 @@ class _Mini:
     sources: list[int] = field(default_factory=list)
 
 
-def mini_bucket_layout(n: int, edges: Edges, order: np.ndarray, limit: int) -> Layout:
-    """The mini-buckets of at most `limit` variables beside their own.
+def mini_bucket_layout(
+    n: int, edges: Edges, order: np.ndarray, limit: int, deadline: Deadline
+) -> Layout | None:
+    """The mini-buckets of at most `limit` variables beside their own; None where the deadline was too near.
 
     Args:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
         order: `[n]`, in which to eliminate.
         limit: at least 1.
+        deadline: of which the arrays that are made in the end may take as long as what comes before.
     """
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -83,7 +87,10 @@ def mini_bucket_layout(n: int, edges: Edges, order: np.ndarray, limit: int) -> L
     messages: list[list[int]] = [[] for _ in range(n)]
     found: list[_Mini] = []
     starts = [0]
+    halfway = deadline.within(0.5 * deadline.left)
     for v in order.tolist():
+        if halfway.passed:
+            return None
         found += _split(pairs[v], messages[v], found, v, limit)
         for number in range(starts[-1], len(found)):
             if found[number].scope:

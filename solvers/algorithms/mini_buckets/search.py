@@ -7,13 +7,17 @@ messages that counted so far. Where no bucket is split nothing is ever lost and 
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from ...compiled import jit
+from ...deadline import Deadline
 from ..precision.fixed_point import FixedPoint
 from .plan import Layout
+
+NANOSECONDS = 10
+"""Of an entry of the tables, about."""
+
+UNFILLED = np.iinfo(np.int64).max
 
 
 class Search:
@@ -25,13 +29,16 @@ class Search:
         finished: whether z is a maximiser of the integer scores.
     """
 
-    def __init__(self, layout: Layout, scores: FixedPoint, z: np.ndarray, bound: int | None = None):
-        """Fills the tables.
+    def __init__(
+        self, layout: Layout, scores: FixedPoint, z: np.ndarray, deadline: Deadline, bound: int | None = None
+    ):
+        """Fills the tables; where the deadline cuts that short, there is no more to search.
 
         Args:
             layout: mini-buckets of the problem.
             scores: the problem, a single instance.
             z: `[n]`, an assignment to start from.
+            deadline: when to end.
             bound: known already.
         """
         n = len(z)
@@ -42,20 +49,29 @@ class Search:
             np.empty(n, np.int64),
             np.zeros(n, np.int8),
         )
-        self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table)
+        with deadline.flag(1e-9 * NANOSECONDS * len(self._table)) as stop:
+            self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table, stop)
+        self._cut_short = self._bounds[0] == UNFILLED
         self._best, self.z = scores.score(z[None]), z.astype(np.int8)
         self._state, self._depth = self.z.copy(), 0
         self.bound = int(self._bounds[0]) if bound is None else min(bound, int(self._bounds[0]))
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the tables are not filled, so that nothing can be searched."""
+        return bool(self._cut_short)
 
     @property
     def finished(self) -> bool:
         """Whether everything was searched."""
         return self._depth < 0
 
-    def run(self, nodes: int | None, end: float, nodes_a_call: int) -> None:
-        """Goes on for so many nodes, or until `time.monotonic()` is `end`."""
+    def run(self, nodes: int | None, deadline: Deadline, nodes_a_call: int) -> None:
+        """Goes on for so many nodes, or until the deadline."""
+        if self.cut_short:
+            return
         handled = 0
-        while not self.finished and time.monotonic() < end and (nodes is None or handled < nodes):
+        while not self.finished and not deadline.passed and (nodes is None or handled < nodes):
             self._depth = search(
                 *(self._layout, self._table, self._state, self._bounds, self._later, self._tried),
                 *(self._depth, self._best, self.z, nodes_a_call),
@@ -66,12 +82,17 @@ class Search:
 
 
 @jit.strict
-def fill_tables(layout, unary, pairwise, table):
-    """Fills the tables `[entries]` in the order of elimination; returns the bound on every score."""
+def fill_tables(layout, unary, pairwise, table, stop):
+    """Fills the tables `[entries]` in the order of elimination; returns the bound on every score.
+
+    Or UNFILLED, once `stop [1]` is set.
+    """
     bound = np.int64(0)
     for step in range(len(layout.order)):
         first, last = layout.minis[step], layout.minis[step + 1]
         for mini in range(first, last):
+            if stop[0]:
+                return UNFILLED
             _fill(layout, pairwise, table, mini)
         start, end = layout.tables[first], layout.tables[first + 1]
         table[(start + end) // 2 : end] += unary[layout.order[step]]
@@ -83,7 +104,7 @@ def fill_tables(layout, unary, pairwise, table):
     return bound
 
 
-@jit.strict
+@jit.strict_inner
 def _fill(layout, pairwise, table, mini):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     entries[:] = 0
@@ -105,7 +126,7 @@ def _fill(layout, pairwise, table, mini):
                 entries[(high << low_bits) + index] += max(message[j], message[top + j])
 
 
-@jit.strict
+@jit.strict_inner
 def _projected(index, places):
     """The bits of `index` at `places`, moved together."""
     found = np.int64(0)
@@ -114,7 +135,7 @@ def _projected(index, places):
     return found
 
 
-@jit.strict
+@jit.strict_inner
 def _match(layout, table, first, last):
     """Shifts scores of the variables that all mini-buckets of a bucket have, until their maxima agree.
 
@@ -136,7 +157,7 @@ def _match(layout, table, first, last):
         _shift(layout, table, first + k, peaks[k])
 
 
-@jit.strict
+@jit.strict_inner
 def _peaks(layout, table, mini, peaks):
     """Writes the maximum for every state of the shared variables."""
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
@@ -150,7 +171,7 @@ def _peaks(layout, table, mini, peaks):
             peaks[j] = max(peaks[j], entries[(high << low_bits) + index])
 
 
-@jit.strict
+@jit.strict_inner
 def _shift(layout, table, mini, shifts):
     entries = table[layout.tables[mini] : layout.tables[mini + 1]]
     places = layout.shared[layout.shared_starts[mini] : layout.shared_starts[mini + 1]]
@@ -161,7 +182,7 @@ def _shift(layout, table, mini, shifts):
             entries[(high << low_bits) + index] += shifts[base + low[index]]
 
 
-@jit.strict
+@jit.strict_inner
 def _low_projections(size, places):
     """About half of the bits of an index below `size`, and what every state of them projects to."""
     low_bits = 0
@@ -221,7 +242,7 @@ def search(layout, table, state, bound, later, tried, depth, best, best_state, n
     return depth
 
 
-@jit.strict
+@jit.strict_inner
 def _losses(layout, table, state, step):
     """By how much either state of the variable of a step falls short of what was counted for its bucket."""
     zero = one = np.int64(0)

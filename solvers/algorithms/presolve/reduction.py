@@ -49,6 +49,8 @@ def reduced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: n
     """
     unary, pairwise = unary.astype(np.float64), pairwise.astype(np.float64)
     free = fixed < 0
+    if free.all():
+        return Reduced(unary, pairwise, edges, 0.0, np.asarray(fixed))
     one = (fixed == 1).astype(np.float64)
     first, second = edges[:, 0], edges[:, 1]
     offset = unary.copy()

@@ -24,12 +24,21 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from ...arrays import Scores, States
+from ...compiled import jit
+from ...deadline import Deadline
 from ...problem import Problem
 from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint
 
 CAPACITIES_A_CALL = 2**24
 """Doubled graphs are built for some instances at a time: 128 MiB."""
+
+SHARE = 1 / 3
+"""Of the time that is left, at most."""
+
+NANOSECONDS = 500
+"""Of a variable or edge, about, to build the doubled graph and to find its flow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +55,19 @@ class RoofDuality:
     fixed: Int[np.ndarray, "batch n"]
     bound: Float[np.ndarray, "batch"]
 
+    @classmethod
+    def free(cls, problem: Problem) -> RoofDuality:
+        """Nothing fixed, and the bound of `halved`: what can be had in one pass over the scores."""
+        return cls(np.full((problem.batch, problem.n), -1, np.int8), halved(problem)[1])
 
-def roof_duality(problem: Problem) -> RoofDuality:
+
+def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDuality:
     """The variables that roof duality fixes, and its bound, by maximum flow in integers.
 
     Args:
         problem: of any signs, coefficients on the host.
+        deadline: of which it may take a third; None for none. A flow that is cut short fixes nothing, and its bound
+            is higher.
 
     Example:
         >>> problem = Problem.from_arrays([4.0, -1.0, 1.0], [-2.0, 1.0], edges=[[0, 1], [1, 2]])
@@ -59,14 +75,49 @@ def roof_duality(problem: Problem) -> RoofDuality:
         >>> roof.fixed.tolist(), roof.bound.tolist()
         ([[1, 0, 1]], [5.0])
     """
+    deadline = deadline or Deadline.after(None)
+    deadline = deadline.within(SHARE * deadline.left)
+    work = 1e-9 * NANOSECONDS * problem.batch * (problem.n + problem.e)
+    if work > deadline.left:
+        return RoofDuality.free(problem)
     scores = FixedPoint.of(problem)
     step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
-    parts = [_cut(scores, slice(start, start + step)) for start in range(0, problem.batch, step)]
+    with deadline.flag(work) as stop:
+        parts = [_cut(scores, slice(start, start + step), stop) for start in range(0, problem.batch, step)]
     fixed, bound = (np.concatenate(column) for column in zip(*parts, strict=True))
     return RoofDuality(fixed, _rounded_up(scores, bound))
 
 
-def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
+def halved(problem: Problem) -> tuple[States, Scores]:
+    """States `[batch, n]`, each variable as half of its pairwise scores would have it, and bounds `[batch]`.
+
+    w x y <= w (x + y) / 2 where w > 0, and w x y <= -w (1 - x - y) / 2 where w < 0. So no score exceeds
+
+        sum_(w < 0) |w| / 2 + sum_i max(0, unary_i + sum_j w_ij / 2),
+
+    nor the sum of the positive coefficients. In dense problems of both signs that is near the bound of roof duality.
+    """
+    field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
+    _halve(problem.edges, problem.unary, problem.pairwise, field, constant)
+    bound = constant + np.maximum(field, 0.0).sum(axis=1) + problem.rounding
+    return (field > 0).astype(np.int8), np.minimum(bound, problem.positive_part)
+
+
+@jit.strict
+def _halve(edges, unary, pairwise, field, constant):
+    """Writes the fields, half of the pairwise scores in them, and half of the sum of negative |w|."""
+    for s in range(len(unary)):
+        field[s] = unary[s]
+        total = 0.0
+        for e in range(len(edges)):
+            half = 0.5 * np.float64(pairwise[s, e])
+            field[s, edges[e, 0]] += half
+            field[s, edges[e, 1]] += half
+            total -= min(half, 0.0)
+        constant[s] = total
+
+
+def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The values `[part, n]` and the integer bounds `[part]` of some instances.
 
     As c x y = (c/2)(x + y) - (c/2)|x - y|, with terminal_i = 2 unary_i + sum_j w_ij,
@@ -88,11 +139,12 @@ def _cut(scores: FixedPoint, instances: slice) -> tuple[np.ndarray, np.ndarray]:
     edges = np.concatenate([np.stack(pair, axis=1) for pair in ends])
     capacity = np.concatenate([alike, alike, unlike, unlike], axis=1)
     used = capacity.any(axis=0)
-    states, doubled = sparse_argmax(field, capacity[:, used], edges[used])
+    states, doubled = sparse_argmax(field, capacity[:, used], edges[used], stop=stop)
     x, y = states[:, :n], states[:, n:]
     constant = 2 * (unary.sum(axis=1) + alike.sum(axis=1))
     # Four times the integer score is at most 2 F, so the score is at most the quotient rounded down.
-    return np.where(x == y, -1, x).astype(np.int8), (constant + doubled) // 4
+    fixed = np.where((x == y) | bool(stop[0]), -1, x).astype(np.int8)
+    return fixed, (constant + doubled) // 4
 
 
 def _rounded_up(scores: FixedPoint, bound: np.ndarray) -> np.ndarray:

@@ -12,12 +12,24 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 
-from solvers import ArgmaxSolver, Problem, Solution, SolveFailedError, naming_alternatives
+from solvers import (
+    ArgmaxSolver,
+    Deadline,
+    Problem,
+    Solution,
+    SolveFailedError,
+    SolveInterrupted,
+    interrupt_solves,
+    naming_alternatives,
+)
 
 CHUNK_SECONDS = 0.5
 GROWTH = 8
 TICK = 0.1
 """Seconds between two calls of `progress`."""
+
+GRACE = 1.0
+"""Seconds that a search gets after Ctrl-C to say what it has."""
 
 THREAD = "structured-vae solve"
 
@@ -62,7 +74,7 @@ def solve_in_chunks(
     """
     with naming_alternatives(problem):
         solver.check(problem, time_limit)
-    begin = time.monotonic()
+    begin, deadline = time.monotonic(), Deadline.after(time_limit)
     parts: list[Solution] = []
     least = cpu_count()
     # A heuristic uses its time limit up, so it gets the batch as a whole.
@@ -71,12 +83,17 @@ def solve_in_chunks(
     stopped: BaseException | None = None
     while done < problem.batch:
         start = time.monotonic()
-        left = None if time_limit is None else time_limit - (start - begin)
-        if left is not None and left <= 0:
+        if deadline.passed:
             break
         chunk = problem.instances(slice(done, done + size))
         try:
-            parts.append(_interruptible(partial(solver.solve, chunk, left), partial(progress, done)))
+            parts.append(
+                _interruptible(partial(solver.solve, chunk, deadline.seconds), partial(progress, done))
+            )
+        except SolveInterrupted as error:  # the chunk as far as it came
+            parts.append(error.solution)
+            done, stopped = done + chunk.batch, error
+            break
         except (KeyboardInterrupt, SolveFailedError) as error:
             if not parts and isinstance(error, SolveFailedError):
                 raise
@@ -95,7 +112,12 @@ def solve_in_chunks(
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
     """`call()` in a thread of its own, as compiled code cannot be interrupted in the main one.
 
-    After a signal from the keyboard the thread is left behind; it does not keep the process alive.
+    After a signal from the keyboard a search ends and says what it has. The thread of anything else is left behind; it
+    does not keep the process alive.
+
+    Raises:
+        SolveInterrupted: what a search has found until a signal.
+        KeyboardInterrupt: a signal, and nothing was found yet.
     """
     answers: list[Solution] = []
     errors: list[BaseException] = []
@@ -108,9 +130,15 @@ def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> So
 
     thread = threading.Thread(target=run, name=THREAD, daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(TICK)
-        tick()
+    try:
+        while thread.is_alive():
+            thread.join(TICK)
+            tick()
+    except KeyboardInterrupt:
+        interrupt_solves()
+        thread.join(GRACE)
+        if not (errors and isinstance(errors[0], SolveInterrupted)):
+            raise
     if errors:
         raise errors[0]
     return answers[0]

@@ -1,0 +1,173 @@
+"""When a search has to end: by a clock that stands still while kernels are compiled, or by an interrupt."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from .interrupts import interrupts
+
+LOGGER = logging.getLogger("solvers")
+
+NOTICED = 1.0
+"""Seconds of compilation in a process after which a line of the log says so."""
+
+WATCHED = 0.05
+"""Seconds of work that are worth an alarm, which takes about a tenth of a millisecond."""
+
+TICK = 0.02
+"""Seconds between two looks of an alarm at interrupts."""
+
+
+class _Clock:
+    """Seconds since some moment, without those in which a kernel was compiled or a package loaded."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses, self._since, self._paused = 0, 0.0, 0.0
+        self._noticed = False
+
+    def now(self) -> float:
+        with self._lock:
+            return (self._since if self._pauses else time.monotonic()) - self._paused
+
+    def stop(self) -> None:
+        with self._lock:
+            if not self._pauses:
+                self._since = time.monotonic()
+            self._pauses += 1
+
+    def start(self) -> None:
+        with self._lock:
+            self._pauses -= 1
+            if not self._pauses:
+                self._paused += time.monotonic() - self._since
+
+    def paused(self) -> float:
+        with self._lock:
+            return self._paused + (time.monotonic() - self._since if self._pauses else 0.0)
+
+    def noticed(self, seconds: float) -> bool:
+        """Whether pauses are longer than that for the first time."""
+        if self._noticed or self.paused() < seconds:
+            return False
+        self._noticed = True
+        return True
+
+
+_CLOCK = _Clock()
+
+
+def now() -> float:
+    """Seconds on the clock of all deadlines, which stands still inside `uncounted`."""
+    return _CLOCK.now()
+
+
+def compilation_begins() -> None:
+    """Stops the clock, until as many calls of `compilation_ends`."""
+    _CLOCK.stop()
+
+
+def compilation_ends() -> None:
+    """Lets the clock run again; says once where it was stopped for long."""
+    if _CLOCK.noticed(NOTICED):
+        LOGGER.warning(
+            "kernels are being compiled, once for this installation; it does not count against time limits. "
+            "`structured-vae warmup` or solvers.warmup() compiles all of them at a time of your choice"
+        )
+    _CLOCK.start()
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Inside it no time limit runs down: for loading packages."""
+    _CLOCK.stop()
+    try:
+        yield
+    finally:
+        _CLOCK.start()
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When to come back with the best that was found: a moment, or an interrupt before.
+
+    The clock stands still while a kernel is compiled, in whatever thread: that counts against no limit.
+
+    Attributes:
+        end: on the clock `now`; infinite for none.
+        interrupts: how many there were in this process when the work began.
+
+    Example:
+        >>> Deadline.after(None).passed, Deadline.after(60.0).passed, Deadline.after(1e-9).left <= 0
+        (False, False, True)
+    """
+
+    end: float
+    interrupts: int
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many seconds from now; None for none, but interrupts."""
+        return cls(math.inf if seconds is None else now() + seconds, interrupts())
+
+    @property
+    def left(self) -> float:
+        """Seconds; infinite for no limit, negative when it has passed, and zero after an interrupt."""
+        if interrupts() != self.interrupts:
+            return min(0.0, self.end - now())
+        return self.end - now()
+
+    @property
+    def passed(self) -> bool:
+        """Whether to end now."""
+        return self.left <= 0
+
+    @property
+    def seconds(self) -> float | None:
+        """What is left as a time limit: None for no limit, and never zero."""
+        return None if self.left == math.inf else max(1e-3, self.left)
+
+    def within(self, seconds: float) -> Deadline:
+        """This deadline, or one in so many seconds where that is sooner."""
+        return Deadline(min(self.end, now() + seconds), self.interrupts)
+
+    @contextmanager
+    def alarm(self, ring: Callable[[], object]) -> Iterator[None]:
+        """Inside it, `ring` is called in another thread once the deadline has passed."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(max(0.0, min(self.left, TICK))):
+                if self.passed:
+                    ring()
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+    @contextmanager
+    def flag(self, work: float = math.inf) -> Iterator[np.ndarray]:
+        """`[1]` uint8, zero until the deadline has passed: what kernels look at inside it.
+
+        Args:
+            work: estimated seconds of what is done inside; what is soon over is not watched.
+        """
+        flag = np.full(1, self.passed, np.uint8)
+        if work < WATCHED and work < self.left:
+            yield flag
+            return
+        with self.alarm(lambda: flag.fill(1)):
+            yield flag

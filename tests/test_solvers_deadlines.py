@@ -1,0 +1,399 @@
+"""Time limits, what does not count against them, and Ctrl-C."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Deadline,
+    Maximiser,
+    Problem,
+    SolveInterrupted,
+    deadline,
+    instances,
+    interrupt_solves,
+    solve_problem,
+    solver_class,
+)
+from solvers.algorithms.elimination.order import min_fill_order
+from solvers.algorithms.local_search.tabu import tabu_search
+from solvers.algorithms.mini_buckets.plan import mini_bucket_layout
+from solvers.algorithms.mini_buckets.search import Search
+from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.algorithms.presolve import model_building
+from solvers.algorithms.presolve.roof_duality import halved, roof_duality
+from solvers.interrupts import in_threads
+from solvers.testing import enumerate_scores
+
+LATE = 1.0
+"""Seconds over a limit that a busy machine is forgiven; what was mended was later than that by seconds."""
+
+TIMED = ("branch_and_bound", "mini_buckets", "dual_ascent", "cplex", "cp_sat", "math_opt", "local_search")
+
+
+class Clock:
+    """A clock that moves when it is told to."""
+
+    def __init__(self):
+        self.time = 100.0
+
+    def monotonic(self):
+        return self.time
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(deadline, "time", made)
+    monkeypatch.setattr(deadline, "_CLOCK", deadline._Clock())
+    return made
+
+
+def spins(n, degree, seed):
+    """A random graph without a field, of which roof duality fixes nothing."""
+    generator = np.random.default_rng(seed)
+    ends = np.sort(generator.integers(0, n, (degree * n // 2, 2)), axis=1)
+    edges = np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0)
+    weights = generator.standard_normal(len(edges))
+    return Problem.from_arrays(
+        -np.bincount(edges.ravel(), np.repeat(weights / 2, 2), n), weights, edges=edges
+    )
+
+
+def seconds_used(solver, problem, limit):
+    """Of the processor, which other work on the machine does not lengthen as it does those of the wall."""
+    begin = time.process_time()
+    solution = solve_problem(problem, solver=solver, time_limit=limit)
+    return time.process_time() - begin, solution
+
+
+# --- the clock ----------------------------------------------------------------------------------
+
+
+def test_a_deadline_passes_when_its_seconds_are_over(clock):
+    due, later = Deadline.after(2.0), Deadline.after(None)
+    clock.time += 1.5
+    assert (due.left, due.seconds, due.passed) == (0.5, 0.5, False)
+    assert due.within(0.25).left == 0.25
+    assert due.within(3.0) == due
+    clock.time += 0.5
+    assert due.passed
+    assert due.seconds == 1e-3  # some backends take no zero
+    assert (later.left, later.seconds, later.passed) == (np.inf, None, False)
+
+
+def test_compilation_and_loading_do_not_count(clock):
+    due = Deadline.after(1.0)
+    deadline.compilation_begins()
+    clock.time += 20.0
+    deadline.compilation_begins()  # of a kernel that it calls
+    clock.time += 20.0
+    deadline.compilation_ends()
+    assert due.left == 1.0
+    deadline.compilation_ends()
+    with deadline.uncounted():
+        clock.time += 5.0
+    clock.time += 0.75
+    assert due.left == 0.25
+
+
+def test_long_compilation_is_logged_once(clock, caplog):
+    with caplog.at_level(logging.WARNING, "solvers"):
+        for seconds in (0.4, 0.4):
+            deadline.compilation_begins()
+            clock.time += seconds
+            deadline.compilation_ends()
+        assert not caplog.records
+        for _ in range(3):
+            deadline.compilation_begins()
+            clock.time += 0.4
+            deadline.compilation_ends()
+    (record,) = caplog.records
+    assert "warmup" in record.getMessage()
+
+
+def test_a_solve_that_compiles_keeps_its_time_for_the_search(tmp_path):
+    """With an empty cache the limit was eaten by the compiler, and n = 30 came back unproved."""
+    code = """
+        import numpy as np
+        from solvers import instances, solver_class
+        problem = instances.spin_glass(5, 6, 1, np.random.default_rng(0)).problem()
+        assert solver_class("mini_buckets")().solve(problem, 0.5).optimal.all()
+    """
+    lines = "\n".join(line.strip() for line in code.splitlines())
+    root = str(Path(__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": root, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", lines], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("kernels are being compiled") == 1
+
+
+def test_an_alarm_rings_once_its_deadline_has_passed():
+    rung = threading.Event()
+    with Deadline.after(0.02).alarm(rung.set):
+        assert rung.wait(30)
+    late = threading.Event()
+    with Deadline.after(None).alarm(late.set):
+        pass
+    assert not late.is_set()
+    with Deadline.after(-1.0).flag() as flag:
+        assert flag[0] == 1
+    with Deadline.after(1000.0).flag(1e-6) as flag:
+        assert flag[0] == 0
+
+
+# --- searches -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_a_dense_problem_ends_in_time(name):
+    problem = instances.dense(300, 1, np.random.default_rng(0)).problem()
+    if missing := solver_class(name).missing_packages():
+        pytest.skip(f"needs {missing}")
+    solve_problem(problem, solver=name, time_limit=0.1)  # compiled and loaded
+    used, solution = seconds_used(name, problem, 0.1)
+    assert used < 0.1 + LATE
+    assert (solution.score > 0).all()
+    assert (solution.bound >= solution.score).all()
+
+
+@pytest.mark.parametrize("name", ["dual_ascent", "cp_sat", "local_search"])
+def test_a_large_sparse_problem_ends_in_time(name):
+    problem = spins(50_000, 4, 0)
+    solve_problem(spins(200, 4, 1), solver=name, time_limit=0.1)
+    used, solution = seconds_used(name, problem, 0.2)
+    assert used < 0.2 + LATE
+    assert solution.score > 0
+    assert solution.bound >= solution.score
+
+
+def test_a_large_dense_problem_takes_no_gigabytes_for_its_bound():
+    problem = instances.dense(2000, 1, np.random.default_rng(1)).problem()
+    solution = solver_class("local_search")().solve(problem, 0.3)
+    assert solution.score > 0
+    assert solution.bound < 0.6 * problem.positive_part[0]  # near that of roof duality, without its flow
+
+
+def test_cheap_bounds_and_states_hold():
+    random = np.random.default_rng(2)
+    for drawn in (instances.dense(8, 50, random), instances.spin_glass(2, 4, 50, random)):
+        problem = drawn.problem()
+        z, bound = halved(problem)
+        assert (bound >= enumerate_scores(drawn).max(axis=1) - problem.rounding).all()
+        assert (bound <= problem.positive_part).all()
+        assert np.isin(z, (0, 1)).all()
+
+
+def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds():
+    drawn = instances.spin_glass(3, 4, 10, np.random.default_rng(4))
+    problem, maxima = drawn.problem(), enumerate_scores(drawn).max(axis=1)
+    whole = roof_duality(problem)
+    for seconds in (-1.0, 1e-9):
+        cut = roof_duality(problem, Deadline.after(seconds))
+        assert (cut.fixed == -1).all()
+        assert (cut.bound >= maxima - problem.rounding).all()
+        assert (cut.bound >= whole.bound - problem.rounding).all()
+
+
+def test_a_tabu_search_stops_inside_a_run():
+    problem = spins(20_000, 4, 5)
+    arrays = problem.unary, problem.pairwise, problem.edges
+    tabu_search(*arrays, deadline=Deadline.after(0.0), threads=1)  # compiled
+    begin = time.process_time()
+    z = tabu_search(*arrays, deadline=Deadline.after(0.1), threads=1)
+    assert time.process_time() - begin < LATE  # a run of 20,000 variables takes longer by itself
+    assert problem.score_flat(z)[0] > 0
+
+
+def test_tables_that_are_cut_short_leave_nothing_to_search():
+    problem = instances.spin_glass(4, 5, 1, np.random.default_rng(6)).problem()
+    order = min_fill_order(problem.n, problem.edges)
+    never, over = Deadline.after(None), Deadline.after(-1.0)
+    assert min_fill_order(problem.n, problem.edges, np.ones(1, np.uint8)) is None
+    assert mini_bucket_layout(problem.n, problem.edges, order, 5, over) is None
+    layout = mini_bucket_layout(problem.n, problem.edges, order, 5, never)
+    search = Search(layout, FixedPoint.of(problem), np.zeros(problem.n, np.int8), over)
+    assert search.cut_short
+    search.run(None, never, 10)
+    assert not search.finished
+
+
+# --- models of others ---------------------------------------------------------------------------
+
+
+def test_a_model_that_would_not_be_ready_is_not_begun():
+    edges = np.stack(np.triu_indices(400, 1), axis=-1)
+    with pytest.raises(model_building.NoTimeToBuildError):
+        next(model_building.pairs_in_time(edges, np.ones(len(edges)), Deadline.after(0.01)))
+
+
+def test_a_model_is_given_up_once_its_pairs_turn_out_slow(clock):
+    edges = np.stack(np.triu_indices(100, 1), axis=-1)
+    seen = []
+
+    def build():
+        for pair in model_building.pairs_in_time(edges, np.ones(len(edges)), Deadline.after(1.0)):
+            clock.time += 1e-3
+            seen.append(pair)
+
+    with pytest.raises(model_building.NoTimeToBuildError):
+        build()
+    assert len(seen) == model_building.PAIRS_A_LOOK
+
+
+@pytest.mark.parametrize("name", ["cplex", "cp_sat", "math_opt"])
+def test_without_a_model_the_answer_is_that_of_tabu_search(name, monkeypatch):
+    if missing := solver_class(name).missing_packages():
+        pytest.skip(f"needs {missing}")
+    monkeypatch.setattr(model_building, "LEAST_NANOSECONDS", 1e9)
+    problem = instances.dense(40, 1, np.random.default_rng(7)).problem()
+    solution = solver_class(name)().solve(problem, 0.2)
+    best = solver_class("local_search")().solve(problem, 0.2)
+    assert not solution.optimal.any()
+    assert np.abs(solution.score - best.score) <= problem.rounding
+    assert solution.bound > solution.score
+
+
+class Slow(ArgmaxSolver):
+    """A plug-in that counts how often it is asked, and takes nothing."""
+
+    name = "slow"
+    capabilities = Capabilities(exact=True, max_size=1, time_limit=True)
+
+    def _argmax(self, problem, time_limit):
+        raise AssertionError("it cannot take this problem")
+
+
+@pytest.mark.parametrize("limit", [None, 1e-3, 5.0])
+def test_dual_ascent_goes_on_alone_where_the_rest_refuses(limit):
+    problem = spins(40, 4, 8)
+    alone = solver_class("dual_ascent")().solve(problem)
+    found = solver_class("dual_ascent")(rest=Slow(), visits=1).solve(problem, limit)
+    assert (found.bound >= alone.score - problem.rounding).all()
+    if limit is None:
+        assert found.optimal.all()
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keyboard():
+    """Presses Ctrl-C soon; a shell's background jobs would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timers = []
+
+    def press(*seconds):
+        timers.extend(threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)) for each in seconds)
+        for timer in timers:
+            timer.start()
+
+    yield press
+    for timer in timers:
+        timer.join()
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
+    if missing := solver_class(name).missing_packages():
+        pytest.skip(f"needs {missing}")
+    problem = (
+        spins(120, 8, 9)
+        if name in ("mini_buckets", "dual_ascent")
+        else instances.dense(120, 1, np.random.default_rng(9)).problem()
+    )
+    solve_problem(problem, solver=name, time_limit=0.3)  # compiled and loaded
+    begin = time.monotonic()
+    keyboard(0.5)
+    with pytest.raises(SolveInterrupted) as stopped:
+        solve_problem(problem, solver=name, time_limit=60)
+    assert time.monotonic() - begin < 15
+    solution = stopped.value.solution
+    assert solution.score == pytest.approx(problem.score_flat(solution.z.reshape(1, -1))[0])
+    assert solution.score > 0
+    assert solution.bound >= solution.score
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_keyboard_does_not_wait_for_a_kernel(keyboard):
+    """A batch of enumerations is one call of a kernel for each thread, of minutes."""
+    problem = instances.dense(22, 2000, np.random.default_rng(10)).problem()
+    solver = solver_class("exhaustive")()
+    solver.solve(problem.instances(slice(0, 1)))
+    begin = time.monotonic()
+    keyboard(0.5)
+    with pytest.raises(KeyboardInterrupt):
+        solver.solve(problem)
+    assert time.monotonic() - begin < 15
+
+
+def test_a_search_in_a_thread_stops_when_asked():
+    problem = instances.dense(120, 1, np.random.default_rng(11)).problem()
+    solver = solver_class("local_search")()
+    solver.solve(problem, 0.05)
+    threading.Timer(0.3, interrupt_solves).start()
+    errors = []
+
+    def work():
+        try:
+            solver.solve(problem, 60)
+        except SolveInterrupted as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert errors[0].solution.score > 0
+    assert solver.solve(problem, 0.05).score > 0  # an interrupt is over with the solves that it ended
+
+
+def test_a_handler_of_the_caller_is_left_alone(keyboard):
+    heard = []
+    signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    problem = instances.dense(60, 1, np.random.default_rng(12)).problem()
+    keyboard(0.2)
+    solver_class("local_search")().solve(problem, 0.5)
+    assert heard == [1]
+
+
+def test_threads_return_in_order_and_raise_the_first_error():
+    assert in_threads([lambda k=k: k * k for k in range(20)], 3) == [k * k for k in range(20)]
+    assert in_threads([], 3) == []
+
+    def fails():
+        raise ValueError("the first")
+
+    with pytest.raises(ValueError, match="the first"):
+        in_threads([fails, lambda: 1], 1)
+
+
+def test_a_plug_in_gets_its_seconds_in_a_thread():
+    seen = []
+
+    class Watched(ArgmaxSolver):
+        name = "watched"
+        capabilities = Capabilities(exact=False, time_limit=True)
+
+        def _argmax(self, problem, time_limit):
+            seen.append((time_limit, threading.current_thread() is threading.main_thread()))
+            return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+    problem = Problem.from_arrays([1.0, 2.0])
+    Watched().solve(problem)
+    Watched().solve(problem, 10)
+    assert seen[0] == (None, False)
+    assert 9 < seen[1][0] <= 10
