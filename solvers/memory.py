@@ -25,11 +25,16 @@ def check_memory(what: str, numbers: int) -> None:
         ProblemTooLargeError: in double precision they need more than is free.
     """
     needed = 8 * numbers
-    if needed > SMALL and needed > (room := free_memory()):
+    if needs_room(numbers) and needed > (room := free_memory()):
         raise ProblemTooLargeError(
             f"{what} takes {needed / 2**30:.3g} GiB in double precision, and {room / 2**30:.3g} GiB of memory are "
             "free; pass it in parts"
         )
+
+
+def needs_room(numbers: int) -> bool:
+    """Whether so many numbers in double precision are enough to ask what is free."""
+    return 8 * numbers > SMALL
 
 
 def free_memory() -> int:

@@ -55,7 +55,7 @@ class Elimination(ArgmaxSolver):
         width = treewidth_bound(problem, PROBED)
         if width is not None and width <= SMALL:
             return reasons
-        plan = None if width is None else cached_plan(problem.n, problem.edges)
+        plan = None if width is None else problem.topology.recall(cached_plan)
         if plan is None or plan.width > WIDEST:
             return (*reasons, f"no elimination order of width {WIDEST} or less was found")
         needed, room = plan.table_bytes, SHARE * free_memory()
@@ -75,9 +75,9 @@ class Elimination(ArgmaxSolver):
     @staticmethod
     def entries(problem: Problem) -> int:
         """How many entries the tables of the best plan have that is found: the work for an instance."""
-        return cached_plan(problem.n, problem.edges).entries
+        return problem.topology.recall(cached_plan).entries
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        plan = cached_plan(problem.n, problem.edges)
+        plan = problem.topology.recall(cached_plan)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})

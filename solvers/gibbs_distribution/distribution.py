@@ -123,7 +123,7 @@ class Gibbs(Generic[ArrayT]):
             return enumeration.covariance_product(
                 problem.unary, problem.pairwise, problem.edges, direction, means, threads
             )
-        plan = cached_plan(problem.n, problem.edges)
+        plan = problem.topology.recall(cached_plan)
         return sum_product_derivative.covariance_product(
             plan, problem.unary, problem.pairwise, direction, threads
         )
@@ -275,7 +275,7 @@ def _no_elimination(problem: Problem) -> tuple[str, ...]:
         many = f"n = {problem.n} is more than the {MAX_VARIABLES} of enumeration, and "
     if treewidth_bound(problem, MAX_TREEWIDTH) is None:
         return (f"{many}no elimination order of width {MAX_TREEWIDTH} or less was found",)
-    entries = cached_plan(problem.n, problem.edges).entries
+    entries = problem.topology.recall(cached_plan).entries
     if entries > MAX_ENTRIES:
         return (f"{many}the tables of its elimination have {entries} entries, more than {MAX_ENTRIES}",)
     return ()
@@ -337,7 +337,7 @@ def _infer(
 def _eliminate(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[Scores, np.ndarray, np.ndarray]:
-    plan = cached_plan(problem.n, problem.edges)
+    plan = problem.topology.recall(cached_plan)
     return sum_product.infer(plan, problem.unary, problem.pairwise, uniforms, threads)
 
 
