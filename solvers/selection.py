@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -127,8 +128,11 @@ def solve_problem(
         SolverError: as `solve`.
     """
     check_problem(problem)
-    with naming_alternatives(problem):
-        return resolve(solver, problem).solve(problem, time_limit)
+    chosen = resolve(solver, problem)
+    try:
+        return chosen.solve(problem, time_limit)
+    except UnsupportedProblemError as error:
+        raise _with_alternatives(error, problem) from error.__cause__
 
 
 @contextmanager
@@ -150,7 +154,11 @@ def naming_alternatives(problem: Problem) -> Iterator[None]:
     try:
         yield
     except UnsupportedProblemError as error:
-        raise UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem)) from error.__cause__
+        raise _with_alternatives(error, problem) from error.__cause__
+
+
+def _with_alternatives(error: UnsupportedProblemError, problem: Problem) -> UnsupportedProblemError:
+    return UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem))
 
 
 def able_solvers(problem: Problem) -> tuple[str, ...]:
@@ -255,5 +263,6 @@ def _eliminate(width: int) -> Selection:
     return _select("elimination", f"the treewidth is at most {width}: max-sum elimination is exact")
 
 
+@lru_cache(maxsize=256)
 def _select(name: str, reason: str) -> Selection:
     return Selection(solver_class(name)(), reason)
