@@ -9,6 +9,7 @@ from .errors import (
     UnsupportedProblemError,
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
+from .prepared import Prepared, prepare
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
@@ -23,6 +24,7 @@ __all__ = [
     "Gibbs",
     "Maximiser",
     "OptionError",
+    "Prepared",
     "Problem",
     "ProblemError",
     "ProblemTooLargeError",
@@ -37,6 +39,7 @@ __all__ = [
     "available_solvers",
     "gibbs",
     "naming_alternatives",
+    "prepare",
     "resolve",
     "select_solver",
     "solve",

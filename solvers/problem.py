@@ -220,6 +220,8 @@ class Problem(Generic[ArrayT]):
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
+        if self.home is NUMPY:
+            return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
         return self.home.place(namespace_of(array).reshape(array, shape))
 
     def instances(self, part: slice) -> Problem[ArrayT]:

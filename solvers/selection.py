@@ -177,10 +177,19 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
     Raises:
         UnknownSolverError: no solver has that name.
     """
+    return named_solver(solver) or select_solver(problem).solver
+
+
+def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
+    """The solver object that `solver` means for every problem; None for "auto".
+
+    Raises:
+        UnknownSolverError: no solver has that name.
+    """
     if isinstance(solver, ArgmaxSolver):
         return solver
     named = isinstance(solver, str)  # an array would not compare with a name as one value
-    return select_solver(problem).solver if named and solver == "auto" else solver_class(solver)()
+    return None if named and solver == "auto" else solver_class(solver)()
 
 
 def select_solver(problem: Problem) -> Selection:

@@ -127,7 +127,7 @@ class ArgmaxSolver(ABC):
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
-        _seconds(time_limit)
+        seconds_of(time_limit)
 
     @final
     def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
@@ -147,7 +147,7 @@ class ArgmaxSolver(ABC):
         """
         self.check(problem, time_limit)
         work = problem if self.capabilities.on_device else problem.to_host()
-        return self._certified(work, self._argmax(work, _seconds(time_limit)))
+        return self._certified(work, self._argmax(work, seconds_of(time_limit)))
 
     def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)
@@ -188,7 +188,7 @@ class ArgmaxSolver(ABC):
         """
         xp = namespace_of(score)
         possible = bound >= score - problem.rounding
-        if bool(xp.all(possible)):
+        if possible.all() if xp is np else bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
@@ -202,9 +202,7 @@ def _scores(problem: Problem, z: States) -> Scores:
     """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
-    score = np.empty(problem.batch)
-    _kernels().score_states(problem.unary, problem.pairwise, *problem.topology.recall(ends), z, score)
-    return score
+    return _kernels().scores_of(problem.unary, problem.pairwise, *problem.topology.recall(ends), z)
 
 
 @cache
@@ -213,7 +211,7 @@ def _kernels() -> Any:
     return importlib.import_module(".compiled.scores", __package__)
 
 
-def _seconds(time_limit: Any) -> float | None:
+def seconds_of(time_limit: Any) -> float | None:
     """The time limit as a finite number of seconds; None for no limit."""
     if time_limit is None:
         return None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from . import jit
+from .plain import plain
 
 
-@jit.strict
-def score_states(unary, pairwise, first, second, z, score):
-    """Sets the score of the state `z[b]` of every instance b.
+def scores_of(
+    unary: np.ndarray, pairwise: np.ndarray, first: np.ndarray, second: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    """`[batch]`, float64: the score of the state `z[b]` of every instance b.
 
     Args:
         unary: `[batch, n]`.
@@ -17,8 +19,14 @@ def score_states(unary, pairwise, first, second, z, score):
         first: `[e]`, a variable of every pair.
         second: `[e]`, the other.
         z: `[batch, n]`, int8 of 0 and 1.
-        score: `[batch]`, float64.
     """
+    score = np.empty(len(z))
+    _score(plain(unary), plain(pairwise), first, second, plain(z), score)
+    return score
+
+
+@jit.strict
+def _score(unary, pairwise, first, second, z, score):
     for b in range(len(score)):
         total = np.float64(0.0)
         for i in range(unary.shape[1]):
