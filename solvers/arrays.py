@@ -68,7 +68,11 @@ class Home(Generic[ArrayT]):
 
     def place(self, array: Array) -> ArrayT:
         """A numpy array as one that lives here; any other array as it is."""
-        if self is NUMPY or not isinstance(array, np.ndarray) or array_api_compat.is_numpy_namespace(self.namespace):
+        if (
+            self is NUMPY
+            or not isinstance(array, np.ndarray)
+            or array_api_compat.is_numpy_namespace(self.namespace)
+        ):
             return cast("ArrayT", array)
         return cast("ArrayT", self.namespace.asarray(array, device=self.device))
 
@@ -83,7 +87,7 @@ def home_of(*arrays: Array) -> Home:
     Raises:
         ProblemError: they come from different libraries or devices.
     """
-    if all(type(array) is np.ndarray for array in arrays):
+    if set(map(type, arrays)) == {np.ndarray}:
         return NUMPY
     try:
         namespace = array_api_compat.array_namespace(*arrays)
@@ -108,6 +112,8 @@ def as_array(values: Any, name: str) -> Array:
             for every place.
         ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
+    if type(values) is np.ndarray and values.dtype != object and not needs_room(values.size):
+        return values
     array = _array_of(values, name)
     check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds
     return array
@@ -124,8 +130,6 @@ def check_room(what: str, array: Array, numbers: int) -> None:
 
 
 def _array_of(values: Any, name: str) -> Array:
-    if type(values) is np.ndarray and values.dtype != object:
-        return values
     if array_api_compat.is_torch_array(values):
         _check_dense(values, name)
         return values.detach()

@@ -72,9 +72,7 @@ def topology_of(edges: Any, n: int) -> Topology:
 def check_length(weights: Array, e: int) -> None:
     """Refuses pairwise scores that are not one for each pair."""
     if weights.ndim == 0 or weights.shape[-1] != e:
-        raise ProblemError(
-            f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}"
-        )
+        raise ProblemError(f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}")
 
 
 def _topology(pairs: Edges, n: int) -> Topology:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Generic, overload
 
 import numpy as np
@@ -34,6 +34,7 @@ from .arrays import (
     to_numpy,
 )
 from .errors import ProblemError, SolverError, shortened
+from .kept import kept
 from .topology import Topology, ends
 
 DOUBLE = np.dtype(np.float64)
@@ -152,26 +153,26 @@ class Problem(Generic[ArrayT]):
         """Number of edges."""
         return self.topology.e
 
-    @cached_property
+    @kept
     def edges(self) -> Edges:
         """`[e, 2]`, numpy int64, `i < j` in every row, no row twice."""
         return self.topology.edges()
 
-    @cached_property
+    @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         with np.errstate(over="ignore"):
             total = _absolute_sum(self.unary)
             return total + _absolute_sum(self.pairwise) if self.e else total
 
-    @cached_property
+    @kept
     def positive_part(self) -> Scores:
         """`[batch]`: the sum of the positive coefficients, float64; no score is larger."""
         xp = namespace_of(self.unary)
         parts = [xp.where(a > 0, a, a * 0) for a in map(as_float64, (self.unary, self.pairwise))]
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
-    @cached_property
+    @kept
     def rounding(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
@@ -244,10 +245,14 @@ class Problem(Generic[ArrayT]):
         i, j = self.edges[edge]
         return int(instance), int(i), int(j), float(weights[instance, edge])
 
-    @cached_property
+    @kept
     def _lowest(self) -> float:
         """The lowest pairwise score."""
-        return float(self.pairwise.min() if isinstance(self.pairwise, np.ndarray) else namespace_of(self.pairwise).min(self.pairwise))
+        return float(
+            self.pairwise.min()
+            if isinstance(self.pairwise, np.ndarray)
+            else namespace_of(self.pairwise).min(self.pairwise)
+        )
 
 
 def check_problem(problem: object) -> None:
@@ -265,7 +270,8 @@ def check_problem(problem: object) -> None:
 def _absolute_sum(scores: Array) -> Array:
     """`[batch]`: the sums of absolute `scores [batch, m]`, float64."""
     if isinstance(scores, np.ndarray):
-        return np.add.reduce(np.abs(as_float64(scores)), axis=-1)
+        total: np.ndarray = np.add.reduce(np.abs(as_float64(scores)), axis=-1)
+        return total
     xp = namespace_of(scores)
     return xp.sum(xp.abs(as_float64(scores)), axis=-1)
 
@@ -283,7 +289,7 @@ def _check_magnitude(problem: Problem) -> None:
 
 def _as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
-    if home is NUMPY and all(array.dtype is DOUBLE for array in given.values()):
+    if home is NUMPY and {array.dtype for array in given.values()} == {DOUBLE}:
         return given
     xp = home.namespace
     single = True
@@ -332,7 +338,9 @@ def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Topology]:
 def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, Topology]:
     unary = scores["unary"]
     if unary.shape[-1] != topology.n:
-        raise ProblemError(f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}")
+        raise ProblemError(
+            f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}"
+        )
     weights = scores.get("pairwise", unary[..., :0])
     pairs.check_length(weights, topology.e)
     return weights, topology

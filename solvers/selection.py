@@ -186,10 +186,9 @@ def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
     Raises:
         UnknownSolverError: no solver has that name.
     """
-    if isinstance(solver, ArgmaxSolver):
-        return solver
-    named = isinstance(solver, str)  # an array would not compare with a name as one value
-    return None if named and solver == "auto" else solver_class(solver)()
+    if isinstance(solver, str):  # an array would not compare with a name as one value
+        return None if solver == "auto" else solver_class(solver)()
+    return solver if isinstance(solver, ArgmaxSolver) else solver_class(solver)()
 
 
 def select_solver(problem: Problem) -> Selection:

@@ -167,9 +167,14 @@ class ArgmaxSolver(ABC):
     def _states_of(self, problem: Problem, found: Maximiser) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
         z, expected = found.z, (problem.batch, problem.n)
-        if type(z) is np.ndarray and z.dtype == np.int8 and z.shape == expected and z.view(np.uint8).max() <= 1:
-            return z
         xp = namespace_of(z)
+        if (
+            xp is np
+            and z.dtype == np.int8
+            and z.shape == expected
+            and np.bitwise_or.reduce(z, axis=None) in (0, 1)
+        ):
+            return z
         if tuple(z.shape) != expected or not xp.isdtype(z.dtype, ("bool", "integral")):
             raise SolveFailedError(
                 f"solver '{self.name}' returned z of type {z.dtype} and shape {tuple(z.shape)}; it has to be integers "
@@ -188,7 +193,7 @@ class ArgmaxSolver(ABC):
         """
         xp = namespace_of(score)
         possible = bound >= score - problem.rounding
-        if possible.all() if xp is np else bool(xp.all(possible)):
+        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
