@@ -11,6 +11,7 @@ from .errors import (
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
 from .interrupts import interrupt_solves
+from .prepared import Prepared, prepare
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
 from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
@@ -27,6 +28,7 @@ __all__ = [
     "Gibbs",
     "Maximiser",
     "OptionError",
+    "Prepared",
     "Problem",
     "ProblemError",
     "ProblemTooLargeError",
@@ -43,6 +45,7 @@ __all__ = [
     "gibbs",
     "interrupt_solves",
     "naming_alternatives",
+    "prepare",
     "resolve",
     "select_solver",
     "solve",

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
 from .errors import ProblemError, shortened
-from .memory import check_memory
+from .memory import check_memory, needs_room
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -60,15 +60,25 @@ class Home(Generic[ArrayT]):
     @property
     def on_host(self) -> bool:
         """Whether numpy can look at these arrays without a copy."""
+        if self is NUMPY:
+            return True
         if array_api_compat.is_torch_namespace(self.namespace):
             return bool(self.device.type == "cpu")
         return array_api_compat.is_numpy_namespace(self.namespace)
 
     def place(self, array: Array) -> ArrayT:
         """A numpy array as one that lives here; any other array as it is."""
-        if not isinstance(array, np.ndarray) or array_api_compat.is_numpy_namespace(self.namespace):
+        if (
+            self is NUMPY
+            or not isinstance(array, np.ndarray)
+            or array_api_compat.is_numpy_namespace(self.namespace)
+        ):
             return cast("ArrayT", array)
         return cast("ArrayT", self.namespace.asarray(array, device=self.device))
+
+
+NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")
+"""Of numpy's own arrays, which most calls bring."""
 
 
 def home_of(*arrays: Array) -> Home:
@@ -77,6 +87,8 @@ def home_of(*arrays: Array) -> Home:
     Raises:
         ProblemError: they come from different libraries or devices.
     """
+    if set(map(type, arrays)) == {np.ndarray}:
+        return NUMPY
     try:
         namespace = array_api_compat.array_namespace(*arrays)
     except TypeError as error:
@@ -100,6 +112,8 @@ def as_array(values: Any, name: str) -> Array:
             for every place.
         ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
+    if type(values) is np.ndarray and values.dtype != object and not needs_room(values.size):
+        return values
     array = _array_of(values, name)
     check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds
     return array
@@ -111,7 +125,7 @@ def check_room(what: str, array: Array, numbers: int) -> None:
     Raises:
         ProblemTooLargeError: in double precision they need more memory than is free.
     """
-    if str(array_api_compat.device(array)) == "cpu":
+    if needs_room(numbers) and str(array_api_compat.device(array)) == "cpu":
         check_memory(what, numbers)
 
 
@@ -168,6 +182,8 @@ def beside(array: Array, values: np.ndarray) -> Array:
 
 def as_float64(array: Array) -> Array:
     """`array` in double precision."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
     xp = namespace_of(array)
     return xp.astype(array, xp.float64, copy=False)
 

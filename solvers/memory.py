@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 from .errors import ProblemTooLargeError
 
-try:
+if sys.platform != "win32":
     import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 UNKNOWN = 1 << 32
 """Bytes taken as free where the system does not say."""
@@ -34,11 +33,16 @@ def check_memory(what: str, numbers: int) -> None:
         ProblemTooLargeError: in double precision they need more than is free.
     """
     needed = 8 * numbers
-    if needed > SMALL and needed > (room := free_memory()):
+    if needs_room(numbers) and needed > (room := free_memory()):
         raise ProblemTooLargeError(
             f"{what} takes {needed / 2**30:.3g} GiB in double precision, and {room / 2**30:.3g} GiB of memory are "
             "free; pass it in parts"
         )
+
+
+def needs_room(numbers: int) -> bool:
+    """Whether so many numbers in double precision are enough to ask what is free."""
+    return 8 * numbers > SMALL
 
 
 def free_memory() -> int:
@@ -71,9 +75,9 @@ def _of_group(folder: Path = Path("/sys/fs/cgroup")) -> int:
 
 def _of_process(status: Path = Path("/proc/self/statm")) -> int:
     """What `ulimit` leaves of addresses and of data; `UNLIMITED` where it does not limit them."""
+    if sys.platform == "win32":
+        return UNLIMITED
     left = UNLIMITED
-    if resource is None:
-        return left
     with suppress(OSError, ValueError):  # a system without such a file
         pages = [int(word) for word in status.read_text("ascii").split()]
         for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):

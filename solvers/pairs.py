@@ -2,55 +2,107 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Array, Edges, as_array, beside, namespace_of, to_numpy
 from .errors import ProblemError
+from .topology import Topology
+
+KEPT = 1 << 16
+"""Topologies of up to so many pairs, a mebibyte, are remembered between calls."""
 
 
-def from_matrix(matrix: Array, n: int) -> tuple[Array, Edges]:
+def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     """The upper triangle of `[..., n, n]`, without the pairs that are zero in the whole batch."""
     if matrix.ndim < 2 or tuple(matrix.shape[-2:]) != (n, n):
         raise ProblemError(
             f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
             f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
         )
-    _check_diagonal(matrix, n)
+    triangle = _triangle(n) if n * n <= KEPT else _triangle.__wrapped__(n)
+    _check_diagonal(matrix, triangle.diagonal)
+    upper = _entries(matrix, triangle.upper)
+    _check_triangles(upper, _entries(matrix, triangle.lower), triangle.topology)
+    size = triangle.topology.e
+    if not size:
+        return upper, triangle.topology
+    xp = namespace_of(matrix)
+    used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, size)), axis=0))
+    if used.all():
+        return upper, triangle.topology
+    weights = xp.take(upper, beside(matrix, np.flatnonzero(used)), axis=-1)
+    return weights, _topology(triangle.topology.edges()[used], n)
+
+
+class _Triangle(NamedTuple):
+    """Where the entries of a flattened matrix are, and all pairs."""
+
+    upper: np.ndarray
+    lower: np.ndarray
+    diagonal: np.ndarray
+    topology: Topology
+
+
+@lru_cache(maxsize=16)
+def _triangle(n: int) -> _Triangle:
     rows, columns = np.triu_indices(n, 1)
     pairs = np.stack([rows, columns], axis=-1)
-    upper = _entries(matrix, rows * n + columns)
-    _check_triangles(upper, _entries(matrix, columns * n + rows), pairs)
-    if not len(pairs):
-        return upper, pairs
-    xp = namespace_of(matrix)
-    used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, len(pairs))), axis=0))
-    if used.all():
-        return upper, pairs
-    return xp.take(upper, beside(matrix, np.flatnonzero(used)), axis=-1), pairs[used]
+    return _Triangle(rows * n + columns, columns * n + rows, np.arange(n) * (n + 1), Topology(n, pairs))
 
 
-def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Edges]:
+def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Topology]:
     """The scores `[..., e]` as given, with every pair checked and put in the order i < j."""
+    pairs = _integers(edges)
+    check_length(weights, len(pairs))
+    return weights, _topology(pairs, n)
+
+
+def topology_of(edges: Any, n: int) -> Topology:
+    """Checked `edges [e, 2]` of n variables, every pair in the order i < j; the same object for the same edges.
+
+    Raises:
+        ProblemError: edges that repeat, loop or lie outside 0..n-1, or that are no integers `[e, 2]`.
+    """
+    return _topology(_integers(edges), n)
+
+
+def check_length(weights: Array, e: int) -> None:
+    """Refuses pairwise scores that are not one for each pair."""
+    if weights.ndim == 0 or weights.shape[-1] != e:
+        raise ProblemError(f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}")
+
+
+def _topology(pairs: Edges, n: int) -> Topology:
+    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype.str, n)
+
+
+@lru_cache(maxsize=64)
+def _kept(pairs: bytes, kind: str, n: int) -> Topology:
+    return _checked(np.frombuffer(pairs, kind).reshape(-1, 2), n)
+
+
+def _integers(edges: Any) -> Edges:
+    """`[e, 2]`, integers of any type; an empty list will do."""
     given = as_array(edges, "edges")
     pairs = to_numpy(given)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ProblemError(f"edges must be integers [e, 2]; got {given.dtype} {pairs.shape}")
-    if weights.ndim == 0 or weights.shape[-1] != len(pairs):
-        raise ProblemError(
-            f"pairwise must be [..., {len(pairs)}] for {len(pairs)} edges; its shape is "
-            f"{tuple(weights.shape)}"
-        )
+    return pairs
+
+
+def _checked(pairs: Edges, n: int) -> Topology:
     pairs = pairs.astype(np.int64)
     if not (pairs[:, 0] < pairs[:, 1]).all():
         pairs = np.stack([np.minimum(*pairs.T), np.maximum(*pairs.T)], axis=1)
         _check_loops(pairs)
     _check_range(pairs, n)
     _check_repeats(pairs, n)
-    return weights, pairs
+    return Topology(n, pairs)
 
 
 def _entries(matrix: Array, positions: np.ndarray) -> Array:
@@ -59,8 +111,8 @@ def _entries(matrix: Array, positions: np.ndarray) -> Array:
     return xp.take(flat, beside(matrix, positions), axis=-1)
 
 
-def _check_diagonal(matrix: Array, n: int) -> None:
-    diagonal = _entries(matrix, np.arange(n) * (n + 1)) != 0
+def _check_diagonal(matrix: Array, positions: np.ndarray) -> None:
+    diagonal = _entries(matrix, positions) != 0
     if not bool(namespace_of(matrix).any(diagonal)):
         return
     i = np.argwhere(to_numpy(diagonal))[0, -1]
@@ -70,13 +122,13 @@ def _check_diagonal(matrix: Array, n: int) -> None:
     )
 
 
-def _check_triangles(upper: Array, lower: Array, pairs: Edges) -> None:
+def _check_triangles(upper: Array, lower: Array, topology: Topology) -> None:
     xp = namespace_of(upper)
     if not bool(xp.any(lower != 0)) or bool(xp.all(lower == upper)):
         return
     above, below = to_numpy(upper), to_numpy(lower)
     where = tuple(np.argwhere(above != below)[0])
-    i, j = pairs[where[-1]]
+    i, j = topology.edges()[where[-1]]
     raise ProblemError(
         f"pairwise is neither upper triangular nor symmetric: entry ({i}, {j}) is {above[where]} and "
         f"({j}, {i}) is {below[where]}; if both count, fold them: "

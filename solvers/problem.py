@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Any, Generic, overload
 
 import numpy as np
@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from . import pairs
 from .arrays import (
+    NUMPY,
     Array,
     ArrayLike,
     ArrayOf,
@@ -32,7 +33,11 @@ from .arrays import (
     namespace_of,
     to_numpy,
 )
-from .errors import ProblemError, shortened
+from .errors import ProblemError, SolverError, shortened
+from .kept import kept
+from .topology import Topology, ends
+
+DOUBLE = np.dtype(np.float64)
 
 BLOCK = 1 << 18
 """Pairwise scores that are summed at once on the host where there are more: 2 MiB in double precision."""
@@ -53,7 +58,7 @@ class Problem(Generic[ArrayT]):
     Attributes:
         unary: `[batch, n]`, float32 or float64.
         pairwise: `[batch, e]`, of the same type.
-        edges: `[e, 2]`, numpy int64, `i < j` in every row, no row twice.
+        topology: the pairs, in the order of `pairwise`.
         leading: the caller's leading dimensions; their product is `batch`.
         home: where answers go back to.
 
@@ -65,7 +70,7 @@ class Problem(Generic[ArrayT]):
 
     unary: Float[np.ndarray | ArrayT, "batch n"]
     pairwise: Float[np.ndarray | ArrayT, "batch e"]
-    edges: Edges
+    topology: Topology
     leading: tuple[int, ...]
     home: Home[ArrayT]
 
@@ -97,24 +102,43 @@ class Problem(Generic[ArrayT]):
                 another form, or edges that repeat, loop or lie outside 0..n-1.
             ProblemTooLargeError: more scores than memory holds.
         """
+        if pairwise is None and edges is not None:
+            as_array(unary, "unary")
+            raise ProblemError("edges came without pairwise; pass pairwise [..., e] too")
+        return cls._checked(unary, pairwise, partial(_weights, edges=edges))
+
+    @classmethod
+    def over(cls, topology: Topology, unary: Any, pairwise: Any) -> Problem:
+        """What `from_arrays` makes of these scores and the edges of `topology`.
+
+        Args:
+            topology: of as many variables as `unary` has.
+            unary: `[..., n]`.
+            pairwise: `[..., e]`; leading dimensions broadcast.
+
+        Raises:
+            ProblemError: shapes that do not match, empty or non-finite arrays.
+            ProblemTooLargeError: more scores than memory holds.
+        """
+        return cls._checked(unary, pairwise, partial(_weights_over, topology=topology))
+
+    @classmethod
+    def _checked(cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]) -> Problem:
+        """Checks and flattens; `weights` reads pairwise scores `[..., e]` and topology out of the arrays."""
         given = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
             given["pairwise"] = as_array(pairwise, "pairwise")
-        elif edges is not None:
-            raise ProblemError("edges came without pairwise; pass pairwise [..., e] too")
         home = home_of(*given.values())
         scores = _as_floats(given, home)
         _check_unary(scores["unary"])
-        for name, array in scores.items():
-            _check_finite(name, array)
-        flat = _flatten(scores["unary"], *_weights(scores, edges))
-        problem = cls(*flat, home=home)
-        largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
-        if largest > LARGEST_MAGNITUDE:
-            raise ProblemError(
-                f"the absolute scores of an instance add up to {largest:.3g}, more than "
-                f"{LARGEST_MAGNITUDE:.3g}: sums could overflow float64; divide all scores by a constant"
-            )
+        try:
+            flat = _flatten(scores["unary"], *weights(scores))
+            problem = cls(*flat, home=home)
+            _check_magnitude(problem)
+        except SolverError:
+            if fault := _not_finite(scores):  # which is named before all others
+                raise fault from None
+            raise
         return problem
 
     @property
@@ -130,19 +154,25 @@ class Problem(Generic[ArrayT]):
     @property
     def e(self) -> int:
         """Number of edges."""
-        return len(self.edges)
+        return self.topology.e
 
-    @cached_property
+    @kept
+    def edges(self) -> Edges:
+        """`[e, 2]`, numpy int64, `i < j` in every row, no row twice."""
+        return self.topology.edges()
+
+    @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
-        xp = namespace_of(self.unary)
         with np.errstate(over="ignore"):
-            total: np.ndarray | ArrayT = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
+            total: np.ndarray | ArrayT = _absolute_sum(self.unary)
             if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
-                return total + self._in_blocks(lambda weights, *_: np.abs(weights))
-            return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
+                total = total + self._in_blocks(lambda weights, *_: np.abs(weights))
+            elif self.e:
+                total = total + _absolute_sum(self.pairwise)
+            return total
 
-    @cached_property
+    @kept
     def positive_part(self) -> Scores:
         """`[batch]`: the sum of the positive coefficients, float64; no score is larger."""
         xp = namespace_of(self.unary)
@@ -152,7 +182,7 @@ class Problem(Generic[ArrayT]):
         parts = [xp.where(a > 0, a, a * 0) for a in map(as_float64, (self.unary, self.pairwise))]
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
-    @cached_property
+    @kept
     def rounding(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
@@ -196,7 +226,7 @@ class Problem(Generic[ArrayT]):
             return total
         if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
             return total + self._in_blocks(lambda weights, i, j: weights * state[:, i] * state[:, j])
-        first, second = (beside(self.unary, self.edges[:, side]) for side in (0, 1))
+        first, second = (beside(self.unary, end) for end in self.topology.recall(ends))
         both = xp.take(state, first, axis=-1) * xp.take(state, second, axis=-1)
         return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
 
@@ -215,6 +245,8 @@ class Problem(Generic[ArrayT]):
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
         shape = (*self.leading, *array.shape[1:])
+        if self.home is NUMPY:
+            return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
         return self.home.place(namespace_of(array).reshape(array, shape))
 
     def instances(self, part: slice) -> Problem[ArrayT]:
@@ -230,12 +262,21 @@ class Problem(Generic[ArrayT]):
 
     def negative_pair(self) -> tuple[int, int, int, float] | None:
         """(instance, i, j, score) of the lowest negative pairwise score; None if supermodular."""
-        if not self.e or float(namespace_of(self.pairwise).min(self.pairwise)) >= 0:
+        if not self.e or self._lowest >= 0:
             return None
         weights = to_numpy(self.pairwise)
         instance, edge = np.unravel_index(np.argmin(weights), weights.shape)
         i, j = self.edges[edge]
         return int(instance), int(i), int(j), float(weights[instance, edge])
+
+    @kept
+    def _lowest(self) -> float:
+        """The lowest pairwise score."""
+        return float(
+            self.pairwise.min()
+            if isinstance(self.pairwise, np.ndarray)
+            else namespace_of(self.pairwise).min(self.pairwise)
+        )
 
 
 def check_problem(problem: object) -> None:
@@ -250,8 +291,30 @@ def check_problem(problem: object) -> None:
         )
 
 
+def _absolute_sum(scores: Array) -> Array:
+    """`[batch]`: the sums of absolute `scores [batch, m]`, float64."""
+    if isinstance(scores, np.ndarray):
+        total: np.ndarray = np.add.reduce(np.abs(as_float64(scores)), axis=-1)
+        return total
+    xp = namespace_of(scores)
+    return xp.sum(xp.abs(as_float64(scores)), axis=-1)
+
+
+def _check_magnitude(problem: Problem) -> None:
+    """Refuses scores that are not finite, or so large that their sums might not be."""
+    magnitude = problem.magnitude
+    largest = float(magnitude[0] if problem.batch == 1 else namespace_of(magnitude).max(magnitude))
+    if not largest <= LARGEST_MAGNITUDE:
+        raise ProblemError(
+            f"the absolute scores of an instance add up to {largest:.3g}, more than "
+            f"{LARGEST_MAGNITUDE:.3g}: sums could overflow float64; divide all scores by a constant"
+        )
+
+
 def _as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
+    if home is NUMPY and {array.dtype for array in given.values()} == {DOUBLE}:
+        return given
     xp = home.namespace
     single = True
     for name, array in given.items():
@@ -276,26 +339,42 @@ def _check_unary(unary: Array) -> None:
         raise ProblemError(f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {shape}")
 
 
-def _check_finite(name: str, array: Array) -> None:
-    xp = namespace_of(array)
-    if bool(xp.all(xp.isfinite(array))):
-        return
-    values = to_numpy(array)
-    where = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
-    raise ProblemError(f"{name}{list(where)} is {values[where]}; scores must be finite")
+def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
+    """The error that names the first score that is not finite; None where all are."""
+    for name, array in scores.items():
+        values = to_numpy(array)
+        if not (finite := np.isfinite(values)).all():
+            where = tuple(np.argwhere(~finite)[0].tolist())
+            return ProblemError(f"{name}{list(where)} is {values[where]}; scores must be finite")
+    return None
 
 
-def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Edges]:
+def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Topology]:
     unary = scores["unary"]
     n = unary.shape[-1]
     if "pairwise" not in scores:
-        return unary[..., :0], np.empty((0, 2), np.int64)
+        return unary[..., :0], Topology(n, np.empty((0, 2), np.int64))
     if edges is None:
         return pairs.from_matrix(scores["pairwise"], n)
     return pairs.from_edges(scores["pairwise"], edges, n)
 
 
-def _flatten(unary: Array, weights: Array, edges: Edges) -> tuple[Unary, Pairwise, Edges, tuple[int, ...]]:
+def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, Topology]:
+    unary = scores["unary"]
+    if unary.shape[-1] != topology.n:
+        raise ProblemError(
+            f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}"
+        )
+    weights = scores.get("pairwise", unary[..., :0])
+    pairs.check_length(weights, topology.e)
+    return weights, topology
+
+
+def _flatten(
+    unary: Array, weights: Array, topology: Topology
+) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
+    if unary.ndim == weights.ndim == 1:
+        return unary[None, :], weights[None, :], topology, ()
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])
@@ -308,7 +387,7 @@ def _flatten(unary: Array, weights: Array, edges: Edges) -> tuple[Unary, Pairwis
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))
     unary, weights = (_with_batch(array, leading) for array in (unary, weights))
-    return unary, weights, edges, leading
+    return unary, weights, topology, leading
 
 
 def _with_batch(array: Array, leading: tuple[int, ...]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -73,8 +74,7 @@ def solver_class(name: str) -> type[ArgmaxSolver]:
             f"a solver is a name of available_solvers(), 'auto' or an object of ArgmaxSolver; got {shortened(name)}"
         )
     if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]  # a name in a table of ours
+        return _built_in(name)
     plugged_in = _plug_ins()
     if name not in plugged_in:
         known = [*BUILT_IN, *plugged_in]
@@ -88,6 +88,12 @@ def solver_class(name: str) -> type[ArgmaxSolver]:
         raise SolverUnavailableError(
             f"the plug-in solver '{name}' ({plugged_in[name].value}) cannot be imported: {error}"
         ) from error
+
+
+@cache
+def _built_in(name: str) -> type[ArgmaxSolver]:
+    module, _, attribute = BUILT_IN[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]  # a name in a table of ours
 
 
 def available_solvers() -> tuple[SolverInfo, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -130,9 +131,11 @@ def solve_problem(
     """
     check_problem(problem)
     begin = now()
-    with naming_alternatives(problem):
-        chosen = resolve(solver, problem)
+    chosen = resolve(solver, problem)
+    try:
         return chosen.solve(problem, _less(time_limit, now() - begin))
+    except UnsupportedProblemError as error:
+        raise _with_alternatives(error, problem) from error.__cause__
 
 
 def _less(time_limit: Any, seconds: float) -> Any:
@@ -161,7 +164,11 @@ def naming_alternatives(problem: Problem) -> Iterator[None]:
     try:
         yield
     except UnsupportedProblemError as error:
-        raise UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem)) from error.__cause__
+        raise _with_alternatives(error, problem) from error.__cause__
+
+
+def _with_alternatives(error: UnsupportedProblemError, problem: Problem) -> UnsupportedProblemError:
+    return UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem))
 
 
 def able_solvers(problem: Problem) -> tuple[str, ...]:
@@ -180,10 +187,18 @@ def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:
     Raises:
         UnknownSolverError: no solver has that name.
     """
-    if isinstance(solver, ArgmaxSolver):
-        return solver
-    named = isinstance(solver, str)  # an array would not compare with a name as one value
-    return select_solver(problem).solver if named and solver == "auto" else solver_class(solver)()
+    return named_solver(solver) or select_solver(problem).solver
+
+
+def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
+    """The solver object that `solver` means for every problem; None for "auto".
+
+    Raises:
+        UnknownSolverError: no solver has that name.
+    """
+    if isinstance(solver, str):  # an array would not compare with a name as one value
+        return None if solver == "auto" else solver_class(solver)()
+    return solver if isinstance(solver, ArgmaxSolver) else solver_class(solver)()
 
 
 def select_solver(problem: Problem) -> Selection:
@@ -269,5 +284,6 @@ def _eliminate(width: int) -> Selection:
     return _select("elimination", f"the treewidth is at most {width}: max-sum elimination is exact")
 
 
+@lru_cache(maxsize=256)
 def _select(name: str, reason: str) -> Selection:
     return Selection(solver_class(name)(), reason)

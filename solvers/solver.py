@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from functools import cache, partial
 from numbers import Real
 from typing import Any, ClassVar, Self, final
 
@@ -25,6 +26,7 @@ from .errors import (
 from .interrupts import counted_interrupts, in_threads, interrupts
 from .problem import Problem, check_problem
 from .solution import Maximiser, Solution, SolveInterrupted
+from .topology import ends
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class ArgmaxSolver(ABC):
     @classmethod
     def missing_packages(cls) -> tuple[str, ...]:
         """The packages that this solver needs and that are not installed."""
-        return tuple(name for name in cls.capabilities.packages if importlib.util.find_spec(name) is None)
+        packages = cls.capabilities.packages
+        return tuple(name for name in packages if importlib.util.find_spec(name) is None) if packages else ()
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ class ArgmaxSolver(ABC):
             )
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
-        _seconds(time_limit)
+        seconds_of(time_limit)
 
     @final
     def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
@@ -148,7 +151,7 @@ class ArgmaxSolver(ABC):
             ProblemTooLargeError: the backend needs more memory than there is.
             SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
-        deadline = Deadline.after(_seconds(time_limit))
+        deadline = Deadline.after(seconds_of(time_limit))
         self.check(problem, time_limit)
         if not self.capabilities.time_limit:
             return self.solve_until(problem, deadline)
@@ -180,7 +183,7 @@ class ArgmaxSolver(ABC):
 
     def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)
-        score = problem.score_flat(z)
+        score = _scores(problem, z)
         bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
         proved = bound - score <= problem.rounding
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
@@ -197,6 +200,13 @@ class ArgmaxSolver(ABC):
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
         z, expected = found.z, (problem.batch, problem.n)
         xp = namespace_of(z)
+        if (
+            xp is np
+            and z.dtype == np.int8
+            and z.shape == expected
+            and np.bitwise_or.reduce(z, axis=None) in (0, 1)
+        ):
+            return z
         if tuple(z.shape) != expected or not xp.isdtype(z.dtype, ("bool", "integral")):
             raise SolveFailedError(
                 f"solver '{self.name}' returned z of type {z.dtype} and shape {tuple(z.shape)}; it has to be integers "
@@ -215,7 +225,7 @@ class ArgmaxSolver(ABC):
         """
         xp = namespace_of(score)
         possible = bound >= score - problem.rounding
-        if bool(xp.all(possible)):
+        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
@@ -225,7 +235,20 @@ class ArgmaxSolver(ABC):
         )
 
 
-def _seconds(time_limit: Any) -> float | None:
+def _scores(problem: Problem, z: States) -> Scores:
+    """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
+    if not problem.e or not isinstance(problem.unary, np.ndarray):
+        return problem.score_flat(z)
+    return _kernels().scores_of(problem.unary, problem.pairwise, *problem.topology.recall(ends), z)
+
+
+@cache
+def _kernels() -> Any:
+    """The module of compiled scores; who solves without pairs does not wait for numba."""
+    return importlib.import_module(".compiled.scores", __package__)
+
+
+def seconds_of(time_limit: Any) -> float | None:
     """The time limit as a finite number of seconds; None for no limit."""
     if time_limit is None:
         return None

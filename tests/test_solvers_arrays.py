@@ -68,7 +68,7 @@ def test_enumeration_on_a_device_equals_the_oracle(memory):
     for instances in random_instances(60, 9, np.random.default_rng(1)):
         problem = instances.problem()
         tensors = [torch.from_numpy(a) for a in (problem.unary, problem.pairwise)]
-        on_torch = Problem(*tensors, problem.edges, problem.leading, problem.home)
+        on_torch = Problem(*tensors, problem.topology, problem.leading, problem.home)
         z = device_argmax(on_torch, memory).numpy()
         best = enumerate_scores(instances).max(axis=1)
         assert (problem.score_flat(z) >= best - 2 * problem.rounding).all()

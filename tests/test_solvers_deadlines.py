@@ -313,7 +313,7 @@ def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
     problem = (
         spins(120, 8, 9)
         if name in ("mini_buckets", "dual_ascent")
-        else instances.dense(120, 1, np.random.default_rng(9)).problem()
+        else instances.dense(200, 1, np.random.default_rng(9)).problem()
     )
     solve_problem(problem, solver=name, time_limit=0.3)  # compiled and loaded
     begin = time.monotonic()

@@ -49,9 +49,9 @@ class Elimination(ArgmaxSolver):
     @staticmethod
     def entries(problem: Problem) -> int:
         """How many entries the tables of the best plan have that is found: the work for an instance."""
-        return cached_plan(problem.n, problem.edges).entries
+        return problem.topology.recall(cached_plan).entries
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        plan = cached_plan(problem.n, problem.edges)
+        plan = problem.topology.recall(cached_plan)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})

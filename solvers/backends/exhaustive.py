@@ -39,5 +39,5 @@ class Exhaustive(ArgmaxSolver):
         stats = {"states": 2**problem.n}
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(device_argmax(problem, self.memory), stats=stats)
-        z = host_argmax(problem.unary, problem.pairwise, problem.edges, self.threads)
+        z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)

@@ -72,7 +72,7 @@ class MaxFlow(ArgmaxSolver):
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]` that prove them."""
     if problem.n <= MAX_NODES:
-        return one_word_argmax(problem.unary, problem.pairwise, problem.edges, threads)
+        return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
     scores = FixedPoint.of(problem)
     argmax = dense_argmax if _is_dense(problem) else sparse_argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)

@@ -68,7 +68,8 @@ def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[
         order = min_fill_order(problem.n, problem.edges, stop)
     if order is None:
         return z, bound
-    scores, known = FixedPoint.of(problem), None
+    scores = FixedPoint.of(problem)
+    known: Search | None = None
     for width, nodes in SEARCHES:
         layout = mini_bucket_layout(problem.n, problem.edges, order, width, deadline)
         if layout is None:
@@ -76,7 +77,8 @@ def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[
         if layout.tables[-1] > MAX_ENTRIES and known is not None:
             known.run(None, deadline, NODES_A_CALL)
             break
-        search = Search(layout, scores, z if known is None else known.z, deadline, known and known.bound)
+        state, proved = (z, None) if known is None else (known.z, known.bound)
+        search = Search(layout, scores, state, deadline, proved)
         if search.cut_short:
             break
         known = search

@@ -9,14 +9,19 @@ others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from numba import njit
 from numba.core import event
 
 from ..deadline import compilation_begins, compilation_ends
 from .cache import keeps_kernels
 
+KernelT = TypeVar("KernelT", bound=Callable[..., Any])
 
-class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
+
+class _Compilation(event.Listener):
     """Stops the clock of time limits while numba compiles, reads compiled kernels from disk, or waits for either."""
 
     def on_start(self, event: event.Event) -> None:
@@ -28,32 +33,38 @@ class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
 
 event.register("numba:compiler_lock", _Compilation())
 
-_OPTIONS = {"cache": keeps_kernels(), "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
-strict = njit(**_OPTIONS)
+def _variant(**options: object) -> Callable[[KernelT], KernelT]:
+    wrapper: Callable[[KernelT], KernelT] = njit(  # type: ignore[call-overload]  # options that numba's types lack
+        cache=keeps_kernels(), nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options
+    )
+    return wrapper
+
+
+strict = _variant()
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
 
-inlined = njit(**_OPTIONS, inline="always")
+inlined = _variant(inline="always")
 """As `strict`, and copied into its callers: for steps of a hot loop that would stay calls otherwise."""
 
-fused = njit(**_OPTIONS, fastmath={"contract"})
+fused = _variant(fastmath={"contract"})
 """A product and the sum that takes it may be rounded once instead of twice, which is never less exact."""
 
-reordered = njit(**_OPTIONS, fastmath={"reassoc", "contract"})
+reordered = _variant(fastmath={"reassoc", "contract"})
 """As `fused`, and sums may be taken in any order, so that they fill vectors; infinities and nan keep their meaning.
 
 Safe where sums are exact in any order (whole numbers below 2^53), or where a bound of their rounding, which holds for
 every order, is added to what is proved with them.
 """
 
-reduction = njit(**_OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
+reduction = _variant(fastmath={"reassoc", "nnan", "nsz"})
 """Sums and maxima of a table in any order. There is no nan in it, and no one asks for the sign of a zero.
 
 Maxima fill vectors only with these two promises. Safe where the rounding of a sum is bounded for every order.
 """
 
-strict_inner = njit(**_OPTIONS, no_cpython_wrapper=True)
+strict_inner = _variant(no_cpython_wrapper=True)
 """As `strict`, for what kernels alone call: it compiles faster, and Python cannot call it."""
 
-reordered_inner = njit(**_OPTIONS, fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
+reordered_inner = _variant(no_cpython_wrapper=True, fastmath={"reassoc", "contract"})
 """As `reordered`, for what kernels alone call."""

@@ -119,7 +119,7 @@ class Gibbs(Generic[ArrayT]):
             return enumeration.covariance_product(
                 problem.unary, problem.pairwise, problem.edges, direction, means, threads
             )
-        plan = cached_plan(problem.n, problem.edges)
+        plan = problem.topology.recall(cached_plan)
         return sum_product_derivative.covariance_product(
             plan, problem.unary, problem.pairwise, direction, threads
         )
@@ -330,7 +330,7 @@ def _infer(
 def _eliminate(
     problem: Problem, uniforms: np.ndarray, threads: int | None
 ) -> tuple[Scores, np.ndarray, np.ndarray]:
-    plan = cached_plan(problem.n, problem.edges)
+    plan = problem.topology.recall(cached_plan)
     return sum_product.infer(plan, problem.unary, problem.pairwise, uniforms, threads)
 
 

@@ -16,6 +16,8 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Pairwise, Scores, States, Unary
+from ...compiled import jit
+from ...compiled.plain import plain
 from ...compiled.threads import over_slices, threads_in_memory
 from ...compiled.vectors import LANES
 from .max_sum_lanes import max_sum_lanes
@@ -39,10 +41,10 @@ def max_sum(
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         threads: most threads to use; None for all cores.
     """
-    unary, pairwise = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
+    unary, pairwise = (plain(array.astype(np.float64, copy=False)) for array in (unary, pairwise))
     batch = len(unary)
     z, maxima = np.empty((batch, plan.n), np.int8), np.empty(batch)
-    scales = np.where(np.maximum(_peaks(unary), _peaks(pairwise)) > HUGE, 2.0**-64, 1.0)
+    scales = _scales(unary, pairwise)
     lanes, tables = _lane_nanoseconds(plan, batch), _table_nanoseconds(plan)
     if lanes < tables:
         kernel = partial(max_sum_lanes, plan.schedule, plan.lane_arena, plan.entries, plan.width)
@@ -57,9 +59,19 @@ def max_sum(
         return z, maxima / scales
 
 
-def _peaks(values: np.ndarray) -> np.ndarray:
-    peaks: np.ndarray = np.maximum(values.max(axis=1, initial=0.0), -values.min(axis=1, initial=0.0))
-    return peaks
+@jit.strict
+def _scales(unary, pairwise):
+    """`[batch]`: the factor by which the coefficients of every instance are multiplied, a power of two."""
+    scales = np.ones(len(unary))
+    for b in range(len(unary)):
+        peak = 0.0
+        for i in range(unary.shape[1]):
+            peak = max(peak, abs(unary[b, i]))
+        for k in range(pairwise.shape[1]):
+            peak = max(peak, abs(pairwise[b, k]))
+        if peak > HUGE:
+            scales[b] = 2.0**-64
+    return scales
 
 
 def _lane_nanoseconds(plan: Plan, batch: int) -> float:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-
-import numpy as np
 
 from ...memory import free_memory
 from ...problem import Problem
@@ -27,7 +24,7 @@ SHARE = 0.6
 
 def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
     """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
-    return _treewidth_bound(problem.n, problem.edges.tobytes(), give_up_above)
+    return problem.topology.recall(width_of, give_up_above)
 
 
 def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str | None:
@@ -40,7 +37,7 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
     width = treewidth_bound(problem, PROBED)
     if width is not None and problem.n << width <= SMALL:
         return None
-    plan = None if width is None else cached_plan(problem.n, problem.edges)
+    plan = None if width is None else problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
     needed, room = bytes_of(plan), SHARE * free_memory()
@@ -50,8 +47,3 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
         f"the tables of a width of {plan.width} take {needed / 2**30:.1f} GiB, more than {SHARE:.0%} of the memory "
         f"that is free, {room / 2**30:.1f} GiB"
     )
-
-
-@lru_cache(maxsize=64)
-def _treewidth_bound(n: int, edges: bytes, give_up_above: int) -> int | None:
-    return width_of(n, np.frombuffer(edges, np.int64).reshape(-1, 2), give_up_above)

@@ -30,6 +30,7 @@ import numpy as np
 from ...arrays import Edges, Pairwise, States, Unary
 from ...compiled import jit
 from ...compiled.threads import over_slices
+from ...topology import Topology
 
 MAX_VARIABLES = 25
 CORNER_BITS = 4  # 16 states: one vector of int32
@@ -261,21 +262,27 @@ def _solve(positions, n, coefficients, z):
             z[b, i] = state >> i & 1
 
 
-def host_argmax(unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None) -> States:
+def host_argmax(unary: Unary, pairwise: Pairwise, topology: Topology, threads: int | None = None) -> States:
     """The maximisers `[batch, n]`, n <= 25.
 
     Args:
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite.
-        edges: `[e, 2]`, distinct pairs i < j.
+        topology: the pairs.
         threads: most threads to use; None for all cores.
     """
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)
     coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
+    kernel = partial(_solve, topology.recall(_positions), n)
+    over_slices(kernel, coefficients, z, nanoseconds=NANOSECONDS * (2**n + 2**15), threads=threads)
+    return z
+
+
+def _positions(n: int, edges: Edges) -> np.ndarray:
+    """`[n + e]`: where the coefficients stand in the flattened matrix of weights."""
     diagonal = np.arange(n)
     rows, columns = np.concatenate((np.stack((diagonal, diagonal)), edges.T[::-1]), axis=1)
     # Unsigned indices spare numba's test for negative ones.
-    kernel = partial(_solve, (rows * MAX_VARIABLES + columns).astype(np.uint64), n)
-    over_slices(kernel, coefficients, z, nanoseconds=NANOSECONDS * (2**n + 2**15), threads=threads)
-    return z
+    positions: np.ndarray = (rows * MAX_VARIABLES + columns).astype(np.uint64)
+    return positions

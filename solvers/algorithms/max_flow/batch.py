@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...arrays import States
+from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 
 UNREACHED = -1
@@ -32,6 +33,5 @@ def cut_batch(
     """
     batch, n = unary.shape
     z, doubled = np.empty((batch, n), np.int8), np.empty(batch, np.int64)
-    inputs = (np.require(array, requirements=["C", "W"]) for array in (unary, pairwise))
-    over_slices(kernel, *inputs, z, doubled, nanoseconds=nanoseconds, threads=threads)
+    over_slices(kernel, plain(unary), plain(pairwise), z, doubled, nanoseconds=nanoseconds, threads=threads)
     return z, doubled

@@ -13,6 +13,7 @@ from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...solution import Maximiser
+from ...topology import Topology
 from .reduction import Reduced, reduced
 from .roof_duality import RoofDuality, roof_duality
 
@@ -72,7 +73,8 @@ def one_by_one(
 def _single(rest: Reduced) -> Problem:
     """What is left of an instance, which needs no check."""
     unary, pairwise = rest.unary[None], rest.pairwise[None]
-    return Problem(unary, pairwise, rest.edges, leading=(1,), home=home_of(unary))
+    topology = Topology(len(rest.unary), rest.edges)
+    return Problem(unary, pairwise, topology, leading=(1,), home=home_of(unary))
 
 
 def _roof(problem: Problem, deadline: Deadline) -> RoofDuality:

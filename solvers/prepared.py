@@ -1,0 +1,83 @@
+"""`prepare`: pairs that are checked once, for loops over their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+
+from .arrays import ArrayLike, ArrayOf, ArrayT
+from .errors import ProblemError, shortened
+from .options import is_whole
+from .pairs import topology_of
+from .problem import Problem
+from .selection import named_solver, solve_problem
+from .solution import Solution
+from .solver import ArgmaxSolver, seconds_of
+from .topology import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """`solve` for problems over the same pairs; `prepare` makes one.
+
+    It keeps nothing of the scores that it is called with, and threads may share it.
+
+    Attributes:
+        solver: a solver object, or "auto", which chooses anew for every call.
+        time_limit: seconds for the whole batch of a call.
+    """
+
+    solver: str | ArgmaxSolver
+    time_limit: float | None
+    _topology: Topology = field(repr=False)
+
+    @overload
+    def __call__(self, unary: ArrayLike, pairwise: ArrayLike | None = None) -> Solution[np.ndarray]: ...
+
+    @overload
+    def __call__(
+        self, unary: ArrayOf[ArrayT], pairwise: ArrayOf[ArrayT] | None = None
+    ) -> Solution[ArrayT]: ...
+
+    def __call__(self, unary: Any, pairwise: Any = None) -> Solution:
+        """What `solve` answers for these scores over the prepared pairs.
+
+        Args:
+            unary: `[..., n]`, of any kind that `solve` takes.
+            pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there are none.
+                Leading dimensions broadcast.
+
+        Raises:
+            ProblemError: the scores have another shape, or are not finite.
+            SolverError: as `solve`.
+        """
+        problem = Problem.over(self._topology, unary, pairwise)
+        return solve_problem(problem, solver=self.solver, time_limit=self.time_limit)
+
+
+def prepare(
+    edges: Any, n: int, *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
+) -> Prepared:
+    """A function of scores alone, for many calls over the same pairs, of which `solve` checks them in each.
+
+    Args:
+        edges: `[e, 2]` integers, the pair of each pairwise score; a copy is taken.
+        n: number of variables.
+        solver: a name of `available_solvers()`, a solver object, or "auto", as `solve` takes it.
+        time_limit: seconds for the whole batch of a call, for solvers that can stop early.
+
+    Raises:
+        ProblemError: n is no whole number of at least 1, or edges repeat, loop or lie outside 0..n-1.
+        UnknownSolverError: no solver has that name.
+        OptionError: the time limit is not positive.
+
+    Example:
+        >>> chain = prepare([[0, 1], [1, 2]], 3)
+        >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in ([2.0, 2.0], [-2.0, -2.0])]
+        [5.0, 2.0]
+    """
+    if not is_whole(n, 1):
+        raise ProblemError(f"n must be a whole number of at least 1; got {shortened(n)}")
+    return Prepared(named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n)))
