@@ -16,6 +16,7 @@ import models.decoder
 from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.evaluation import discrete as evaluation
+from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import refined_bound
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}
@@ -351,6 +352,13 @@ def test_categories_are_all_around_a_category():
     np.testing.assert_allclose(around.slope, np.broadcast_to(costs, (2, IMAGES, 7)), atol=1e-11)
     assert not around.slope.requires_grad
     torch.testing.assert_close(around.cost, vae.decoder.cost(x, z), rtol=1e-12, atol=1e-11)
+
+
+def test_costs_of_categories_are_exact_while_they_train():
+    vae, x = vae_of("categorical"), images()
+    found, expected = image_costs(vae, x, Gibbs, seeded()), reference(vae, x)
+    for name in ("reconstruction", "kl", "minus_log_p"):
+        np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-9)
 
 
 def test_likelihoods_of_all_images_add_up_to_one():

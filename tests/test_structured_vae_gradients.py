@@ -126,6 +126,14 @@ def test_variance_and_deviation_are_those_of_the_draws():
     assert report.deviation == pytest.approx(math.sqrt(report.variance), rel=1e-9)
 
 
+@pytest.mark.statistical
+def test_the_variance_of_few_draws_is_not_biased():
+    vae, x = tiny_vae("independent", n=1), pictures(1)
+    many = gradient_report(vae, x, {"arm": ARM()}, 40_000, seeded())["arm"]
+    few = gradient_report(vae, x.repeat(20_000, 1), {"arm": ARM()}, 2, seeded())["arm"]
+    assert few.variance == pytest.approx(many.variance, rel=0.1)
+
+
 def test_a_report_does_not_depend_on_its_chunks(monkeypatch):
     vae, x = tiny_vae("independent"), pictures()
     whole = gradient_report(vae, x, {"exact": Exact(), "arm": ARM()}, 50, seeded())

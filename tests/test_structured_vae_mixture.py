@@ -222,6 +222,7 @@ def test_minus_log_p_is_exact_where_the_style_does_not_matter(vae):
     logits = vae.decoder(torch.eye(3).double()[0], torch.zeros(2).double())
     expected = -torch.distributions.Bernoulli(logits=logits).log_prob(x).sum(-1)
     torch.testing.assert_close(found["minus_log_p"], expected.detach())
+    torch.testing.assert_close(found["reconstruction"], expected.detach())
 
 
 @pytest.mark.statistical
