@@ -134,7 +134,7 @@ def test_every_layout_gives_the_central_faces_with_their_attributes(root, save):
 
 
 def test_faces_stand_upright(root, monkeypatch):
-    def bright_above(number):
+    def bright_above(number, half=False):
         pixels = np.zeros((218, 178, 3), np.uint8)
         pixels[:109] = 255
         file = io.BytesIO()
