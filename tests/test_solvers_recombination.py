@@ -151,6 +151,18 @@ def test_a_search_never_loses_its_start(kind, seconds):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_moves_that_lose_a_state_lose_no_start(kind):
+    class Losing(kind):
+        def improved(self, z, end):
+            return 1 - z
+
+    problem = instances.spin_glass(4, 4, 1, np.random.default_rng(2)).problem()
+    best = solver_class("elimination")().solve(problem).z[0]
+    found = recombination(problem, best, Losing, np.random.default_rng(4), time.monotonic() - 1.0)
+    assert found.tolist() == best.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_moves_never_lose_the_state_that_they_improve(kind):
     problem = instances.spin_glass(15, 15, 1, np.random.default_rng(2)).problem()
     best = solver_class("elimination")().solve(problem).z[0]

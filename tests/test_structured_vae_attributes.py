@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import image
+from torch.distributions import Normal
 
 from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.attributes import PIXELS
@@ -280,6 +281,23 @@ def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
     assert [columns[f"accuracy_{name}"].item() for name in "abc"] == [
         float(found == true) for found, true in zip(most, (1, 0, 1), strict=True)
     ]
+
+
+def test_the_weight_of_a_sample_is_its_joint_density_over_that_of_the_posterior():
+    torch.manual_seed(0)
+    vae = AttributeVAE("general", n=3, c=2, channels=1).double()
+    for parameter in vae.decoder.prior.parameters():
+        torch.nn.init.normal_(parameter)
+    x = torch.rand((4, PIXELS), dtype=torch.float64)
+    found = attribute_columns(vae, x, torch.ones((4, 3)), "abc", torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        (potentials, code), noise = vae.encoder(x), torch.Generator().manual_seed(2)
+        drawn, q = code.sample(noise), Gibbs(potentials)
+        z = q.sample(noise)[0]
+        prior, posterior = Normal(vae.decoder.prior(z), 1.0), Normal(code.mean, (code.log_variance / 2).exp())
+        log_p = prior.log_prob(drawn).sum(-1) - 3 * math.log(2) - vae.decoder.reconstruction(x, z, drawn)
+        log_q = posterior.log_prob(drawn).sum(-1) + q.log_prob(z)
+    torch.testing.assert_close(found["minus_log_p"], log_q - log_p)
 
 
 @pytest.mark.parametrize("encoder", ["independent", "general"])

@@ -133,6 +133,21 @@ def test_every_layout_gives_the_central_faces_with_their_attributes(root, save):
         assert_faces(split, places, first)
 
 
+def test_faces_stand_upright(root, monkeypatch):
+    def bright_above(number, half=False):
+        pixels = np.zeros((218, 178, 3), np.uint8)
+        pixels[:109] = 255
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, format="JPEG", quality=95)
+        return file.getvalue()
+
+    monkeypatch.setitem(globals(), "jpeg", bright_above)
+    official_zip(root)
+    face = splits(root)[0].images[0]
+    assert face[:, :30].min() > 200
+    assert face[:, 34:].max() < 55
+
+
 def test_the_official_partition_goes_before_the_order(root):
     official_zip(root)
     save_partition(root, reversed(partition_lines()))

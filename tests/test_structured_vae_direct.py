@@ -29,6 +29,7 @@ from structured_vae import (
     perturb_and_map,
 )
 from structured_vae.evaluation.bound import summarise, valid_kl
+from structured_vae.posteriors.noise import gumbel
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}
@@ -196,12 +197,13 @@ def test_noise_of_different_variables_is_independent():
     assert np.abs(correlations).max() * 100_000**0.5 < LEVEL
 
 
-@pytest.mark.parametrize("uniform", [0.0, 2.0**-24, 1 - 2.0**-24])
+@pytest.mark.parametrize("uniform", [0.0, 2.0**-24, 1 - 2.0**-24, 1.0])
 def test_noise_is_finite_for_every_uniform_number(monkeypatch, uniform):
     monkeypatch.setattr(torch, "rand", lambda shape, **options: torch.full(shape, uniform))
     noise = gumbel_differences(torch.zeros(2, 3), seeded())
     assert noise.isfinite().all()
     assert (noise.sign() == (1 if uniform > 0.5 else -1)).all()
+    assert gumbel(torch.zeros(2, 3), seeded()).isfinite().all()
 
 
 def test_noise_depends_on_the_generator_alone():

@@ -16,7 +16,8 @@ import models.decoder
 from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.evaluation import discrete as evaluation
-from structured_vae.evaluation.refinement import refined_bound
+from structured_vae.evaluation.bound import image_costs
+from structured_vae.evaluation.refinement import TENURE, refined_bound
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -163,6 +164,37 @@ def test_one_move_counts_the_start_and_its_neighbours():
     near = np.abs(expected.states[:, None] - expected.states[:IMAGES]).sum(axis=2).T <= 1
     p = np.where(near, np.exp(-expected.costs), 0.0).sum(axis=1) / len(expected.states)
     assert refined_bound(vae.decoder, x, start, 1).numpy() == pytest.approx(-np.log(p), abs=1e-9)
+
+
+def met_by_search(costs, start, moves, tenure):
+    """The states of a search by the definition: numbers of states, one image."""
+    n, state, lowest = len(costs).bit_length() - 1, start, math.inf
+    met, barred_until = set(), [0] * n
+    for move in range(moves):
+        near = [state ^ (1 << i) for i in range(n)]
+        free = [i for i in range(n) if barred_until[i] <= move or costs[near[i]] < lowest]
+        met |= {state, *near}
+        lowest = min(costs[s] for s in met)
+        best = min(free, key=lambda i: costs[near[i]])
+        state, barred_until[best] = near[best], move + 1 + tenure
+    return sorted(met)
+
+
+def test_a_tabu_search_leaves_the_optima_that_it_meets():
+    vae, x = vae_of("independent", n=7), images()
+    costs, start = reference(vae, x).costs, torch.zeros((IMAGES, 7), dtype=torch.float64)
+
+    def bounds(moves, tenure):
+        met = [met_by_search(row, 0, moves, tenure) for row in costs]
+        return np.array(
+            [-np.log(np.exp(-row[each]).sum() / 2**7) for row, each in zip(costs, met, strict=True)]
+        )
+
+    few, many = (refined_bound(vae.decoder, x, start, moves).numpy() for moves in (4, 12))
+    assert few == pytest.approx(bounds(4, TENURE), abs=1e-9)
+    stuck = bounds(12, 0)
+    assert (many <= stuck + 1e-9).all()
+    assert (many < stuck - 1e-2).any()
 
 
 @settings(max_examples=20, deadline=None)
@@ -351,6 +383,13 @@ def test_categories_are_all_around_a_category():
     np.testing.assert_allclose(around.slope, np.broadcast_to(costs, (2, IMAGES, 7)), atol=1e-11)
     assert not around.slope.requires_grad
     torch.testing.assert_close(around.cost, vae.decoder.cost(x, z), rtol=1e-12, atol=1e-11)
+
+
+def test_costs_of_categories_are_exact_while_they_train():
+    vae, x = vae_of("categorical"), images()
+    found, expected = image_costs(vae, x, Gibbs, seeded()), reference(vae, x)
+    for name in ("reconstruction", "kl", "minus_log_p"):
+        np.testing.assert_allclose(found[name], getattr(expected, name), rtol=1e-9)
 
 
 def test_likelihoods_of_all_images_add_up_to_one():

@@ -1,10 +1,12 @@
 """The report and the figure of gradient estimators."""
 
+import itertools
 import json
 import math
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -124,6 +126,21 @@ def test_variance_and_deviation_are_those_of_the_draws():
     assert report.norm == pytest.approx(abs(gradient.mean()), rel=2e-3)
     assert report.variance == pytest.approx(gradient.var(), rel=0.03)
     assert report.deviation == pytest.approx(math.sqrt(report.variance), rel=1e-9)
+
+
+@pytest.mark.statistical
+def test_the_variance_of_few_draws_is_not_biased():
+    vae, x = tiny_vae("independent", n=1), pictures(1)
+    many = gradient_report(vae, x, {"arm": ARM()}, 40_000, seeded())["arm"]
+    few = gradient_report(vae, x.repeat(20_000, 1), {"arm": ARM()}, 2, seeded())["arm"]
+    assert few.variance == pytest.approx(many.variance, rel=0.1)
+
+
+def test_the_time_of_a_report_is_that_of_a_draw_for_an_image(monkeypatch):
+    seconds = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(sys.modules["structured_vae.evaluation.gradients"], "time", seconds)
+    report = gradient_report(tiny_vae("independent"), pictures(5), {"exact": Exact()}, 20, seeded())["exact"]
+    assert report.microseconds == pytest.approx(1e6 / (20 * 5))
 
 
 def test_a_report_does_not_depend_on_its_chunks(monkeypatch):

@@ -222,6 +222,21 @@ def test_minus_log_p_is_exact_where_the_style_does_not_matter(vae):
     logits = vae.decoder(torch.eye(3).double()[0], torch.zeros(2).double())
     expected = -torch.distributions.Bernoulli(logits=logits).log_prob(x).sum(-1)
     torch.testing.assert_close(found["minus_log_p"], expected.detach())
+    torch.testing.assert_close(found["reconstruction"], expected.detach())
+
+
+@pytest.mark.statistical
+def test_styles_of_the_encoder_are_weighted_by_prior_over_posterior(vae):
+    x, classes = some_images()
+    torch.nn.init.zeros_(vae.decoder.first.weight)
+    with torch.no_grad():
+        vae.encoder.style[-1].weight.zero_()
+        vae.encoder.style[-1].bias.copy_(torch.tensor([0.7, 0.7, 0.0, 0.0]))  # means, then log-variances
+    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=2_000)
+    logits = vae.decoder(torch.eye(3).double()[0], torch.zeros(2).double())
+    exact = -torch.distributions.Bernoulli(logits=logits).log_prob(x).sum(-1)
+    error = (math.exp(2 * 0.7**2) - 1) ** 0.5 / 2_000**0.5
+    assert ((found["minus_log_p"] - exact) / error).abs().max() < 4.5
 
 
 @pytest.mark.statistical

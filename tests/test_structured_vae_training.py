@@ -1283,5 +1283,6 @@ def test_random_streams_differ_by_seed_purpose_and_epoch():
     keys = [(seed, stream, epoch) for seed in range(4) for stream in Stream for epoch in range(4)]
     seeds = {generator(*key).initial_seed() for key in keys}
     assert len(seeds) == len(keys)
+    assert sum(seed >= 2**32 for seed in seeds) > 0.99 * len(seeds)  # of 63 bits, lest many streams meet
     first, again = (torch.rand(3, generator=generator(*keys[5])) for _ in range(2))
     assert torch.equal(first, again)
