@@ -9,6 +9,8 @@ others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 from numba.core import event
 
@@ -16,7 +18,7 @@ from ..deadline import compilation_begins, compilation_ends
 from .cache import keeps_kernels
 
 
-class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
+class _Compilation(event.Listener):
     """Stops the clock of time limits while numba compiles, reads compiled kernels from disk, or waits for either."""
 
     def on_start(self, event: event.Event) -> None:
@@ -28,7 +30,13 @@ class _Compilation(event.Listener):  # type: ignore[misc]  # numba has no types
 
 event.register("numba:compiler_lock", _Compilation())
 
-_OPTIONS = {"cache": keeps_kernels(), "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {
+    "cache": keeps_kernels(),
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
 
 strict = njit(**_OPTIONS)
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
@@ -52,8 +60,8 @@ reduction = njit(**_OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
 Maxima fill vectors only with these two promises. Safe where the rounding of a sum is bounded for every order.
 """
 
-strict_inner = njit(**_OPTIONS, no_cpython_wrapper=True)
+strict_inner = njit(**_INNER)
 """As `strict`, for what kernels alone call: it compiles faster, and Python cannot call it."""
 
-reordered_inner = njit(**_OPTIONS, fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
+reordered_inner = njit(**_INNER, fastmath={"reassoc", "contract"})
 """As `reordered`, for what kernels alone call."""
