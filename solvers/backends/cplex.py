@@ -14,6 +14,7 @@ from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_ti
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
+from ..interrupts import interrupt_solves
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
@@ -83,6 +84,8 @@ class Cplex(ArgmaxSolver):
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
             details = model.solve_details
             _check_status(details)
+            if details.status_code in INTERRUPTED and not deadline.passed:
+                interrupt_solves()  # CPLEX took the signal itself
             if found is None:
                 return state, math.inf
             values = np.rint(found.get_value_list(variables)).astype(np.int8)

@@ -37,6 +37,9 @@ CAPACITIES_A_CALL = 2**24
 SHARE = 1 / 3
 """Of the time that is left, at most."""
 
+QUICK = 0.02
+"""Seconds of work that are done whatever the time."""
+
 NANOSECONDS = 500
 """Of a variable or edge, about, to build the doubled graph and to find its flow."""
 
@@ -78,7 +81,9 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
     deadline = deadline or Deadline.after(None)
     deadline = deadline.within(SHARE * deadline.left)
     work = 1e-9 * NANOSECONDS * problem.batch * (problem.n + problem.e)
-    if work > deadline.left:
+    if work <= QUICK:
+        deadline = Deadline.after(None)
+    elif work > deadline.left:
         return RoofDuality.free(problem)
     scores = FixedPoint.of(problem)
     step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
