@@ -162,7 +162,7 @@ class Problem(Generic[ArrayT]):
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         with np.errstate(over="ignore"):
-            total = _absolute_sum(self.unary)
+            total: np.ndarray | ArrayT = _absolute_sum(self.unary)
             return total + _absolute_sum(self.pairwise) if self.e else total
 
     @kept
