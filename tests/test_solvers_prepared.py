@@ -207,7 +207,7 @@ def test_tensors_give_tensors():
 
 def test_threads_and_processes_share_it():
     prepared = prepare(EDGES, 3, solver=solver_class("max_flow")(threads=1))
-    copy = pickle.loads(pickle.dumps(prepared))
+    copy = pickle.loads(pickle.dumps(prepared))  # noqa: S301  # our own
     assert isinstance(copy, Prepared)
     generator = np.random.default_rng(1)
     scores = [(generator.standard_normal(3), generator.random(3)) for _ in range(50)]
