@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from models import AnyPotentials, AttributeVAE, DiscreteVAE, Gaussian, MixtureVAE, Potentials, load_pretrained
-from solvers import Failure, Problem, Solution, gibbs, solve, solve_many, solve_problem
+from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many, solve_problem
 from solvers.conversions import from_qubo
 from structured_vae import ArgmaxLayer, Direct, Estimate, Gibbs, Hamming, Run, TrainConfig, load_vae, train
 
@@ -21,6 +21,9 @@ def answers_are_of_the_callers_kind(unary: torch.Tensor, pairwise: torch.Tensor 
     assert_type(solve(torch.nn.Parameter(unary)).z, torch.Tensor)
     assert_type(solve(np.zeros(3), [[0, 1, 2], [0, 0, 3], [0, 0, 0]]).z, np.ndarray)
     assert_type(solve([1.0, -2.0]), Solution[np.ndarray])
+    prepared = prepare([[0, 1]], 2)
+    assert_type(prepared(unary, pairwise).z, torch.Tensor)
+    assert_type(prepared([1.0, -2.0], [3.0]), Solution[np.ndarray])
 
 
 def sums_are_of_the_callers_kind(unary: torch.Tensor) -> None:

@@ -20,6 +20,7 @@ from solvers import (
     Solution,
     available_solvers,
     gibbs,
+    prepare,
     solve,
     solve_many,
     solve_problem,
@@ -132,6 +133,22 @@ def _solve(draw: Draw, folder: Path) -> Call:
         if any(hasattr(value, "__next__") for value in given.values()):
             return []  # it is used up
         return [(Problem.from_arrays(**given), solution)]
+
+    return call
+
+
+def _prepare(draw: Draw, folder: Path) -> Call:
+    drawn, n = _arrays(draw)
+    names = ("unary", "pairwise") if "edges" in drawn else ("unary",)  # a matrix has no place here
+    given, options = _spoiled(draw, {name: drawn[name] for name in names}), _options(draw)
+    edges, n = perhaps(draw, drawn.get("edges", []), 0.1), perhaps(draw, n, 0.05)
+
+    def call() -> Claims:
+        solution = prepare(edges, n, **options)(**given)
+        if any(hasattr(value, "__next__") for value in (edges, *given.values())):
+            return []  # it is used up
+        listed = edges if given.get("pairwise") is not None else None
+        return [(Problem.from_arrays(**given, edges=listed), solution)]
 
     return call
 
@@ -423,6 +440,7 @@ def _read_upload(draw: Draw, folder: Path) -> Call:
 
 CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "solve": (16, _solve),
+    "prepare": (4, _prepare),
     "solve_problem": (4, _solve_problem),
     "solve_many": (4, _solve_many),
     "with_options": (3, _with_options),

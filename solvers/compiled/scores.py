@@ -1,4 +1,8 @@
-"""Scores of assignments on the host, summed in float64."""
+"""Scores of assignments on the host, summed in float64.
+
+References:
+    Knuth (1997), The art of computer programming, volume 2, section 4.2.2, theorem B: the error of a sum.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import numpy as np
 
 from . import jit
 from .plain import plain
+
+BLOCK = 16
+"""So many terms are summed one by one; what the sum of the blocks loses by rounding is added at its end."""
 
 
 def scores_of(
@@ -27,10 +34,25 @@ def scores_of(
 
 @jit.strict
 def _score(unary, pairwise, first, second, z, score):
+    n, e = unary.shape[1], pairwise.shape[1]
     for b in range(len(score)):
-        total = np.float64(0.0)
-        for i in range(unary.shape[1]):
-            total += np.float64(unary[b, i]) * z[b, i]
-        for k in range(pairwise.shape[1]):
-            total += np.float64(pairwise[b, k]) * (z[b, first[k]] & z[b, second[k]])
-        score[b] = total
+        total = lost = 0.0
+        for start in range(0, n, BLOCK):
+            part = 0.0
+            for i in range(start, min(start + BLOCK, n)):
+                part += np.float64(unary[b, i]) * z[b, i]
+            total, lost = _added(total, lost, part)
+        for start in range(0, e, BLOCK):
+            part = 0.0
+            for k in range(start, min(start + BLOCK, e)):
+                part += np.float64(pairwise[b, k]) * (z[b, first[k]] & z[b, second[k]])
+            total, lost = _added(total, lost, part)
+        score[b] = total + lost
+
+
+@jit.inlined
+def _added(total, lost, part):
+    """The sum of total and part, and what its rounding and earlier ones have lost."""
+    added = total + part
+    virtual = added - total
+    return added, lost + ((total - (added - virtual)) + (part - virtual))
