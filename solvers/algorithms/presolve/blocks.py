@@ -10,8 +10,9 @@ from ...compiled.graphs import neighbour_lists
 
 @jit.strict
 def blocks_of(nodes, edges):
-    """The block of every edge, `[e]`; blocks are numbered from 0 in an order in which each, read from the last one to
-    the first, shares at most one node with all that came before.
+    """The block of every edge, `[e]`, and how many there are.
+
+    Read from the last one to the first, each shares at most one node with all before it.
 
     Args:
         nodes: how many there are.
@@ -63,4 +64,19 @@ def blocks_of(nodes, edges):
                     if passed[passes] == entered_by[v]:
                         break
                 blocks += 1
-    return block
+    return block, blocks
+
+
+@jit.strict
+def numbered(nodes, edges):
+    """The nodes that have edges, in their order, and the edges between their places in it."""
+    place = np.full(nodes, -1)
+    for k in range(len(edges)):
+        place[edges[k, 0]] = place[edges[k, 1]] = 0
+    names = np.flatnonzero(place == 0)
+    for k in range(len(names)):
+        place[names[k]] = k
+    ends = np.empty_like(edges)
+    for k in range(len(edges)):
+        ends[k, 0], ends[k, 1] = place[edges[k, 0]], place[edges[k, 1]]
+    return names, ends

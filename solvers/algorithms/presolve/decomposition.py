@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from ...arrays import home_of
 from ...problem import Problem
 from ..precision.units import Units, to_units
-from .blocks import blocks_of
+from .blocks import blocks_of, numbered
+from .reduction import Reduced, reduced
 from .rules import RULES, Log, restore, shrink
 from .spin_graph import SpinGraph
 
@@ -44,12 +46,13 @@ class Part:
         """The problem of a graph."""
         reference = graph.busiest()
         *whole, edges, constant = graph.scores(reference)
-        unary, pairwise = (scores.astype(np.float64) for scores in whole)
+        unary, pairwise = (scores.astype(np.float64)[None] for scores in whole)
         moved = sum(
-            int(np.abs(given.astype(np.int64) - scores).sum())
-            for given, scores in zip((unary, pairwise), whole, strict=True)
+            int(np.abs(floats[0].astype(np.int64) - scores).sum())
+            for floats, scores in zip((unary, pairwise), whole, strict=True)
         )
-        problem = Problem.from_arrays(unary[None], pairwise[None], edges=edges)
+        # Nothing of it is a user's, which from_arrays would check.
+        problem = Problem(unary, pairwise, edges, (1,), home_of(unary))
         return cls(graph, names, reference, problem, constant, moved)
 
     def state(self, spins: np.ndarray) -> np.ndarray:
@@ -98,10 +101,16 @@ class Decomposition:
 
     parts: tuple[Part, ...]
     removed: Int[np.ndarray, "rules"]
+    _free: Reduced
     _pieces: tuple[Piece, ...]
     _owners: tuple[int, ...]
     _constant: int
     _units: Units
+
+    def states(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What an assignment `[n]` of the instance says of the parts' variables."""
+        spins = np.append(2 * z[self._free.fixed < 0].astype(np.int64) - 1, 1)
+        return tuple(part.state(spins) for part in self.parts)
 
     def state(self, states: Sequence[np.ndarray]) -> Int[np.ndarray, "n"]:
         """The assignment that those of the parts give; a maximiser if they are."""
@@ -113,7 +122,7 @@ class Decomposition:
                 _join([(self._pieces[k].place, found[k]) for k in reversed(piece.blocks)], spins)
             restore(piece.log, spins)
         whole = found[0]
-        return np.asarray(whole[:-1] == whole[-1], np.int8)
+        return self._free.lift(np.asarray(whole[:-1] == whole[-1], np.int8))
 
     def bound(self, proved: Sequence[float]) -> float:
         """The bound on the score of the instance, by those on the scores of the parts' problems."""
@@ -132,6 +141,7 @@ def decompose(
     unary: Float[np.ndarray, "n"],
     pairwise: Float[np.ndarray, "e"],
     edges: Int[np.ndarray, "e 2"],
+    fixed: Int[np.ndarray, "n"],
     rules: Sequence[str] = RULES,
 ) -> Decomposition:
     """An instance as its parts.
@@ -140,17 +150,22 @@ def decompose(
         unary: `[n]`.
         pairwise: `[e]`.
         edges: `[e, 2]`.
+        fixed: `[n]`: 0 or 1, or -1 for a variable that is free.
         rules: those to use.
 
     Example:
         >>> square = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
-        >>> whole = decompose(np.zeros(4), np.array([1.0, 2.0, -3.0, 1.0]), square)
+        >>> whole = decompose(np.zeros(4), np.array([1.0, 2.0, -3.0, 1.0]), square, np.full(4, -1))
         >>> len(whole.parts), whole.state([]).tolist(), whole.bound([])
         (0, [1, 1, 1, 0], 3.0)
     """
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
-    values = units.values.astype(np.int64)
-    graph, constant = SpinGraph.of_scores(values[: len(unary)], values[len(unary) :], edges)
+    # Sums of these whole numbers are below 2^53.
+    free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
+    graph, constant = SpinGraph.of_scores(
+        free.unary.astype(np.int64), free.pairwise.astype(np.int64), free.edges
+    )
+    constant += 4 * int(free.constant)
     allowed = np.array([rule in rules for rule in RULES])
     pieces: list[Piece] = []
     owned: list[tuple[int, Part]] = []
@@ -170,18 +185,18 @@ def decompose(
     owned.sort(key=lambda entry: entry[1].graph.nodes)
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
     owners, parts = (tuple(entry[k] for entry in owned) for k in (0, 1))
-    return Decomposition(parts, removed, tuple(pieces), owners, constant, units)  # type: ignore[arg-type]
+    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, units)  # type: ignore[arg-type]
 
 
 def _blocks(nodes: int, edges: np.ndarray, weight: np.ndarray) -> Iterator[tuple[SpinGraph, np.ndarray]]:
     """The blocks of a graph, each with the numbers of its nodes."""
     if not len(edges):
         return
-    number = blocks_of(nodes, edges)
-    order = np.argsort(number, kind="stable")
-    for chosen in np.split(order, np.cumsum(np.bincount(number))[:-1]):
-        names, ends = np.unique(edges[chosen], return_inverse=True)
-        yield SpinGraph(len(names), ends.reshape(-1, 2), weight[chosen]), names
+    number, count = blocks_of(nodes, edges)
+    order, starts = np.argsort(number, kind="stable"), np.bincount(number).cumsum()[:-1]
+    for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
+        names, ends = numbered(nodes, edges[chosen])
+        yield SpinGraph(len(names), ends, weight[chosen]), names
 
 
 def _join(blocks: list[tuple[np.ndarray, np.ndarray]], spins: np.ndarray) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,18 +14,40 @@ import numpy as np
 from ...arrays import States
 from ...problem import Problem
 from ...solution import Maximiser
-from .reduction import reduced
+from .decomposition import decompose
 from .roof_duality import RoofDuality, roof_duality
+from .rules import RULES
 
 SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple[np.ndarray, float]]
 """(a single instance, seconds left, a state `[n]` to start from or None) -> its assignment `[n]` and an
 upper bound on its score."""
 
-ROOF_DUALITY_DEGREE = 20
-"""Up to this mean degree roof duality fixes variables; in denser problems it takes time and fixes none."""
+SPARSE_DEGREE = 20
+"""Up to this mean degree roof duality fixes variables and rules take some out; in denser problems both take time alone."""
 
 SHORTEST_SEARCH = 1e-3
 """Seconds that a backend gets at least, also where making its model took all that was left; some take no zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What is known of one instance in the end.
+
+    Attributes:
+        z: `[n]`.
+        bound: no score is larger.
+        reached: whether it was begun before the time was up.
+        parts: that were left to the backend.
+        searched: how many variables they have.
+        removed: how many nodes each of `RULES` took out.
+    """
+
+    z: np.ndarray
+    bound: float
+    reached: bool = True
+    parts: int = 0
+    searched: int = 0
+    removed: np.ndarray = field(default_factory=lambda: np.zeros(len(RULES), np.int64))
 
 
 def one_by_one(
@@ -33,7 +57,9 @@ def one_by_one(
     threads: int = 1,
     start: States | None = None,
 ) -> Maximiser:
-    """Fixes what roof duality fixes, then solves what is left of each instance.
+    """Fixes what roof duality fixes, takes out what the rules take out, then solves the parts that are left.
+
+    Both are done in sparse problems alone.
 
     Instances that the time limit cuts off keep the fixed values, those of `start` or zeros elsewhere, and the
     roof-dual bound.
@@ -45,21 +71,22 @@ def one_by_one(
         threads: instances at once, for a backend that releases the interpreter's lock.
         start: `[batch, n]`, states to start from.
     """
-    begin = time.monotonic()
-    roof = _roof(problem)
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
+    roof = roof_duality(problem) if sparse else _nothing_fixed(problem)
+    searched = _by_parts if sparse else _at_once
 
-    def solve(instance: int) -> tuple[np.ndarray, float, bool]:
-        left = None if time_limit is None else time_limit - (time.monotonic() - begin)
-        fixed = roof.fixed[instance]
+    def solve(instance: int) -> Answer:
         first = None if start is None else start[instance]
-        if left is not None and left <= 0:
-            return np.where(fixed < 0, 0 if first is None else first, fixed), roof.bound[instance], False
-        rest = reduced(problem.unary[instance], problem.pairwise[instance], problem.edges, fixed)
-        if not len(rest.unary):
-            return fixed, roof.bound[instance], True
-        single = Problem.from_arrays(rest.unary[None], rest.pairwise[None], edges=rest.edges)
-        state, proved = solve_one(single, left, None if first is None else first[fixed < 0])
-        return rest.lift(state), min(roof.bound[instance], rest.constant + proved), True
+        fixed = roof.fixed[instance]
+        if time.monotonic() >= end:
+            state = np.where(fixed < 0, 0 if first is None else first, fixed)
+            return Answer(state, roof.bound[instance], reached=False)
+        answer = searched(problem.instances(slice(instance, instance + 1)), fixed, end, solve_one, first)
+        bound = answer.bound
+        if roof.loss[instance] and (fixed >= 0).any():
+            bound = math.nextafter(bound + roof.loss[instance], math.inf)
+        return replace(answer, bound=min(roof.bound[instance], bound))
 
     workers = min(threads, problem.batch)
     if workers > 1:
@@ -67,18 +94,54 @@ def one_by_one(
             answers = list(pool.map(solve, range(problem.batch)))
     else:
         answers = [solve(instance) for instance in range(problem.batch)]
-    z, bound, reached = (np.array(column) for column in zip(*answers, strict=True))
-    fixed_count = int((roof.fixed >= 0).sum())
-    stats = {
-        "reached": int(reached.sum()),
-        "fixed": fixed_count,
-        "fixed_share": fixed_count / roof.fixed.size,
+    z = np.array([answer.z for answer in answers], np.int8)
+    return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
+
+
+def _nothing_fixed(problem: Problem) -> RoofDuality:
+    """Nothing fixed, and the sum of positive coefficients."""
+    fixed = np.full((problem.batch, problem.n), -1, np.int8)
+    return RoofDuality(fixed, problem.positive_part, np.zeros(problem.batch))
+
+
+def _at_once(
+    problem: Problem, _: np.ndarray, end: float, solve_one: SolveOne, first: np.ndarray | None
+) -> Answer:
+    """One instance by the backend alone."""
+    left = None if end == math.inf else end - time.monotonic()
+    state, proved = solve_one(problem, left, first)
+    return Answer(state, proved, parts=1, searched=problem.n)
+
+
+def _by_parts(
+    problem: Problem, fixed: np.ndarray, end: float, solve_one: SolveOne, first: np.ndarray | None
+) -> Answer:
+    """One instance: what the rules leave of it by the backend, each part within its share of the time."""
+    whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed)
+    given = None if first is None else whole.states(first)
+    sizes = [part.problem.n for part in whole.parts]
+    states, bounds = [], []
+    for k, part in enumerate(whole.parts):
+        now = time.monotonic()
+        left = None if end == math.inf else max(SHORTEST_SEARCH, (end - now) * sizes[k] / sum(sizes[k:]))
+        state, proved = solve_one(part.problem, left, None if given is None else given[k])
+        states.append(state)
+        bounds.append(proved)
+    z = whole.state(states)
+    if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
+        z = first
+    return Answer(z, whole.bound(bounds), parts=len(sizes), searched=sum(sizes), removed=whole.removed)
+
+
+def _stats(roof: RoofDuality, answers: list[Answer]) -> dict[str, int | float]:
+    """What was fixed, taken out and left, of all instances."""
+    fixed = int((roof.fixed >= 0).sum())
+    removed = np.sum([answer.removed for answer in answers], axis=0)
+    return {
+        "reached": sum(answer.reached for answer in answers),
+        "fixed": fixed,
+        "fixed_share": fixed / roof.fixed.size,
+        **{f"removed_{rule}": int(count) for rule, count in zip(RULES, removed, strict=True)},
+        "parts": sum(answer.parts for answer in answers),
+        "searched": sum(answer.searched for answer in answers),
     }
-    return Maximiser(z.astype(np.int8), bound, stats)
-
-
-def _roof(problem: Problem) -> RoofDuality:
-    """Roof duality where it pays; otherwise nothing fixed, and the sum of positive coefficients."""
-    if 2 * problem.e <= ROOF_DUALITY_DEGREE * problem.n:
-        return roof_duality(problem)
-    return RoofDuality(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)
