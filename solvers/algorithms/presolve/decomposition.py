@@ -1,6 +1,6 @@
 """One instance as the parts of it that are left to a search: shrunk, cut at articulation points, and that again.
 
-Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings go into the bound once.
+Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings go into the bound.
 """
 
 from __future__ import annotations
@@ -45,14 +45,12 @@ class Part:
     def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
         """The problem of a graph."""
         reference = graph.busiest()
-        *whole, edges, constant = graph.scores(reference)
-        unary, pairwise = (scores.astype(np.float64)[None] for scores in whole)
+        unary, pairwise, edges, constant = graph.scores(reference)
+        problem = single_instance(unary, pairwise, edges)
         moved = sum(
             int(np.abs(floats[0].astype(np.int64) - scores).sum())
-            for floats, scores in zip((unary, pairwise), whole, strict=True)
+            for floats, scores in ((problem.unary, unary), (problem.pairwise, pairwise))
         )
-        # Nothing of it is a user's, which from_arrays would check.
-        problem = Problem(unary, pairwise, edges, (1,), home_of(unary))
         return cls(graph, names, reference, problem, constant, moved)
 
     def state(self, spins: np.ndarray) -> np.ndarray:
@@ -186,6 +184,17 @@ def decompose(
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
     owners, parts = (tuple(entry[k] for entry in owned) for k in (0, 1))
     return Decomposition(parts, removed, free, tuple(pieces), owners, constant, units)  # type: ignore[arg-type]
+
+
+def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:
+    """The problem of scores `[n]` and `[e]`, which are no user's, so that they need no check.
+
+    Example:
+        >>> single_instance(np.ones(1, np.float32), np.empty(0), np.empty((0, 2), np.int64)).unary
+        array([[1.]])
+    """
+    unary, pairwise = unary.astype(np.float64)[None], pairwise.astype(np.float64)[None]
+    return Problem(unary, pairwise, edges, (1,), home_of(unary))
 
 
 def _blocks(nodes: int, edges: np.ndarray, weight: np.ndarray) -> Iterator[tuple[SpinGraph, np.ndarray]]:

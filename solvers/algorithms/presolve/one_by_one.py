@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import States
 from ...problem import Problem
 from ...solution import Maximiser
-from .decomposition import decompose
+from .decomposition import decompose, single_instance
 from .roof_duality import RoofDuality, roof_duality
 from .rules import RULES
 
@@ -23,7 +23,7 @@ SolveOne: TypeAlias = Callable[[Problem, float | None, np.ndarray | None], tuple
 upper bound on its score."""
 
 SPARSE_DEGREE = 20
-"""Up to this mean degree roof duality fixes variables and rules take some out; in denser problems both take time alone."""
+"""Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
 
 SHORTEST_SEARCH = 1e-3
 """Seconds that a backend gets at least, also where making its model took all that was left; some take no zero."""
@@ -79,10 +79,13 @@ def one_by_one(
     def solve(instance: int) -> Answer:
         first = None if start is None else start[instance]
         fixed = roof.fixed[instance]
+        if (fixed >= 0).all():
+            return Answer(fixed, roof.bound[instance])
         if time.monotonic() >= end:
             state = np.where(fixed < 0, 0 if first is None else first, fixed)
             return Answer(state, roof.bound[instance], reached=False)
-        answer = searched(problem.instances(slice(instance, instance + 1)), fixed, end, solve_one, first)
+        single = single_instance(problem.unary[instance], problem.pairwise[instance], problem.edges)
+        answer = searched(single, fixed, end, solve_one, first)
         bound = answer.bound
         if roof.loss[instance] and (fixed >= 0).any():
             bound = math.nextafter(bound + roof.loss[instance], math.inf)
@@ -108,7 +111,7 @@ def _at_once(
     problem: Problem, _: np.ndarray, end: float, solve_one: SolveOne, first: np.ndarray | None
 ) -> Answer:
     """One instance by the backend alone."""
-    left = None if end == math.inf else end - time.monotonic()
+    left = None if end == math.inf else max(SHORTEST_SEARCH, end - time.monotonic())
     state, proved = solve_one(problem, left, first)
     return Answer(state, proved, parts=1, searched=problem.n)
 

@@ -1,7 +1,7 @@
 """Nodes of a spin graph that are taken out, one after the other, until no rule finds another one.
 
-Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one, by giving the node that
-went the sign of the sum of weight times spin over what the log notes of it.
+Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one, by giving the node
+that went the sign of the sum of weight times spin over what the log notes of it.
 
 - `degree_1`, `degree_2`, `dominated`: an edge weighs as much as all others at a node, which then follows its other end.
 - `degree_3`: max over s of s (a s_1 + b s_2 + c s_3) is a constant and three edges, as no flip of all three changes it.
@@ -30,6 +30,9 @@ RULES = ("isolated", "degree_1", "degree_2", "degree_3", "dominated", "pair", "t
 """By number: the first four by how many neighbours a node has."""
 
 DEGREE_3, DOMINATED, PAIR, TWIN = 3, 4, 5, 6
+
+HUB = 64
+"""Nodes of more neighbours are looked at again when they have lost half of them, or paths to hubs would take long."""
 
 
 class Log(NamedTuple):
@@ -65,13 +68,14 @@ def shrink(nodes, edges, weight, allowed):
         np.zeros(len(allowed), np.int64),
         np.zeros(1, np.int64),
     )
-    gone = np.zeros(nodes, np.bool_)
+    gone, looked_at = np.zeros(nodes, np.bool_), np.full(nodes, 4 * nodes)
     simple, costly = worklist(nodes, True), worklist(nodes, False)
     while simple.span[1] or costly.span[1]:
         if simple.span[1]:
             u = pop(simple)
-            if gone[u]:
+            if gone[u] or (graph.degree[u] > HUB and 2 * graph.degree[u] > looked_at[u]):
                 continue
+            looked_at[u] = graph.degree[u]
             rule, v, sign = _by_degree(graph, u, allowed)
             if rule == NONE:
                 push(costly, u)
