@@ -29,7 +29,7 @@ SCALES = {
     "longest": lambda random, shape: random.integers(-(2**53), 2**53, shape).astype(float),
     "zero": lambda random, shape: np.zeros(shape),
 }
-many = settings(max_examples=150, deadline=None)
+many = settings(max_examples=60, deadline=None)
 
 
 def all_states(n):
@@ -51,9 +51,10 @@ def exact_maximum(unary, pairwise, edges):
     """As a fraction, among the states that float64 has near the maximum."""
     states = all_states(len(unary))
     scores = scores_of(unary, pairwise, edges, states)
-    slack = 1e-12 * (np.abs(unary).sum() + np.abs(pairwise).sum())
-    near = states[scores >= scores.max() - slack]
-    return max(exact_score(unary, pairwise, edges, z) for z in np.unique(near, axis=0)[:2000])
+    slack = 1e-14 * (np.abs(unary).sum() + np.abs(pairwise).sum())
+    if slack < 1 and not (unary % 1).any() and not (pairwise % 1).any():
+        return Fraction(scores.max())
+    return max(exact_score(unary, pairwise, edges, z) for z in states[scores >= scores.max() - slack])
 
 
 def without_field(pairwise, edges, n):
@@ -106,7 +107,7 @@ def test_maximisers_of_the_parts_make_one_of_the_whole(rules, seed, n, scale, fi
     pairwise = SCALES[scale](random, len(edges))
     unary = SCALES[scale](random, n) if field else without_field(pairwise, edges, n)
     z, bound, _ = solved(unary, pairwise, edges, rules)
-    rounding = Fraction(float(Problem.from_arrays(unary, pairwise, edges=edges).rounding[()].item()))
+    rounding = Fraction(float(Problem.from_arrays(unary, pairwise, edges=edges).rounding[0]))
     best = exact_maximum(unary, pairwise, edges)
     assert z.dtype == np.int8
     assert best - rounding <= exact_score(unary, pairwise, edges, z) <= best
@@ -193,9 +194,9 @@ def test_trees_vanish(scale, field):
         z, bound, whole = solved(unary, pairwise, edges)
         assert whole.parts == ()
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-        best = solver_class("elimination")().solve(problem).score
-        assert bound == pytest.approx(best, rel=1e-13)
-        assert problem.score(z) == pytest.approx(best, rel=1e-13)
+        best = float(solver_class("elimination")().solve(problem).score)
+        assert 0 <= bound - best + problem.rounding[0] <= 2 * problem.rounding[0]
+        assert float(problem.score(z)) == pytest.approx(best, rel=1e-13)
 
 
 def test_cactus_graphs_vanish():
@@ -250,26 +251,26 @@ def test_every_rule_takes_nodes_out(rule):
 def test_blocks_are_the_biconnected_components(seed):
     random = np.random.default_rng(seed)
     graph = nx.gnm_random_graph(30, int(random.integers(60)), seed=seed)
-    edges = np.array(graph.edges, np.int64).reshape(-1, 2)
+    edges = np.sort(np.array(graph.edges, np.int64).reshape(-1, 2), axis=1)
     number, count = blocks_of(30, edges)
-    found = [{frozenset(edge) for edge in edges[number == k].tolist()} for k in range(count)]
-    expected = [{frozenset(edge) for edge in block} for block in nx.biconnected_component_edges(graph)]
-    assert sorted(map(sorted, map(lambda b: map(sorted, b), found))) == sorted(
-        map(sorted, map(lambda b: map(sorted, b), expected))
-    )
+    found = [sorted(edges[number == k].tolist()) for k in range(count)]
+    expected = [sorted(map(sorted, block)) for block in nx.biconnected_component_edges(graph)]
+    assert sorted(found) == sorted(expected)
     seen = set()
     for block in reversed(found):
-        nodes = frozenset().union(*block)
+        nodes = set(np.ravel(block).tolist())
         assert len(seen & nodes) <= 1
         seen |= nodes
 
 
 def test_cliques_are_searched_apart_within_their_shares_of_the_time():
     random = np.random.default_rng(3)
-    parts = [nx.complete_graph(9), nx.complete_graph(13)]
-    graph = nx.disjoint_union_all([*parts, nx.path_graph(5)])
-    graph = nx.contracted_nodes(graph, 0, 9, self_loops=False)  # the cliques share a node
-    unary, pairwise, edges = spins_on(graph, random, "normal")
+    parts = [nx.complete_graph(7), nx.complete_graph(10)]
+    graph = nx.disjoint_union_all([*parts, nx.path_graph(3)])
+    graph = nx.contracted_nodes(graph, 0, 7, self_loops=False)  # the cliques share a node
+    unary, pairwise, edges = spins_on(graph, random)
+    pairwise = -np.ones(len(edges))
+    unary = without_field(pairwise, edges, len(unary))
     given_time = []
 
     def backend(problem, seconds, _):
@@ -278,11 +279,11 @@ def test_cliques_are_searched_apart_within_their_shares_of_the_time():
 
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     found = one_by_one(problem, 20.0, backend)
-    assert [n for n, _ in given_time] == [8, 12]
+    assert [n for n, _ in given_time] == [6, 9]
     assert 7.0 < given_time[0][1] <= 8.0 < 18.0 < given_time[1][1] <= 20.0
     assert found.stats["parts"] == 2
-    assert found.stats["searched"] == 20
-    assert found.stats["removed_isolated"] + found.stats["removed_degree_1"] == 6
+    assert found.stats["searched"] == 15
+    assert found.stats["removed_isolated"] + found.stats["removed_degree_1"] == 4
     best = solver_class("dual_ascent")().solve(problem)
     assert best.optimal
     assert problem.score(found.z[0]) == pytest.approx(best.score, rel=1e-14)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -103,6 +104,7 @@ class Decomposition:
     _pieces: tuple[Piece, ...]
     _owners: tuple[int, ...]
     _constant: int
+    _scale: int
     _units: Units
 
     def states(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -127,8 +129,8 @@ class Decomposition:
         total = self._constant + sum(
             part.bound(bound) for part, bound in zip(self.parts, proved, strict=True)
         )
-        bound = float(total // 4)
-        if bound < total // 4:
+        bound = total / (4 * self._scale)  # to nearest
+        if 4 * self._scale * Fraction(bound) < total:
             bound = math.nextafter(bound, math.inf)
         if self._units.error:
             bound = math.nextafter(bound + self._units.error, math.inf)
@@ -160,10 +162,13 @@ def decompose(
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
-    graph, constant = SpinGraph.of_scores(
-        free.unary.astype(np.int64), free.pairwise.astype(np.int64), free.edges
-    )
-    constant += 4 * int(free.constant)
+    scale = 1 if units.common else 2
+    whole = (scale * scores.astype(np.int64) for scores in (free.unary, free.pairwise))
+    graph, constant = SpinGraph.of_scores(*whole, free.edges)
+    constant += 4 * scale * int(free.constant)
+    if not units.common:
+        graph, dropped = graph.without_noise(scale)
+        constant += dropped
     allowed = np.array([rule in rules for rule in RULES])
     pieces: list[Piece] = []
     owned: list[tuple[int, Part]] = []
@@ -183,7 +188,7 @@ def decompose(
     owned.sort(key=lambda entry: entry[1].graph.nodes)
     removed = np.sum([piece.log.counts for piece in pieces], axis=0)
     owners, parts = (tuple(entry[k] for entry in owned) for k in (0, 1))
-    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, units)  # type: ignore[arg-type]
+    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)  # type: ignore[arg-type]
 
 
 def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:

@@ -57,6 +57,24 @@ class SpinGraph:
         constant = 2 * int(unary.sum()) + int(pairwise.sum())
         return cls(len(unary) + 1, np.concatenate((edges[inside], spokes)), weight), constant
 
+    def without_noise(self, unit: int) -> tuple[SpinGraph, int]:
+        """Without the fields that only the rounding of scores to multiples of `unit` makes, and their sum.
+
+        A field that is none, as that of a cut, comes out as the rounding of all weights at a node and of its unary
+        score. It would join all nodes with the last one. All weights have to be even.
+
+        Example:
+            >>> scores = np.array([-10, -8]), np.array([18]), np.array([[0, 1]])
+            >>> graph, dropped = SpinGraph.of_scores(*scores)[0].without_noise(2)
+            >>> graph.edges.tolist(), dropped
+            ([[0, 1]], 4)
+        """
+        spoke = self.edges[:, 1] == self.nodes - 1
+        degree = np.bincount(self.edges.ravel(), minlength=self.nodes)[self.edges[:, 0]]
+        noise = spoke & (np.abs(self.weight) <= 2 * unit * degree)
+        dropped = int(np.abs(self.weight[noise]).sum())
+        return SpinGraph(self.nodes, self.edges[~noise], self.weight[~noise]), dropped
+
     def scores(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         """Unary `[m]` and pairwise `[k]` scores and edges `[k, 2]` of z_i = (s_i == s_reference), and the constant.
 
