@@ -21,8 +21,8 @@ TICK = 0.1
 
 THREAD = "structured-vae solve"
 
-COUNTS = ("reached", "fixed", "flipped")
-"""Statistics that add up over chunks."""
+COUNTS = ("reached", "fixed", "flipped", "parts", "searched", "removed_")
+"""How the names of statistics begin that add up over chunks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +140,10 @@ def _joined_stats(parts: Sequence[Solution]) -> Mapping[str, Any]:
     sizes = [len(part.z) for part in parts]
     for name in dict.fromkeys(name for part in parts for name in part.stats):
         values = [part.stats.get(name) for part in parts]
-        if name in COUNTS:
-            stats[name] = sum(value or 0 for value in values)
-        elif name.endswith("_share"):
+        if name.endswith("_share"):
             stats[name] = float(np.average([value or 0.0 for value in values], weights=sizes))
+        elif name.startswith(COUNTS):
+            stats[name] = sum(value or 0 for value in values)
         else:
             stats[name] = values[0] if all(value == values[0] for value in values) else values
     return stats
