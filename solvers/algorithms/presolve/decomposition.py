@@ -163,8 +163,8 @@ def decompose(
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
     scale = 1 if units.common else 2
-    whole = (scale * scores.astype(np.int64) for scores in (free.unary, free.pairwise))
-    graph, constant = SpinGraph.of_scores(*whole, free.edges)
+    whole, between = (scale * scores.astype(np.int64) for scores in (free.unary, free.pairwise))
+    graph, constant = SpinGraph.of_scores(whole, between, free.edges)
     constant += 4 * scale * int(free.constant)
     if not units.common:
         graph, dropped = graph.without_noise(scale)
