@@ -290,6 +290,45 @@ def test_cliques_are_searched_apart_within_their_shares_of_the_time():
     assert found.bound[0] == pytest.approx(best.score, rel=1e-13)
 
 
+def test_cuts_of_real_weights_come_apart_too():
+    """The rounding of their unary scores looks like a field, which would join all nodes with one more."""
+    graph = nx.disjoint_union(nx.complete_graph(7), nx.complete_graph(10))
+    graph = nx.contracted_nodes(graph, 0, 7, self_loops=False)
+    _, pairwise, edges = spins_on(graph, np.random.default_rng(0))
+    pairwise = -1 - 0.01 * np.random.default_rng(0).random(len(edges))
+    unary = without_field(pairwise, edges, 16)
+    z, bound, whole = solved(unary, pairwise, edges)
+    assert [part.problem.n for part in whole.parts] == [6, 9]
+    rounding = Fraction(float(Problem.from_arrays(unary, pairwise, edges=edges).rounding[0]))
+    best = exact_maximum(unary, pairwise, edges)
+    assert best <= Fraction(bound) <= best + rounding
+    assert best - rounding <= exact_score(unary, pairwise, edges, z)
+
+
+def test_a_true_field_as_small_as_a_rounding_stays_in_the_bound():
+    edges = np.stack((np.arange(5), np.arange(1, 6)), axis=1)
+    pairwise = np.full(5, 2.0**49)
+    unary = np.append(without_field(pairwise, edges, 6) + 1, [2.0**51, 0.3])  # whole units, all but the last
+    _, bound, _ = solved(unary, pairwise, edges)
+    best = exact_score(unary, pairwise, edges, np.ones(8, int))
+    rounding = Fraction(float(Problem.from_arrays(unary, pairwise, edges=edges).rounding[0]))
+    assert best <= Fraction(bound) <= best + rounding
+
+
+@many
+@given(SEEDS, st.integers(3, 5))
+def test_what_a_maximiser_says_of_the_parts_makes_a_maximiser(seed, size):
+    random = np.random.default_rng(seed)
+    edges, n = cliques(random, 2, size)
+    pairwise = random.integers(-9, 10, len(edges)).astype(float)
+    unary = without_field(pairwise, edges, n)
+    scores = scores_of(unary, pairwise, edges, all_states(n))
+    z = all_states(n)[random.choice(np.flatnonzero(scores == scores.max()))]
+    for rules in ((), ("degree_2", "dominated")):  # under which the others need not change
+        whole = decompose(unary, pairwise, edges, np.full(n, -1), rules)
+        assert exact_score(unary, pairwise, edges, whole.state(whole.states(z))) == scores.max()
+
+
 @pytest.mark.parametrize("claim", [np.inf, "highest"])
 @pytest.mark.parametrize("seed", range(10))
 def test_parts_that_are_not_finished_leave_a_bound_and_a_state(seed, claim):
