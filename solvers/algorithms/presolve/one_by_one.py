@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from ...arrays import States, home_of
+from ...arrays import States
 from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...solution import Maximiser
-from ...topology import Topology
-from .reduction import Reduced, reduced
+from .decomposition import decompose, single_instance
 from .roof_duality import RoofDuality, roof_duality
+from .rules import RULES
 
 SolveOne: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray, float]]
 """(a single instance, when to end, a state `[n]` to start from or None) -> its assignment `[n]` and an
 upper bound on its score."""
 
-ROOF_DUALITY_DEGREE = 20
-"""Up to this mean degree roof duality fixes variables; in denser problems it takes time and fixes none."""
+SPARSE_DEGREE = 20
+"""Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What is known of one instance in the end.
+
+    Attributes:
+        z: `[n]`.
+        bound: no score is larger.
+        reached: whether it was begun before the time was up.
+        parts: that were left to the backend.
+        searched: how many variables they have.
+        removed: how many nodes each of `RULES` took out.
+    """
+
+    z: np.ndarray
+    bound: float
+    reached: bool = True
+    parts: int = 0
+    searched: int = 0
+    removed: np.ndarray = field(default_factory=lambda: np.zeros(len(RULES), np.int64))
 
 
 def one_by_one(
@@ -32,7 +55,9 @@ def one_by_one(
     threads: int = 1,
     start: States | None = None,
 ) -> Maximiser:
-    """Fixes what roof duality fixes, then solves what is left of each instance.
+    """Fixes what roof duality fixes, takes out what the rules take out, then solves the parts that are left.
+
+    Both are done in sparse problems alone.
 
     Instances that the time limit cuts off keep the fixed values, those of `start` or zeros elsewhere, and the
     roof-dual bound.
@@ -45,40 +70,67 @@ def one_by_one(
         start: `[batch, n]`, states to start from.
     """
     deadline = Deadline.after(time_limit)
-    known = _roof(problem, deadline)
+    sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
+    roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
+    searched = _by_parts if sparse else _at_once
 
-    def solve(instance: int) -> tuple[np.ndarray, float, bool]:
-        fixed = known.fixed[instance]
+    def solve(instance: int) -> Answer:
         first = None if start is None else start[instance]
+        fixed = roof.fixed[instance]
+        if (fixed >= 0).all():
+            return Answer(fixed, roof.bound[instance])
         if deadline.passed:
-            return np.where(fixed < 0, 0 if first is None else first, fixed), known.bound[instance], False
-        rest = reduced(problem.unary[instance], problem.pairwise[instance], problem.edges, fixed)
-        if not len(rest.unary):
-            return fixed, known.bound[instance], True
-        state, proved = solve_one(_single(rest), deadline, None if first is None else first[fixed < 0])
-        return rest.lift(state), min(known.bound[instance], rest.constant + proved), True
+            state = np.where(fixed < 0, 0 if first is None else first, fixed)
+            return Answer(state, roof.bound[instance], reached=False)
+        single = single_instance(problem.unary[instance], problem.pairwise[instance], problem.edges)
+        answer = searched(single, fixed, deadline, solve_one, first)
+        bound = answer.bound
+        if roof.loss[instance] and (fixed >= 0).any():
+            bound = math.nextafter(bound + roof.loss[instance], math.inf)
+        return replace(answer, bound=min(roof.bound[instance], bound))
 
     calls = [partial(solve, instance) for instance in range(problem.batch)]
     answers = in_threads(calls, threads) if min(threads, problem.batch) > 1 else [call() for call in calls]
-    z, bound, reached = (np.array(column) for column in zip(*answers, strict=True))
-    fixed_count = int((known.fixed >= 0).sum())
-    stats = {
-        "reached": int(reached.sum()),
-        "fixed": fixed_count,
-        "fixed_share": fixed_count / known.fixed.size,
+    z = np.array([answer.z for answer in answers], np.int8)
+    return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
+
+
+def _at_once(
+    problem: Problem, _: np.ndarray, deadline: Deadline, solve_one: SolveOne, first: np.ndarray | None
+) -> Answer:
+    """One instance by the backend alone."""
+    state, proved = solve_one(problem, deadline, first)
+    return Answer(state, proved, parts=1, searched=problem.n)
+
+
+def _by_parts(
+    problem: Problem, fixed: np.ndarray, deadline: Deadline, solve_one: SolveOne, first: np.ndarray | None
+) -> Answer:
+    """One instance: what the rules leave of it by the backend, each part within its share of the time."""
+    whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed)
+    given = None if first is None else whole.states(first)
+    sizes = [part.problem.n for part in whole.parts]
+    states, bounds = [], []
+    for k, part in enumerate(whole.parts):
+        share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
+        state, proved = solve_one(part.problem, share, None if given is None else given[k])
+        states.append(state)
+        bounds.append(proved)
+    z = whole.state(states)
+    if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
+        z = first
+    return Answer(z, whole.bound(bounds), parts=len(sizes), searched=sum(sizes), removed=whole.removed)
+
+
+def _stats(roof: RoofDuality, answers: list[Answer]) -> dict[str, int | float]:
+    """What was fixed, taken out and left, of all instances."""
+    fixed = int((roof.fixed >= 0).sum())
+    removed = np.sum([answer.removed for answer in answers], axis=0)
+    return {
+        "reached": sum(answer.reached for answer in answers),
+        "fixed": fixed,
+        "fixed_share": fixed / roof.fixed.size,
+        **{f"removed_{rule}": int(count) for rule, count in zip(RULES, removed, strict=True)},
+        "parts": sum(answer.parts for answer in answers),
+        "searched": sum(answer.searched for answer in answers),
     }
-    return Maximiser(z.astype(np.int8), bound, stats)
-
-
-def _single(rest: Reduced) -> Problem:
-    """What is left of an instance, which needs no check."""
-    unary, pairwise = rest.unary[None], rest.pairwise[None]
-    topology = Topology(len(rest.unary), rest.edges)
-    return Problem(unary, pairwise, topology, leading=(1,), home=home_of(unary))
-
-
-def _roof(problem: Problem, deadline: Deadline) -> RoofDuality:
-    """Roof duality where it pays; otherwise nothing fixed, and a bound that is had at once."""
-    if 2 * problem.e <= ROOF_DUALITY_DEGREE * problem.n:
-        return roof_duality(problem, deadline)
-    return RoofDuality.free(problem)

@@ -53,10 +53,12 @@ class RoofDuality:
             of the scores in fixed point, whose rounding moves a score by less than `Problem.rounding`;
             they are the given ones where 54 bits hold the scores of an instance.
         bound: `[batch]`: no score is larger.
+        loss: `[batch]`: no score is larger by more than that than the best one with the fixed values.
     """
 
     fixed: Int[np.ndarray, "batch n"]
     bound: Float[np.ndarray, "batch"]
+    loss: Float[np.ndarray, "batch"]
 
     @classmethod
     def free(cls, problem: Problem) -> RoofDuality:
@@ -90,7 +92,7 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
     with deadline.flag(work) as stop:
         parts = [_cut(scores, slice(start, start + step), stop) for start in range(0, problem.batch, step)]
     fixed, bound = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return RoofDuality(fixed, _rounded_up(scores, bound))
+    return RoofDuality(fixed, _rounded_up(scores, bound), 2 * scores.error)
 
 
 def halved(problem: Problem) -> tuple[States, Scores]:

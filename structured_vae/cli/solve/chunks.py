@@ -33,8 +33,8 @@ GRACE = 1.0
 
 THREAD = "structured-vae solve"
 
-COUNTS = ("reached", "fixed", "flipped")
-"""Statistics that add up over chunks."""
+COUNTS = ("reached", "fixed", "flipped", "parts", "searched", "removed_")
+"""How the names of statistics begin that add up over chunks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +168,10 @@ def _joined_stats(parts: Sequence[Solution]) -> Mapping[str, Any]:
     sizes = [len(part.z) for part in parts]
     for name in dict.fromkeys(name for part in parts for name in part.stats):
         values = [part.stats.get(name) for part in parts]
-        if name in COUNTS:
-            stats[name] = sum(value or 0 for value in values)
-        elif name.endswith("_share"):
+        if name.endswith("_share"):
             stats[name] = float(np.average([value or 0.0 for value in values], weights=sizes))
+        elif name.startswith(COUNTS):
+            stats[name] = sum(value or 0 for value in values)
         else:
             stats[name] = values[0] if all(value == values[0] for value in values) else values
     return stats

@@ -1,0 +1,224 @@
+"""One instance as the parts of it that are left to a search: shrunk, cut at articulation points, and that again.
+
+Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings go into the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ...arrays import home_of
+from ...problem import Problem
+from ...topology import Topology
+from ..precision.units import Units, to_units
+from .blocks import blocks_of, numbered
+from .reduction import Reduced, reduced
+from .rules import RULES, Log, restore, shrink
+from .spin_graph import SpinGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a search gets: nodes that hold together, and that no rule takes out.
+
+    Attributes:
+        graph: of these nodes.
+        names: `[nodes]`, their numbers in the whole instance.
+        reference: the one that is 1 in `problem`.
+        problem: a single instance; its scores are whole numbers.
+        constant: the sum over the edges is 4 score - constant.
+        moved: by how much float64 moves the scores of `problem`.
+    """
+
+    graph: SpinGraph
+    names: Int[np.ndarray, "nodes"]
+    reference: int
+    problem: Problem
+    constant: int
+    moved: int
+
+    @classmethod
+    def of(cls, graph: SpinGraph, names: np.ndarray) -> Part:
+        """The problem of a graph."""
+        reference = graph.busiest()
+        unary, pairwise, edges, constant = graph.scores(reference)
+        problem = single_instance(unary, pairwise, edges)
+        moved = sum(
+            int(np.abs(floats[0].astype(np.int64) - scores).sum())
+            for floats, scores in ((problem.unary, unary), (problem.pairwise, pairwise))
+        )
+        return cls(graph, names, reference, problem, constant, moved)
+
+    def state(self, spins: np.ndarray) -> np.ndarray:
+        """What spins `[n + 1]` of the whole instance say of the variables here."""
+        here = spins[self.names]
+        return np.delete(here == here[self.reference], self.reference).astype(np.int8)
+
+    def spins(self, state: np.ndarray) -> np.ndarray:
+        """`[nodes]`, of an assignment of the variables here."""
+        return np.insert(2 * state.astype(np.int64) - 1, self.reference, 1)
+
+    def bound(self, proved: float) -> int:
+        """A bound on the sum over the edges, by one on the score of `problem`."""
+        highest = int(np.abs(self.graph.weight).sum())
+        if not proved < math.inf:
+            return highest
+        return min(highest, 4 * (math.floor(proved) + self.moved) - self.constant)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A graph that was shrunk, and what came of the rest.
+
+    Attributes:
+        place: `[nodes]`, the numbers of its nodes in the piece that it is a block of.
+        log: of the nodes that were taken out.
+        blocks: the pieces that the rest fell into, by number; read from the last one on, each shares one node at most
+            with those before.
+        left: where the rest holds together, its nodes.
+    """
+
+    place: Int[np.ndarray, "nodes"]
+    log: Log
+    blocks: range
+    left: Int[np.ndarray, "rest"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """The parts of an instance, and the way back.
+
+    Attributes:
+        parts: the smallest first.
+        removed: how many nodes each of `RULES` took out.
+    """
+
+    parts: tuple[Part, ...]
+    removed: Int[np.ndarray, "rules"]
+    _free: Reduced
+    _pieces: tuple[Piece, ...]
+    _owners: tuple[int, ...]
+    _constant: int
+    _scale: int
+    _units: Units
+
+    def states(self, z: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What an assignment `[n]` of the instance says of the parts' variables."""
+        spins = np.append(2 * z[self._free.fixed < 0].astype(np.int64) - 1, 1)
+        return tuple(part.state(spins) for part in self.parts)
+
+    def state(self, states: Sequence[np.ndarray]) -> Int[np.ndarray, "n"]:
+        """The assignment that those of the parts give; a maximiser if they are."""
+        found: list[np.ndarray] = [np.ones(len(piece.place), np.int64) for piece in self._pieces]
+        for owner, part, state in zip(self._owners, self.parts, states, strict=True):
+            found[owner][self._pieces[owner].left] = part.spins(state)
+        for piece, spins in zip(reversed(self._pieces), reversed(found), strict=True):
+            if piece.blocks:
+                _join([(self._pieces[k].place, found[k]) for k in reversed(piece.blocks)], spins)
+            restore(piece.log, spins)
+        whole = found[0]
+        return self._free.lift(np.asarray(whole[:-1] == whole[-1], np.int8))
+
+    def bound(self, proved: Sequence[float]) -> float:
+        """The bound on the score of the instance, by those on the scores of the parts' problems."""
+        total = self._constant + sum(
+            part.bound(bound) for part, bound in zip(self.parts, proved, strict=True)
+        )
+        bound = total / (4 * self._scale)  # to nearest
+        if 4 * self._scale * Fraction(bound) < total:
+            bound = math.nextafter(bound, math.inf)
+        if self._units.error:
+            bound = math.nextafter(bound + self._units.error, math.inf)
+        return self._units.upper_bound(bound)
+
+
+def decompose(
+    unary: Float[np.ndarray, "n"],
+    pairwise: Float[np.ndarray, "e"],
+    edges: Int[np.ndarray, "e 2"],
+    fixed: Int[np.ndarray, "n"],
+    rules: Sequence[str] = RULES,
+) -> Decomposition:
+    """An instance as its parts.
+
+    Args:
+        unary: `[n]`.
+        pairwise: `[e]`.
+        edges: `[e, 2]`.
+        fixed: `[n]`: 0 or 1, or -1 for a variable that is free.
+        rules: those to use.
+
+    Example:
+        >>> square = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
+        >>> whole = decompose(np.zeros(4), np.array([1.0, 2.0, -3.0, 1.0]), square, np.full(4, -1))
+        >>> len(whole.parts), whole.state([]).tolist(), whole.bound([])
+        (0, [1, 1, 1, 0], 3.0)
+    """
+    units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
+    # Sums of these whole numbers are below 2^53.
+    free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
+    scale = 1 if units.common else 2
+    whole, between = (scale * scores.astype(np.int64) for scores in (free.unary, free.pairwise))
+    graph, constant = SpinGraph.of_scores(whole, between, free.edges)
+    constant += 4 * scale * int(free.constant)
+    if not units.common:
+        graph, dropped = graph.without_noise(scale)
+        constant += dropped
+    allowed = np.array([rule in rules for rule in RULES])
+    pieces: list[Piece] = []
+    owned: list[tuple[int, Part]] = []
+    waiting = [(graph, np.arange(graph.nodes), np.arange(graph.nodes))]
+    while len(pieces) < len(waiting):
+        graph, names, place = waiting[len(pieces)]
+        log, *rest = shrink(graph.nodes, graph.edges, graph.weight, allowed)
+        constant += int(log.constant[0])
+        blocks = list(_blocks(graph.nodes, *rest))
+        apart = len(blocks) > 1
+        following = range(len(waiting), len(waiting) + apart * len(blocks))
+        if apart:
+            waiting += [(block, names[nodes], nodes) for block, nodes in blocks]
+        for block, nodes in [] if apart else blocks:
+            owned.append((len(pieces), Part.of(block, names[nodes])))
+        pieces.append(Piece(place, log, following, blocks[0][1] if blocks and not apart else None))
+    owned.sort(key=lambda entry: entry[1].graph.nodes)
+    removed = np.sum([piece.log.counts for piece in pieces], axis=0)
+    owners, parts = (tuple(entry[k] for entry in owned) for k in (0, 1))
+    return Decomposition(parts, removed, free, tuple(pieces), owners, constant, scale, units)  # type: ignore[arg-type]
+
+
+def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> Problem:
+    """The problem of scores `[n]` and `[e]`, which are no user's, so that they need no check.
+
+    Example:
+        >>> single_instance(np.ones(1, np.float32), np.empty(0), np.empty((0, 2), np.int64)).unary
+        array([[1.]])
+    """
+    unary, pairwise = unary.astype(np.float64)[None], pairwise.astype(np.float64)[None]
+    return Problem(unary, pairwise, Topology(len(unary[0]), edges), (1,), home_of(unary))
+
+
+def _blocks(nodes: int, edges: np.ndarray, weight: np.ndarray) -> Iterator[tuple[SpinGraph, np.ndarray]]:
+    """The blocks of a graph, each with the numbers of its nodes."""
+    if not len(edges):
+        return
+    number, count = blocks_of(nodes, edges)
+    order, starts = np.argsort(number, kind="stable"), np.bincount(number).cumsum()[:-1]
+    for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
+        names, ends = numbered(nodes, edges[chosen])
+        yield SpinGraph(len(names), ends, weight[chosen]), names
+
+
+def _join(blocks: list[tuple[np.ndarray, np.ndarray]], spins: np.ndarray) -> None:
+    """Writes the spins of blocks, turned so that they agree where they meet; elsewhere `spins` stay."""
+    known = np.zeros(len(spins), bool)
+    for place, found in blocks:
+        meet = known[place]
+        turned = meet.any() and (found != spins[place])[meet].any()
+        spins[place] = -found if turned else found
+        known[place] = True

@@ -1,0 +1,94 @@
+"""Instances without fields: spins that edges want alike or unlike, in exact integers.
+
+With s_i = 1 where z_i = z_0, else -1, for one more node 0 that is always 1,
+
+    4 score(z) = constant + sum_edges weight s_i s_j,  weight_ij = pairwise_ij,
+    weight_i0 = 2 unary_i + sum_j pairwise_ij,  constant = 2 sum unary + sum pairwise.
+
+To flip all spins changes nothing, so every node may be the one that is 1. The weights at each node of such a graph add
+up to an even number: that keeps every rule of `rules` in integers.
+
+References:
+    Barahona, Juenger, Reinelt (1989), Experiments in quadratic 0-1 programming: maximum cut and quadratic programs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+
+@dataclass(frozen=True, eq=False)
+class SpinGraph:
+    """sum_k weight_k s_i s_j over spins +1 and -1; the weights at each node add up to an even number.
+
+    Attributes:
+        nodes: how many there are.
+        edges: `[e, 2]`, distinct.
+        weight: `[e]`, none of them 0.
+    """
+
+    nodes: int
+    edges: Int[np.ndarray, "e 2"]
+    weight: Int[np.ndarray, "e"]
+
+    @classmethod
+    def of_scores(cls, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> tuple[SpinGraph, int]:
+        """The graph of an instance, whose last node is the one beside its variables, and the constant.
+
+        Args:
+            unary: `[n]` int64.
+            pairwise: `[e]` int64.
+            edges: `[e, 2]`.
+
+        Example:
+            >>> graph, constant = SpinGraph.of_scores(np.array([1, -2]), np.array([3]), np.array([[0, 1]]))
+            >>> graph.edges.tolist(), graph.weight.tolist(), constant
+            ([[0, 1], [0, 2], [1, 2]], [3, 5, -1], 1)
+        """
+        field = 2 * unary
+        for side in (0, 1):
+            np.add.at(field, edges[:, side], pairwise)
+        inside, outside = np.flatnonzero(pairwise), np.flatnonzero(field)
+        spokes = np.stack((outside, np.full(len(outside), len(unary))), axis=1)
+        weight = np.concatenate((pairwise[inside], field[outside]))
+        constant = 2 * int(unary.sum()) + int(pairwise.sum())
+        return cls(len(unary) + 1, np.concatenate((edges[inside], spokes)), weight), constant
+
+    def without_noise(self, unit: int) -> tuple[SpinGraph, int]:
+        """Without the fields that only the rounding of scores to multiples of `unit` makes, and their sum.
+
+        A field that is none, as that of a cut, comes out as the rounding of all weights at a node and of its unary
+        score. It would join all nodes with the last one. All weights have to be even.
+
+        Example:
+            >>> scores = np.array([-10, -8]), np.array([18]), np.array([[0, 1]])
+            >>> graph, dropped = SpinGraph.of_scores(*scores)[0].without_noise(2)
+            >>> graph.edges.tolist(), dropped
+            ([[0, 1]], 4)
+        """
+        spoke = self.edges[:, 1] == self.nodes - 1
+        degree = np.bincount(self.edges.ravel(), minlength=self.nodes)[self.edges[:, 0]]
+        noise = spoke & (np.abs(self.weight) <= 2 * unit * degree)
+        dropped = int(np.abs(self.weight[noise]).sum())
+        return SpinGraph(self.nodes, self.edges[~noise], self.weight[~noise]), dropped
+
+    def scores(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Unary `[m]` and pairwise `[k]` scores and edges `[k, 2]` of z_i = (s_i == s_reference), and the constant.
+
+        The sum over the edges is 4 score(z) - constant. The variables are the other nodes, in their order.
+        """
+        spoke = (self.edges == reference).any(axis=1)
+        edges, pairwise = self.edges[~spoke], self.weight[~spoke]
+        field = np.zeros(self.nodes, np.int64)
+        field[self.edges[spoke].sum(axis=1) - reference] = self.weight[spoke]
+        for side in (0, 1):
+            np.subtract.at(field, edges[:, side], pairwise)
+        unary = np.delete(field, reference) // 2
+        return unary, pairwise, edges - (edges > reference), 2 * int(unary.sum()) + int(pairwise.sum())
+
+    def busiest(self) -> int:
+        """The node of most edges: without it the rest is the sparsest."""
+        return int(np.bincount(self.edges.ravel(), minlength=self.nodes).argmax())
