@@ -332,7 +332,7 @@ def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
 
 def test_the_keyboard_does_not_wait_for_a_kernel(keyboard):
     """A batch of enumerations is one call of a kernel for each thread, of minutes."""
-    problem = instances.dense(22, 2000, np.random.default_rng(10)).problem()
+    problem = instances.dense(25, 4000, np.random.default_rng(10)).problem()
     solver = solver_class("exhaustive")()
     solver.solve(problem.instances(slice(0, 1)))
     begin = time.monotonic()

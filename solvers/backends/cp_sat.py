@@ -67,7 +67,8 @@ class CpSat(ArgmaxSolver):
             solver.parameters.max_time_in_seconds = deadline.seconds
         with deadline.alarm(solver.stop_search):
             status = solver.solve(model)
-        out_of_time = status == cp_model.UNKNOWN and deadline.passed
+        limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
+        out_of_time = status == cp_model.UNKNOWN and limited
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) and not out_of_time:
             raise SolveFailedError(
                 f"CP-SAT stopped with status {solver.status_name(status)}: "

@@ -63,7 +63,8 @@ class RoofDuality:
     @classmethod
     def free(cls, problem: Problem) -> RoofDuality:
         """Nothing fixed, and the bound of `halved`: what can be had in one pass over the scores."""
-        return cls(np.full((problem.batch, problem.n), -1, np.int8), halved(problem)[1])
+        fixed = np.full((problem.batch, problem.n), -1, np.int8)
+        return cls(fixed, halved(problem)[1], np.zeros(problem.batch))
 
 
 def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDuality:
