@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from solvers import Problem
+from solvers.algorithms.branch_and_bound.search import _margin
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.precision.units import Units, to_units
 
@@ -79,3 +80,9 @@ def test_fixed_point_says_how_much_it_rounds(kind, pairs):
         moved = sum(abs(Fraction(c) - k * unit) for c, k in zip(row, integers, strict=True))
         assert moved <= Fraction(float(scores.error[b])) * (1 + Fraction(2) ** -50)
         assert moved <= Fraction(float(problem.rounding[b])) / 8
+
+
+def test_a_search_over_whole_numbers_prunes_no_state_that_is_better_by_a_unit():
+    units = to_units(np.array([3.0, -2.0, 1.0]))
+    assert units.common
+    assert 0.9 < _margin(units) < 1.0
