@@ -273,8 +273,8 @@ def test_cliques_are_searched_apart_within_their_shares_of_the_time():
     unary = without_field(pairwise, edges, len(unary))
     given_time = []
 
-    def backend(problem, seconds, _):
-        given_time.append((problem.n, seconds))
+    def backend(problem, deadline, _):
+        given_time.append((problem.n, deadline.left))
         return enumerated(problem)
 
     problem = Problem.from_arrays(unary, pairwise, edges=edges)

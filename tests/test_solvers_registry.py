@@ -339,10 +339,10 @@ def test_an_impossible_bound_is_not_lost_behind_what_presolve_knows(n):
 
 @pytest.mark.parametrize("proved", [1e9, np.inf])
 def test_a_search_that_proves_less_than_roof_duality_leaves_its_bound(proved):
-    frustrated = Problem.from_arrays(np.ones((1, 3)), -np.ones((1, 3)), edges=[[0, 1], [0, 2], [1, 2]])
-    found = one_by_one(frustrated, None, lambda single, *_: (np.zeros(single.n, np.int8), proved))
-    assert found.stats["reached"] == 1
-    assert found.bound.tolist() == roof_duality(frustrated).bound.tolist() == [1.5]
+    problem = dense(18, 1, np.random.default_rng(0)).problem()  # of which the rules leave a part
+    found = one_by_one(problem, None, lambda single, *_: (np.zeros(single.n, np.int8), proved))
+    assert found.stats["reached"] == found.stats["parts"] == 1
+    assert found.bound.tolist() == roof_duality(problem).bound.tolist()
 
 
 def test_registry_name_is_the_class_name():
