@@ -13,8 +13,6 @@ from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.deadline import Deadline
 from solvers.testing import enumerate_scores, random_instances
 
-NEVER = Deadline.after(None)
-
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 12])
 def test_split_buckets_bound_every_score_and_lead_to_a_maximiser(limit):
@@ -27,13 +25,14 @@ def test_split_buckets_bound_every_score_and_lead_to_a_maximiser(limit):
             problem = Problem.from_arrays(unary, pairwise, edges=whole.edges)
             scores, start = FixedPoint.of(problem), np.zeros(problem.n, np.int8)
             order = min_fill_order(problem.n, problem.edges)
-            layout = mini_bucket_layout(problem.n, problem.edges, order, limit, NEVER)
+            never = Deadline.after(None)
+            layout = mini_bucket_layout(problem.n, problem.edges, order, limit, never)
             assert np.diff(layout.scopes).max() <= limit
             split += len(layout.scopes) - 1 > problem.n
-            search = Search(layout, scores, start, NEVER)
+            search = Search(layout, scores, start, never)
             tolerance = 2 * problem.rounding[0]
             assert scores.bound(np.array([search.bound]))[0] >= maxima[instance] - tolerance
-            search.run(None, NEVER, 3)
+            search.run(None, never, 3)
             assert search.finished
             assert problem.score(search.z[None])[0] >= maxima[instance] - tolerance
             assert search.bound == scores.score(search.z[None])[0]

@@ -115,7 +115,7 @@ def test_a_dead_worker_costs_one_problem():
 def test_a_local_dask_cluster():
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
