@@ -138,8 +138,9 @@ class Problem(Generic[ArrayT]):
         xp = namespace_of(self.unary)
         with np.errstate(over="ignore"):
             total: np.ndarray | ArrayT = xp.sum(xp.abs(as_float64(self.unary)), axis=-1)
-            if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
-                return total + self._in_blocks(lambda weights, *_: np.abs(weights))
+            if isinstance(total, np.ndarray) and self.batch * self.e > BLOCK:
+                blocks: np.ndarray = total + self._in_blocks(lambda weights, *_: np.abs(weights))
+                return blocks
             return total + xp.sum(xp.abs(as_float64(self.pairwise)), axis=-1) if self.e else total
 
     @cached_property

@@ -9,7 +9,8 @@ others call, `find solvers -name '*.nb[ci]' -delete` makes that happen.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from numba import njit
 from numba.core import event
@@ -30,6 +31,16 @@ class _Compilation(event.Listener):
 
 event.register("numba:compiler_lock", _Compilation())
 
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+class Decorator(Protocol):
+    """Compiles a function, and leaves its type as it is written."""
+
+    def __call__(self, kernel: Kernel, /) -> Kernel:
+        """The kernel."""
+
+
 _OPTIONS: dict[str, Any] = {
     "cache": keeps_kernels(),
     "nogil": True,
@@ -38,30 +49,30 @@ _OPTIONS: dict[str, Any] = {
 }
 _INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
 
-strict = njit(**_OPTIONS)
+strict: Decorator = njit(**_OPTIONS)
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
 
-inlined = njit(**_OPTIONS, inline="always")
+inlined: Decorator = njit(**_OPTIONS, inline="always")
 """As `strict`, and copied into its callers: for steps of a hot loop that would stay calls otherwise."""
 
-fused = njit(**_OPTIONS, fastmath={"contract"})
+fused: Decorator = njit(**_OPTIONS, fastmath={"contract"})
 """A product and the sum that takes it may be rounded once instead of twice, which is never less exact."""
 
-reordered = njit(**_OPTIONS, fastmath={"reassoc", "contract"})
+reordered: Decorator = njit(**_OPTIONS, fastmath={"reassoc", "contract"})
 """As `fused`, and sums may be taken in any order, so that they fill vectors; infinities and nan keep their meaning.
 
 Safe where sums are exact in any order (whole numbers below 2^53), or where a bound of their rounding, which holds for
 every order, is added to what is proved with them.
 """
 
-reduction = njit(**_OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
+reduction: Decorator = njit(**_OPTIONS, fastmath={"reassoc", "nnan", "nsz"})
 """Sums and maxima of a table in any order. There is no nan in it, and no one asks for the sign of a zero.
 
 Maxima fill vectors only with these two promises. Safe where the rounding of a sum is bounded for every order.
 """
 
-strict_inner = njit(**_INNER)
+strict_inner: Decorator = njit(**_INNER)
 """As `strict`, for what kernels alone call: it compiles faster, and Python cannot call it."""
 
-reordered_inner = njit(**_INNER, fastmath={"reassoc", "contract"})
+reordered_inner: Decorator = njit(**_INNER, fastmath={"reassoc", "contract"})
 """As `reordered`, for what kernels alone call."""
