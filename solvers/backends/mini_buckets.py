@@ -76,7 +76,8 @@ def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[
         if layout.tables[-1] > MAX_ENTRIES and known is not None:
             known.run(None, deadline, NODES_A_CALL)
             break
-        search = Search(layout, scores, z if known is None else known.z, deadline, known and known.bound)
+        begin = (z, None) if known is None else (known.z, known.bound)
+        search = Search(layout, scores, begin[0], deadline, begin[1])
         if search.cut_short:
             break
         known = search
