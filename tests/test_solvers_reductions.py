@@ -116,6 +116,25 @@ def test_maximisers_of_the_parts_make_one_of_the_whole(rules, seed, n, scale, fi
         assert exact_score(unary, pairwise, edges, z) == best == Fraction(bound)
 
 
+@pytest.mark.parametrize("rule", ["pair", "twin", "degree_3", "dominated"])
+@pytest.mark.parametrize("largest", [1, 3, 20])
+def test_each_rule_keeps_the_maximum_of_many_small_graphs(rule, largest):
+    random, removed = np.random.default_rng(largest), 0
+    for _ in range(300):
+        n = int(random.integers(3, 9))
+        edges = random_graph(random, n)
+        if rule == "twin":
+            edges = edges[edges.sum(axis=1) % 2 == 1]  # bipartite, so that many have the same neighbours
+        pairwise = random.integers(-largest, largest + 1, len(edges)).astype(float)
+        unary = without_field(pairwise, edges, n) + random.integers(-1, 2, n) * (random.random(n) < 0.3)
+        unary *= 2  # whole numbers
+        pairwise *= 2
+        z, bound, whole = solved(unary, pairwise, edges, (rule,))
+        removed += whole.removed.sum()
+        assert exact_score(unary, pairwise, edges, z) == bound == exact_maximum(unary, pairwise, edges)
+    assert removed > 20
+
+
 @many
 @given(SEEDS, st.integers(2, 3), st.integers(2, 5), st.sampled_from(["ties", "whole", "normal"]))
 def test_parts_that_meet_in_single_nodes_agree_there(seed, count, size, scale):
