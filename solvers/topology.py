@@ -51,6 +51,11 @@ class Topology:
         return Topology, (self.n, self._pairs)
 
 
+def pairs(n: int, edges: Edges) -> Edges:
+    """`[e, 2]`: the pairs, to read alone; made once for all problems that score them."""
+    return edges
+
+
 def ends(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
     """`[e]`, `[e]`: the first and the second variable of every pair."""
     return edges[:, 0].copy(), edges[:, 1].copy()

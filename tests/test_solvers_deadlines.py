@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +33,11 @@ from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
+from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.interrupts import in_threads
 from solvers.testing import enumerate_scores
+from solvers.solver import _scores
 
 LATE = 1.0
 """Seconds over a limit that a busy machine is forgiven; what was mended was later than that by seconds."""
@@ -195,6 +198,54 @@ def test_cheap_bounds_and_states_hold():
         assert (bound >= enumerate_scores(drawn).max(axis=1) - problem.rounding).all()
         assert (bound <= problem.positive_part).all()
         assert np.isin(z, (0, 1)).all()
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
+    random = np.random.default_rng(3)
+    edges = instances.dense(22, 1, random).edges if dense else spins(22, 4, 3).edges
+    pairwise = random.standard_normal((30, len(edges)))
+    unary = np.array([-np.bincount(edges.ravel(), np.repeat(each / 2, 2), 22) for each in pairwise])
+    unary[:15] += random.standard_normal((15, 22))  # of which roof duality of sparse problems fixes some
+    problem, free = Problem.from_arrays(unary, pairwise, edges=edges), np.full((30, 22), -1)
+
+    def never(*_):
+        raise AssertionError("the time is up")
+
+    found = one_by_one(problem, 1e-9, never, threads=2)
+    fixed = free if dense else roof_duality(problem).fixed
+    assert dense == (fixed < 0).all()
+    guessed = np.where(fixed < 0, halved(problem)[0], fixed)
+    scores = problem.score_flat(found.z)
+    assert found.stats["reached"] == (fixed >= 0).all(axis=1).sum() < 30
+    assert (scores >= problem.score_flat(guessed) - problem.rounding).all()
+    assert (scores >= -problem.rounding).all()
+    assert scores.mean() > 1
+    assert np.isfinite(found.bound).all()
+    best = solver_class("local_search")().solve(problem).z
+    kept = one_by_one(problem, 1e-9, never, start=best)
+    assert (problem.score_flat(kept.z) >= problem.score_flat(best) - problem.rounding).all()
+    worse = one_by_one(problem, 1e-9, never, start=1 - best)
+    assert (problem.score_flat(worse.z) >= scores - problem.rounding).all()
+
+
+def test_an_instance_that_is_not_reached_is_never_worse_than_zeros():
+    """The pair makes both look worth it, but the second has a loss of its own."""
+    problem = Problem.from_arrays([[-1.0, -10.0]], [[4.0]], edges=[[0, 1]])
+    assert halved(problem)[0].tolist() == [[1, 0]]
+    assert _unsearched(problem, np.full((1, 2), -1, np.int8), None).tolist() == [[0, 0]]
+
+
+def test_the_score_of_an_answer_takes_no_column_of_the_pairs():
+    """Two copies of columns took half a second beyond the limit, of 12 million pairs."""
+    problems = [instances.dense(n, 1, np.random.default_rng(0)).problem() for n in (5, 1000)]
+    _scores(problems[0], np.ones((1, 5), np.int8))  # compiled
+    tracemalloc.start()
+    (score,) = _scores(problems[1], np.ones((1, 1000), np.int8))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert score == pytest.approx(problems[1].unary.sum() + problems[1].pairwise.sum())
+    assert peak < 1.5 * problems[1].edges.nbytes
 
 
 def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds(monkeypatch):
