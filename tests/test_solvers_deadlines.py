@@ -23,6 +23,7 @@ from solvers import (
     deadline,
     instances,
     interrupt_solves,
+    select_solver,
     solve_problem,
     solver_class,
 )
@@ -236,16 +237,20 @@ def test_an_instance_that_is_not_reached_is_never_worse_than_zeros():
     assert _unsearched(problem, np.full((1, 2), -1, np.int8), None).tolist() == [[0, 0]]
 
 
-def test_the_score_of_an_answer_takes_no_column_of_the_pairs():
-    """Two copies of columns took half a second beyond the limit, of 12 million pairs."""
+def test_an_answer_without_a_search_copies_no_pairs():
+    """Copies of them took half a second beyond the limit, of 12 million pairs."""
     problems = [instances.dense(n, 1, np.random.default_rng(0)).problem() for n in (5, 1000)]
-    _scores(problems[0], np.ones((1, 5), np.int8))  # compiled
-    tracemalloc.start()
-    (score,) = _scores(problems[1], np.ones((1, 1000), np.int8))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert score == pytest.approx(problems[1].unary.sum() + problems[1].pairwise.sum())
-    assert peak < 1.5 * problems[1].edges.nbytes
+    states = [np.ones((1, problem.n), np.int8) for problem in problems]
+    for problem, z in zip(problems, states, strict=True):
+        tracemalloc.start()
+        assert select_solver(problem)
+        late = _unsearched(problem, np.full((1, problem.n), -1), None)
+        (score,) = _scores(problem, z)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert problem.score_flat(late) >= 0
+        assert score == pytest.approx(problem.unary.sum() + problem.pairwise.sum())
+    assert peak < problems[1].topology.pairs.nbytes
 
 
 def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds(monkeypatch):
@@ -379,6 +384,21 @@ def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
     assert solution.score > 0
     assert solution.bound >= solution.score
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_the_keyboard_stops_a_search_on_a_device(limit, keyboard):
+    torch = pytest.importorskip("torch")
+    drawn = instances.dense(200, 1, np.random.default_rng(13))
+    scores = torch.as_tensor(drawn.unary), torch.as_tensor(drawn.pairwise)
+    problem = Problem.from_arrays(*scores, edges=drawn.edges)
+    many_flips = solver_class("local_search")(starts=2000)
+    begin = time.monotonic()
+    keyboard(0.5)
+    with pytest.raises(SolveInterrupted) as stopped:
+        many_flips.solve(problem, limit)
+    assert time.monotonic() - begin < 15
+    assert stopped.value.solution.score > 0
 
 
 def test_the_keyboard_does_not_wait_for_a_kernel(keyboard):

@@ -16,7 +16,6 @@ from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...solution import Maximiser
-from ...topology import pairs
 from .decomposition import decompose, single_instance
 from .roof_duality import RoofDuality, halved, roof_duality
 from .rules import RULES
@@ -83,13 +82,14 @@ def one_by_one(
             return Answer(fixed, roof.bound[instance])
         if deadline.passed:
             return Answer(fixed, roof.bound[instance], reached=False)
-        single = single_instance(problem.unary[instance], problem.pairwise[instance], problem.edges)
+        single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
         answer = searched(single, fixed, deadline, solve_one, first)
         bound = answer.bound
         if roof.loss[instance] and (fixed >= 0).any():
             bound = math.nextafter(bound + roof.loss[instance], math.inf)
         return replace(answer, bound=min(roof.bound[instance], bound))
 
+    pairs = problem.topology.pairs
     calls = [partial(solve, instance) for instance in range(problem.batch)]
     answers = in_threads(calls, threads) if min(threads, problem.batch) > 1 else [call() for call in calls]
     z = np.array([answer.z for answer in answers], np.int8)
@@ -105,7 +105,7 @@ def _unsearched(problem: Problem, fixed: States, start: States | None) -> States
     """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
     others = (halved(problem)[0], np.zeros_like(fixed), *(() if start is None else (start,)))
     states = np.stack([np.where(fixed < 0, other, fixed).astype(np.int8) for other in others])
-    arrays = problem.unary, problem.pairwise, problem.topology.recall(pairs)
+    arrays = problem.unary, problem.pairwise, problem.topology.pairs
     scores = [scores_of(*arrays, z) for z in states]
     return np.asarray(states[np.argmax(scores, axis=0), np.arange(problem.batch)])
 
