@@ -37,8 +37,8 @@ from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.interrupts import in_threads
-from solvers.testing import enumerate_scores
 from solvers.solver import _scores
+from solvers.testing import enumerate_scores
 
 LATE = 1.0
 """Seconds over a limit that a busy machine is forgiven; what was mended was later than that by seconds."""

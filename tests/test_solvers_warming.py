@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from solvers import solver_class, warmup, warming
+from solvers import solver_class, warming, warmup
 from solvers.problem import Problem
 from solvers.registry import BUILT_IN
 
@@ -21,7 +21,8 @@ ROOTS_LEFT = """
         for value in vars(module).values():
             if isinstance(value, CPUDispatcher):
                 found[value.py_func.__module__, value.py_func.__name__] = value
-    called = {id(value.py_func.__globals__.get(name)) for value in found.values() for name in value.py_func.__code__.co_names}
+    bodies = [value.py_func for value in found.values()]
+    called = {id(body.__globals__.get(name)) for body in bodies for name in body.__code__.co_names}
     print(json.dumps([key for key, value in found.items() if id(value) not in called and not value.overloads]))
 """
 """Prints the kernels that no other kernel calls and that have not been compiled, nor read from disk."""

@@ -27,9 +27,7 @@ def run(chosen: Namespace, console: Console) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("compiling", total=len(names))
-        seconds_of = warmup(
-            lambda name: progress.update(bar, description=name, completed=names.index(name))
-        )
+        seconds_of = warmup(lambda name: progress.update(bar, description=name, completed=names.index(name)))
     table = Table("solver", "seconds", title="kernels compiled, or read from disk")
     for name, seconds in seconds_of.items():
         table.add_row(name, f"{seconds:.1f}")

@@ -96,7 +96,9 @@ def one_by_one(
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
         late = slice(int(np.argmin(reached)), None)
-        guessed = _unsearched(problem.instances(late), roof.fixed[late], None if start is None else start[late])
+        guessed = _unsearched(
+            problem.instances(late), roof.fixed[late], None if start is None else start[late]
+        )
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
 
