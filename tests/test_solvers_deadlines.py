@@ -230,6 +230,14 @@ def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
     assert (problem.score_flat(worse.z) >= scores - problem.rounding).all()
 
 
+def test_a_state_without_a_search_is_no_zero_where_no_variable_has_a_field():
+    """There half of the pairwise scores says nothing."""
+    problem = spins(3000, 4, 1)
+    found = one_by_one(problem, 1e-9, None)
+    assert found.stats["reached"] == 0
+    assert problem.score_flat(found.z) > 0.5 * found.bound
+
+
 def test_an_instance_that_is_not_reached_is_never_worse_than_zeros():
     """The pair makes both look worth it, but the second has a loss of its own."""
     problem = Problem.from_arrays([[-1.0, -10.0]], [[4.0]], edges=[[0, 1]])

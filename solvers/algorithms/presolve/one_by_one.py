@@ -16,6 +16,7 @@ from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...solution import Maximiser
+from ..local_search.tabu import tabu_search
 from .decomposition import decompose, single_instance
 from .roof_duality import RoofDuality, halved, roof_duality
 from .rules import RULES
@@ -26,6 +27,9 @@ upper bound on its score."""
 
 SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
+
+MOST_CLIMBED = 2_000_000
+"""Variables and pairs of unreached instances for which single flips climb from random states: hundredths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +64,8 @@ def one_by_one(
 
     Both are done in sparse problems alone.
 
-    Instances that the time limit cuts off get the fixed values, elsewhere the best of `start`, zeros and what
-    `halved` says, and the roof-dual bound.
+    Instances that the time limit cuts off get the fixed values, elsewhere the best of `start`, zeros, what
+    `halved` says and a local maximum, and the roof-dual bound.
 
     Args:
         problem: coefficients on the host.
@@ -105,7 +109,10 @@ def one_by_one(
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
     """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
-    others = (halved(problem)[0], np.zeros_like(fixed), *(() if start is None else (start,)))
+    others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
+    if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
+        arrays = problem.unary, problem.pairwise, problem.topology.pairs
+        others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
     states = np.stack([np.where(fixed < 0, other, fixed).astype(np.int8) for other in others])
     arrays = problem.unary, problem.pairwise, problem.topology.pairs
     scores = [scores_of(*arrays, z) for z in states]
