@@ -379,7 +379,7 @@ def test_a_run_cut_off_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
 
 
 @tiny
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("dropout", [0.0, 0.75])
 def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, dropout):
     seen, explained = [], []
     encode, build = MixtureEncoder.forward, Reconstruction.__init__
