@@ -9,7 +9,8 @@ An outcome is one of
 - survived: all pass, with `--wider` also the fast tests of all files of its package: where one of those kills it, it
   belongs in the table;
 - equivalent: all pass, and the table says why no test can tell;
-- stale: the text is not there once any more, or a test is not there.
+- stale: the text is not there once any more, or a test is not there;
+- unclear: pytest ended, `by` says how, and no test has failed: perhaps a package is missing. The next call tries again.
 """
 
 from __future__ import annotations
@@ -206,8 +207,11 @@ def try_fault(fault: Fault, limit: float, wider: bool) -> dict[str, Any]:
             return {"outcome": "equivalent" if fault.equivalent else "survived", "by": [], "seconds": seconds}
         if returned in NO_SUCH_TEST:
             return {"outcome": "stale", "by": [], "seconds": seconds}
+        by = failed_tests(tree)
+        if not by and returned is not None and returned > 0:
+            return {"outcome": "unclear", "by": [f"status {returned}"], "seconds": seconds}
         ended = "out of time" if returned is None else f"status {returned}"
-        return {"outcome": "killed", "by": failed_tests(tree) or [ended], "seconds": seconds}
+        return {"outcome": "killed", "by": by or [ended], "seconds": seconds}
 
 
 def false_kills(report: Report) -> list[str]:
@@ -221,7 +225,7 @@ def false_kills(report: Report) -> list[str]:
 
 
 def main() -> int:
-    """Tries all faults that are left; 1 where one survived or could not be planted."""
+    """Tries all faults that are left; 1 where one survived, could not be planted, or is unclear."""
     arguments = _parser().parse_args()
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(143)
@@ -234,7 +238,7 @@ def main() -> int:
     faults = [f for f in read_faults(TABLE) if re.search(arguments.only, f"{f.file}: {f.old}")]
     for number, fault in enumerate(faults, 1):
         known = report.outcome(fault)
-        if known is None or known in arguments.again:
+        if known in (None, "unclear", *arguments.again):
             report.add(fault, **try_fault(fault, arguments.limit, arguments.wider))
             outcome = report.outcome(fault)
             print(f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}", flush=True)
@@ -242,7 +246,7 @@ def main() -> int:
     wrong = false_kills(report)
     print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     print("\n".join(f"fails without a fault: {test}" for test in wrong), end="")
-    return int(bool(wrong or counts["survived"] or counts["stale"]))
+    return int(bool(wrong or counts["survived"] or counts["stale"] or counts["unclear"]))
 
 
 def _parser() -> argparse.ArgumentParser:

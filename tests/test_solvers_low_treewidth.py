@@ -94,3 +94,21 @@ def test_wide_graphs_are_refused():
     problem = Problem.from_arrays(np.ones(40), generator.standard_normal(len(edges)), edges=edges)
     with pytest.raises(UnsupportedProblemError, match="width 30"):
         solver_class("elimination")().solve(problem)
+
+
+def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
+    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda: 2**62)
+    edges = edges_of(nx.complete_graph(33))
+    problem = Problem.from_arrays(np.ones(33), np.ones(len(edges)), edges=edges)
+    assert width_of(33, edges, 36) == 32
+    with pytest.raises(UnsupportedProblemError, match="no elimination order of width 30 or less was found"):
+        solver_class("elimination")().solve(problem)
+
+
+def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
+    problem = spin_glass(14, 14, 1, np.random.default_rng(0)).problem()
+    needed = cached_plan(problem.n, problem.edges).table_bytes
+    solver = solver_class("elimination")()
+    for free, refused in ((needed / 0.59, False), (needed / 0.61, True)):
+        monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda free=free: free)
+        assert bool(solver.why_not(problem)) == refused

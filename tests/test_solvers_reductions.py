@@ -14,7 +14,7 @@ from solvers.algorithms.presolve import one_by_one as presolve
 from solvers.algorithms.presolve.blocks import blocks_of
 from solvers.algorithms.presolve.decomposition import decompose
 from solvers.algorithms.presolve.one_by_one import one_by_one
-from solvers.algorithms.presolve.rules import RULES
+from solvers.algorithms.presolve.rules import RULES, shrink
 from solvers.algorithms.presolve.spin_graph import SpinGraph
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -133,6 +133,21 @@ def test_each_rule_keeps_the_maximum_of_many_small_graphs(rule, largest):
         removed += whole.removed.sum()
         assert exact_score(unary, pairwise, edges, z) == bound == exact_maximum(unary, pairwise, edges)
     assert removed > 20
+
+
+@pytest.mark.parametrize("rule", ["pair", "twin", "dominated"])
+def test_a_rule_takes_out_as_many_nodes_whichever_way_spins_point(rule):
+    """To turn spins gives the weights of their edges the other sign, and nothing else changes."""
+    random, allowed = np.random.default_rng(0), np.array([rule == name for name in RULES])
+    for _ in range(1000):
+        n = int(random.integers(4, 9))
+        edges, turned = random_graph(random, n), random.choice([-1, 1], n)
+        weight = 2 * random.integers(1, 4, len(edges)) * random.choice([-1, 1], len(edges))
+        counts = [
+            shrink(n, edges, signed, allowed)[0].counts.sum()
+            for signed in (weight, weight * turned[edges].prod(axis=1))
+        ]
+        assert counts[0] == counts[1]
 
 
 @many
@@ -410,6 +425,7 @@ def test_dense_problems_are_left_as_they_are():
     found = one_by_one(one, None, lambda single, *_: (seen.append(single), (np.zeros(26, np.int8), 1e9))[1])
     np.testing.assert_array_equal(seen[0].pairwise, one.pairwise)
     assert (found.stats["parts"], found.stats["searched"], found.stats["removed_pair"]) == (1, 26, 0)
+    assert found.bound[0] <= one.positive_part[0]  # whatever the backend says
 
 
 def test_a_long_band_in_a_field_takes_no_time():

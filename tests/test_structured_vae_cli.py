@@ -8,7 +8,7 @@ import time
 import zipfile
 from dataclasses import dataclass
 from io import StringIO
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -559,6 +559,23 @@ def test_time_limit_is_for_the_whole_file():
     np.testing.assert_array_equal(answers.solution.z[untouched], 0)
     assert (answers.solution.bound[untouched] <= problem.positive_part[untouched]).all()
     assert (answers.solution.bound[untouched] > answers.solution.score[untouched]).all()
+
+
+def test_a_chunk_may_take_what_is_left_of_the_time():
+    given = []
+
+    class Waits(ArgmaxSolver):
+        name = "waits"
+        capabilities = Capabilities(exact=True, time_limit=True)
+
+        def _argmax(self, problem, time_limit):
+            given.append(time_limit)
+            time.sleep(0.05)
+            return solver_class("exhaustive")()._argmax(problem, None)
+
+    assert solve_in_chunks(dense(4, 500, np.random.default_rng(0)).problem(), Waits(), 20.0).reached == 500
+    assert len(given) > 1
+    assert all(after <= before - 0.04 for before, after in pairwise(given))
 
 
 class Terminal(StringIO):

@@ -19,7 +19,8 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.runs.assembly import training_of
+from structured_vae.posteriors import Gibbs, PerturbAndMAP
+from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.runs.config import Estimator as Name
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.fitting import ESTIMATORS
@@ -95,6 +96,37 @@ def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator
     still = [name for name, value in after.items() if torch.equal(value, before[name])]
     assert not still, "some weights never learn"
     assert any(name.startswith("estimator.") for name in after) == (estimator in LEARNING)
+
+
+def weights_of(seed):
+    return initialised(replace(SMALL, seed=seed), pixels=6).state_dict()
+
+
+def test_the_first_weights_are_those_of_the_seed():
+    first, again, other = (weights_of(seed) for seed in (0, 0, 1))
+    assert all(torch.equal(value, again[name]) for name, value in first.items())
+    assert not any(torch.equal(value, other[name]) for name, value in first.items() if value.ndim > 1)
+
+
+def trained_by(estimator, encoder="general"):
+    config = replace(SMALL, estimator=estimator, encoder=encoder)
+    return training_of(config, vae_of(config, pixels=6))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "kind"),
+    [("direct", PerturbAndMAP), ("implicit_mle", PerturbAndMAP), ("score_function", Gibbs)],
+)
+def test_a_model_is_evaluated_with_the_posterior_that_its_estimator_draws_from(estimator, kind):
+    training = trained_by(estimator)
+    assert type(training.posterior(training.vae.encoder(torch.zeros(2, 6)))) is kind
+
+
+@pytest.mark.parametrize(
+    ("estimator", "samples"), [("direct", 1), ("score_function", 4), ("perturbed_argmax", 8)]
+)
+def test_an_estimator_takes_its_usual_samples_where_none_are_asked_for(estimator, samples):
+    assert trained_by(estimator).estimator.samples == samples
 
 
 STATES = [

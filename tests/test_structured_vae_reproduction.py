@@ -13,6 +13,7 @@ from structured_vae import ConfigError, RunError, TrainConfig
 from structured_vae.cli import main
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
+from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import finished, run_cells, status
@@ -315,6 +316,12 @@ def test_report_shows_the_records_beside_the_paper(two_cells, capsys):
     assert f"{sum(bounds) / 2:.2f} ±" in rows["general"]
     assert Path("results/report/tiny.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in Path("results/report/tiny.svg").read_text()
+
+
+def test_a_mean_over_seeds_has_its_standard_error():
+    assert shown([1.0, 3.0]) == "2.00 ± 1.00"
+    assert shown([1.0, 2.0, 3.0, 4.0], 3) == "2.500 ± 0.645"
+    assert [shown([2.0]), shown([])] == ["2.00", ""]
 
 
 GRID = """

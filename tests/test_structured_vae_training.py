@@ -38,6 +38,7 @@ from structured_vae.data import Split
 from structured_vae.environment import environment
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
+from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
@@ -194,6 +195,32 @@ def test_every_setting_makes_a_difference(tmp_path, change):
     first, second = (rows_but_times(tmp_path / name)[-1] for name in ("plain", "changed"))
     assert first["train/cost"] != second["train/cost"]
     assert first["validation/reconstruction"] != second["validation/reconstruction"]
+
+
+@tiny
+def test_the_kl_weighs_in_every_epoch_what_its_ramp_says(tmp_path, monkeypatch):
+    weights = []
+
+    def recorded(vae, x, potentials, kl, weight):
+        weights.append(weight)
+        return RECIPES["elbo"](vae, x, potentials, kl, weight)
+
+    monkeypatch.setitem(RECIPES, "paper", recorded)
+    train(replace(SMALL, epochs=4, kl_warmup=3, kl_start=9.0), tmp_path / "run")
+    assert weights == [7.0] * 3 + [5.0] * 3 + [3.0] * 3 + [1.0] * 3
+
+
+@tiny
+def test_an_evaluation_draws_a_thousand_samples_with_the_noise_of_the_seed(tmp_path, monkeypatch):
+    train(replace(SMALL, seed=7, epochs=1), tmp_path / "run")
+    asked = []
+
+    def recorded(vae, images, posterior, noise, samples, refine):
+        asked.append((noise.initial_seed(), samples))
+
+    monkeypatch.setattr("structured_vae.runs.evaluate.evaluate", recorded)
+    evaluate_run(tmp_path / "run")
+    assert asked == [(generator(7, Stream.EVALUATION).initial_seed(), 1000)]
 
 
 def test_images_are_those_of_the_configuration(monkeypatch):
@@ -705,6 +732,9 @@ def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
     train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")  # a reading at each call, one apart
     rows = json.loads((tmp_path / "run" / "record.json").read_text())["epochs"]
     assert [row["seconds"] for row in rows] == [1 + 2, 1 + 2, 2]
+    assert [row["ms_per_step"] for row in rows] == [
+        pytest.approx(1000 / 3)
+    ] * 3  # three steps to the evaluation
 
 
 @tiny
