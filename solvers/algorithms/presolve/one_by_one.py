@@ -29,7 +29,7 @@ SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
 
 MOST_CLIMBED = 2_000_000
-"""Variables and pairs of unreached instances for which single flips climb from random states: hundredths of a second."""
+"""Variables and pairs of unreached instances for which single flips climb from random states: 10 to 50 ms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,8 @@ def one_by_one(
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
     """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
-    others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
+    others: list[np.ndarray] = [halved(problem)[0], np.zeros_like(fixed)]
+    others += [] if start is None else [start]
     if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
         arrays = problem.unary, problem.pairwise, problem.topology.pairs
         others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
