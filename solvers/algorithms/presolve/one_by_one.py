@@ -29,7 +29,7 @@ SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
 
 MOST_CLIMBED = 2_000_000
-"""Variables and pairs of unreached instances for which single flips climb from random states: hundredths of a second."""
+"""Variables and pairs of unreached instances for which flips climb from random states: hundredths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ def _unsearched(problem: Problem, fixed: States, start: States | None) -> States
     if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
         arrays = problem.unary, problem.pairwise, problem.topology.pairs
         others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
-    states = np.stack([np.where(fixed < 0, other, fixed).astype(np.int8) for other in others])
+    states = np.stack([np.where(fixed < 0, other, fixed) for other in others]).astype(np.int8)
     arrays = problem.unary, problem.pairwise, problem.topology.pairs
     scores = [scores_of(*arrays, z) for z in states]
     return np.asarray(states[np.argmax(scores, axis=0), np.arange(problem.batch)])
