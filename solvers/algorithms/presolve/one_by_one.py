@@ -110,11 +110,10 @@ def one_by_one(
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
     """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
     others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
+    arrays = problem.unary, problem.pairwise, problem.topology.pairs
     if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
-        arrays = problem.unary, problem.pairwise, problem.topology.pairs
         others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
     states = np.stack([np.where(fixed < 0, other, fixed) for other in others]).astype(np.int8)
-    arrays = problem.unary, problem.pairwise, problem.topology.pairs
     scores = [scores_of(*arrays, z) for z in states]
     return np.asarray(states[np.argmax(scores, axis=0), np.arange(problem.batch)])
 
