@@ -133,14 +133,15 @@ def test_starts_of_any_quality_give_the_maximum(solver):
 
 
 @pytest.mark.parametrize("solver", SEARCHES)
-def test_instances_out_of_time_keep_the_start(solver):
+def test_instances_out_of_time_lose_nothing_of_the_start(solver):
     hard = dense(60, 3, np.random.default_rng(2))
     start = np.random.default_rng(3).integers(0, 2, (3, 60))
     limited = solver_class(solver)(start=start)
     solution = solve(hard.unary, hard.pairwise, edges=hard.edges, solver=limited, time_limit=0.01)
     reached = solution.stats["reached"]
     assert 1 <= reached < 3
-    np.testing.assert_array_equal(solution.z[reached:], start[reached:])
+    given = hard.problem().score_flat(start.astype(np.int8))
+    assert (solution.score[reached:] > given[reached:]).all()  # single flips better it
 
 
 def test_the_best_of_some_states_is_chosen():

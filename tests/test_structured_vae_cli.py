@@ -556,7 +556,6 @@ def test_time_limit_is_for_the_whole_file():
     assert not answers.solution.optimal.any()
     assert answers.reached < 40
     untouched = slice(answers.reached, None)
-    np.testing.assert_array_equal(answers.solution.z[untouched], 0)
     assert (answers.solution.bound[untouched] <= problem.positive_part[untouched]).all()
     assert (answers.solution.bound[untouched] > answers.solution.score[untouched]).all()
 

@@ -26,7 +26,8 @@ class NoTimeToBuildError(SolverError):
 
 def time_to_build(weights: np.ndarray, deadline: Deadline) -> bool:
     """Whether a fast machine could build a model of pairs with these weights in time: not worth beginning if not."""
-    return bool(1e-9 * LEAST_NANOSECONDS * np.count_nonzero(weights) <= BUILDING_SHARE * deadline.left)
+    seconds = 1e-9 * LEAST_NANOSECONDS * int(np.count_nonzero(weights))
+    return seconds <= BUILDING_SHARE * deadline.left
 
 
 def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iterator[tuple[int, int, float]]:

@@ -29,7 +29,7 @@ SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
 
 MOST_CLIMBED = 2_000_000
-"""Variables and pairs of unreached instances for which single flips climb from random states: 10 to 50 ms."""
+"""Variables and pairs of unreached instances for which flips climb from random states: hundredths of a second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +109,11 @@ def one_by_one(
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
     """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
-    others: list[np.ndarray] = [halved(problem)[0], np.zeros_like(fixed)]
-    others += [] if start is None else [start]
-    if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
-        arrays = problem.unary, problem.pairwise, problem.topology.pairs
-        others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
-    states = np.stack([np.where(fixed < 0, other, fixed).astype(np.int8) for other in others])
+    others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
     arrays = problem.unary, problem.pairwise, problem.topology.pairs
+    if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
+        others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
+    states = np.stack([np.where(fixed < 0, other, fixed) for other in others]).astype(np.int8)
     scores = [scores_of(*arrays, z) for z in states]
     return np.asarray(states[np.argmax(scores, axis=0), np.arange(problem.batch)])
 
