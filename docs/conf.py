@@ -49,6 +49,7 @@ nitpick_ignore_regex = [
     (r"py:class", r".*'|'.*"),
     (r"py:class", r"solvers\.arrays\.(ArrayT|GivenT)"),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
+    (r"py:class", r"solvers\.topology\.Topology"),  # private
 ]
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.

@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from solvers import Problem, SolverError, available_solvers, solve_problem, solver_class
+from solvers import Problem, SolverError, available_solvers, select_solver, solve_problem, solver_class
 from solvers.instances import dense
 
 SHAPES = {"dense 300": (300, None), "dense 5000": (5000, None), "sparse 50000": (50_000, 4)}
@@ -52,6 +52,8 @@ def row(name: str, shape: str, limit: float) -> dict[str, float | str]:
     small = dense(30, 1, np.random.default_rng(0)).problem()
     solve_problem(small, solver=name, time_limit=1)
     n, degree = SHAPES[shape]
+    if name == "auto":  # what it will take is loaded too
+        solve_problem(small, solver=select_solver(problem_of(n, degree, 1)).solver, time_limit=0.5)
     solver, problem = solver_class(name)() if name != "auto" else name, problem_of(n, degree)
     solve_problem(problem_of(100, degree), solver=solver, time_limit=0.5)
     held = _memory("VmRSS")

@@ -8,7 +8,7 @@ environment=${1:-.venv-lowest}
 "${PYTHON:-python3}" -m venv --clear "$environment"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check uv
 uv=("$environment/bin/uv" pip)
-"${uv[@]}" compile --quiet --resolution lowest-direct --extra dev pyproject.toml --output-file "$environment/lowest.txt"
+"${uv[@]}" compile --quiet --resolution lowest-direct --extra cplex --extra dev pyproject.toml --output-file "$environment/lowest.txt"
 "${uv[@]}" install --quiet --python "$environment/bin/python" --requirement "$environment/lowest.txt"
 
 # Kernels are kept apart from those of other versions of numba. Old packages warn of what Python has changed since.

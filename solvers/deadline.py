@@ -70,6 +70,16 @@ def now() -> float:
     return _CLOCK.now()
 
 
+def loading_begins() -> None:
+    """Stops the clock, until as many calls of `loading_ends`."""
+    _CLOCK.stop()
+
+
+def loading_ends() -> None:
+    """Lets the clock run again."""
+    _CLOCK.start()
+
+
 def compilation_begins() -> None:
     """Stops the clock, until as many calls of `compilation_ends`."""
     _CLOCK.stop()
@@ -85,14 +95,19 @@ def compilation_ends() -> None:
     _CLOCK.start()
 
 
+def expect_compilation() -> None:
+    """From now on the log does not say that kernels are compiled: whoever waits has asked for it."""
+    _CLOCK.noticed(0.0)
+
+
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Inside it no time limit runs down: for loading packages."""
-    _CLOCK.stop()
+    loading_begins()
     try:
         yield
     finally:
-        _CLOCK.start()
+        loading_ends()
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,7 @@ class Problem(Generic[ArrayT]):
         for start in range(0, self.e, step):
             part = slice(start, start + step)
             weights = np.asarray(self.pairwise)[:, part].astype(np.float64)
-            total += term(weights, *self.edges[part].T).sum(axis=-1)
+            total += term(weights, *self.topology.pairs[part].T).sum(axis=-1)
         return total
 
     def restore(self, array: Array) -> ArrayT:
@@ -266,7 +266,7 @@ class Problem(Generic[ArrayT]):
             return None
         weights = to_numpy(self.pairwise)
         instance, edge = np.unravel_index(np.argmin(weights), weights.shape)
-        i, j = self.edges[edge]
+        i, j = self.topology.pairs[edge]
         return int(instance), int(i), int(j), float(weights[instance, edge])
 
     @kept

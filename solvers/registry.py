@@ -25,6 +25,7 @@ BUILT_IN = {
     "elimination": "solvers.backends.elimination:Elimination",
     "mini_buckets": "solvers.backends.mini_buckets:MiniBuckets",
     "dual_ascent": "solvers.backends.dual_ascent:DualAscent",
+    "cycle_cuts": "solvers.backends.cycle_cuts:CycleCuts",
     "cplex": "solvers.backends.cplex:Cplex",
     "cp_sat": "solvers.backends.cp_sat:CpSat",
     "math_opt": "solvers.backends.math_opt:MathOpt",

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .arrays import ArrayLike, ArrayOf, ArrayT
+from .arrays import ArrayLike, ArrayOf, ArrayT, to_numpy
 from .deadline import now
 from .errors import UnsupportedProblemError
 from .problem import Problem, check_problem
@@ -30,14 +30,20 @@ ELIMINABLE = 20
 QUICK_ENTRIES = 1 << 24
 """Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
 
+SOON_ENTRIES = 1 << 29
+"""Tables of so many entries take about three seconds; what is wider, odd cycles prove sooner."""
+
+MOST_CUT = 10_000
+"""Variables up to which linear programs over odd cycles are solved in less than hours."""
+
 ENTRIES_A_VISIT = 64
 """As many entries of tables take as long as one visit of `dual_ascent`, which has half of the time of both."""
 
 EDGE_DEGREE = 8
 """Up to this mean degree messages along the edges bound a search better than a convex relaxation does."""
 
-LEAST_VISITS, MOST_VISITS = 1 << 16, 1 << 24
-"""Of `dual_ascent` before another backend has its turn: 2 ms, and half a second."""
+LEAST_VISITS, FEW_VISITS, MOST_VISITS = 1 << 16, 1 << 20, 1 << 24
+"""Of `dual_ascent` before another backend has its turn: 2 ms, 30 ms for couplings alone, and half a second."""
 
 CPLEX_COMMUNITY = 1000
 """Most variables of CPLEX's community edition."""
@@ -233,34 +239,52 @@ def select_solver(problem: Problem) -> Selection:
             "exhaustive",
             f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
         )
-    sparse = 2 * problem.e <= EDGE_DEGREE * problem.n
-    branchable = problem.n <= (most := _largest("branch_and_bound")) and not sparse
-    if not elimination().why_not(problem) and (
-        not branchable or elimination.entries(problem) <= QUICK_ENTRIES
-    ):
-        return _wide_elimination(problem, sparse)
-    if sparse:
-        return _messages_first(problem, _search(problem.n), MOST_VISITS)
-    if branchable:
+    entries = None if elimination().why_not(problem) else elimination.entries(problem)
+    if 2 * problem.e <= EDGE_DEGREE * problem.n:
+        return _sparse(problem, entries)
+    if entries is not None and entries <= QUICK_ENTRIES:
+        return _wide_elimination(entries)
+    if problem.n <= (most := _largest("branch_and_bound")):
         return _select(
             "branch_and_bound",
             f"n = {problem.n} is at most {most}, with scores of any sign: a search with convex bounds",
         )
-    return _search(problem.n)
+    return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
 def _largest(name: str) -> int:
     return solver_class(name).capabilities.max_size or 0
 
 
-def _wide_elimination(problem: Problem, sparse: bool) -> Selection:
-    """Elimination with tables that take a while: what can be proved sooner, is."""
-    entries = solver_class("elimination").entries(problem)
-    rest = _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
-    if not sparse or entries <= QUICK_ENTRIES:
+def _wide_elimination(entries: int) -> Selection:
+    return _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
+
+
+def _sparse(problem: Problem, entries: int | None) -> Selection:
+    """What has few edges: elimination where its tables, of so many entries, are soon filled; a search else."""
+    visits = FEW_VISITS if _without_field(problem) else MOST_VISITS
+    if entries is None or entries > SOON_ENTRIES:
+        return _messages_first(problem, _cuts(problem), visits)
+    rest = _wide_elimination(entries)
+    if entries <= QUICK_ENTRIES:
         return rest
-    visits = min(max(entries // ENTRIES_A_VISIT, LEAST_VISITS), MOST_VISITS)
-    return _messages_first(problem, rest, visits)
+    return _messages_first(problem, rest, min(max(entries // ENTRIES_A_VISIT, LEAST_VISITS), visits))
+
+
+def _cuts(problem: Problem) -> Selection:
+    if problem.n > MOST_CUT:
+        return _search(problem.n)
+    degree = 2 * problem.e / problem.n
+    return _select("cycle_cuts", f"mean degree {degree:.3g}: a search bounded by odd cycles")
+
+
+def _without_field(problem: Problem) -> bool:
+    """Whether flipping all bits changes no score of the batch, but for rounding."""
+    unary, pairwise = (np.asarray(to_numpy(part), np.float64) for part in (problem.unary, problem.pairwise))
+    field = 2 * unary
+    for end in problem.edges.T:
+        np.add.at(field.T, end, pairwise.T)
+    return bool((np.abs(field).max(axis=1) <= to_numpy(problem.rounding)).all())
 
 
 def _messages_first(problem: Problem, rest: Selection, visits: int) -> Selection:

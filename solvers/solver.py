@@ -26,7 +26,6 @@ from .errors import (
 from .interrupts import counted_interrupts, in_threads, interrupts
 from .problem import Problem, check_problem
 from .solution import Maximiser, Solution, SolveInterrupted
-from .topology import ends
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,7 @@ def _scores(problem: Problem, z: States) -> Scores:
     """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
-    return _kernels().scores_of(problem.unary, problem.pairwise, *problem.topology.recall(ends), z)
+    return _kernels().scores_of(problem.unary, problem.pairwise, problem.topology.pairs, z)
 
 
 @cache

@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Topology:
     """The checked pairs of a problem, without their scores, and what is worked out once for them all.
 
-    Many calls share one, so nobody else gets hold of its pairs to write to: `edges()` is a copy.
+    Many calls share one, so nobody writes to its pairs: `edges()` is a copy.
 
     Args:
         n: number of variables.
@@ -27,8 +27,13 @@ class Topology:
     def __init__(self, n: int, pairs: Edges):
         self.n = n
         self.e = len(pairs)
-        self._pairs = pairs
+        self._pairs = np.ascontiguousarray(pairs)
         self._found: dict[Any, Any] = {}
+
+    @property
+    def pairs(self) -> Edges:
+        """`[e, 2]`: the pairs themselves, to read alone; a copy of millions takes longer than a pass over them."""
+        return self._pairs
 
     def edges(self) -> Edges:
         """`[e, 2]`: the pairs, to keep or to change."""

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from .deadline import expect_compilation
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
+from .solver import ArgmaxSolver
 
 SECONDS = 0.05
 """Of each search, once its kernels are compiled."""
 
+NARROW = 12
+"""Greatest treewidth for elimination, whose tables double in size with it."""
 
-def warmup() -> dict[str, float]:
+
+def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, float]:
     """Compiles the kernels of all installed backends and of `gibbs`, and keeps them on disk.
 
     Numba compiles for the processor that it runs on, so kernels cannot come with the installation. Once compiled they
     are read from disk by all later processes, which takes tenths of a second.
+
+    Args:
+        progress: called with the name of every backend before its turn, and with "gibbs" at last.
 
     Returns:
         The seconds that each backend took: next to none where its kernels were there already.
@@ -29,18 +39,29 @@ def warmup() -> dict[str, float]:
         >>> "branch_and_bound" in warmup()  # doctest: +SKIP
         True
     """
+    expect_compilation()
+    steps = {name: partial(_solve_all, name) for name in BUILT_IN} | {"gibbs": _gibbs}
     seconds = {}
-    for name in BUILT_IN:
+    for name, step in steps.items():
+        progress(name)
         begin = time.perf_counter()
-        solver = solver_class(name)()
-        for problem in () if solver.missing_packages() else _problems():
-            if not solver.why_not(problem):
-                solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
+        step()
         seconds[name] = time.perf_counter() - begin
-    begin = time.perf_counter()
-    _gibbs()
-    seconds["gibbs"] = time.perf_counter() - begin
     return seconds
+
+
+def _solve_all(name: str) -> None:
+    solver = solver_class(name)()
+    if not solver.missing_packages():
+        for problem in _problems():
+            if _takes(solver, problem):
+                solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
+
+
+def _takes(solver: ArgmaxSolver, problem: Problem) -> bool:
+    """Whether the solver can take the problem, and does not take long for it."""
+    narrow = solver_class("elimination").treewidth_bound(problem, NARROW) is not None
+    return not solver.why_not(problem) and (narrow or solver.capabilities.max_treewidth is None)
 
 
 def _problems() -> Iterator[Problem]:
@@ -48,6 +69,7 @@ def _problems() -> Iterator[Problem]:
     random = np.random.default_rng(0)
     drawn = [dense(12, 2, random), dense(30, 1, random), dense(80, 1, random), spin_glass(3, 12, 20, random)]
     drawn += [grid(9, 9, 1, random), grid(4, 4, 1, random), spin_glass(12, 12, 1, random)]
+    drawn += [replace(one, pairwise=np.abs(one.pairwise)) for one in drawn[:3]]  # supermodular
     for one in drawn:
         for dtype in (np.float32, np.float64):
             scores = one.unary.astype(dtype), one.pairwise.astype(dtype)

@@ -19,6 +19,7 @@ PACKAGES = (
     "numba",
     "PyMaxflow",
     "ortools",
+    "highspy",
     "cplex",
 )
 """Those whose versions a record has, where they are installed."""

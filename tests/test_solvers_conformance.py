@@ -17,6 +17,7 @@ COUNTS = {
     "cp_sat": (60, 9),
     "math_opt": (60, 9),
     "dual_ascent": (60, 12),
+    "cycle_cuts": (60, 12),
     "mini_buckets": (150, 12),
     "local_search": (100, 10),
 }

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from solvers import (
     deadline,
     instances,
     interrupt_solves,
+    select_solver,
     solve_problem,
     solver_class,
 )
@@ -32,8 +34,10 @@ from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
+from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.interrupts import in_threads
+from solvers.solver import _scores
 from solvers.testing import enumerate_scores
 
 LATE = 1.0
@@ -197,6 +201,66 @@ def test_cheap_bounds_and_states_hold():
         assert np.isin(z, (0, 1)).all()
 
 
+@pytest.mark.parametrize("dense", [True, False])
+def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
+    random = np.random.default_rng(3)
+    edges = instances.dense(22, 1, random).edges if dense else spins(22, 4, 3).edges
+    pairwise = random.standard_normal((30, len(edges)))
+    unary = np.array([-np.bincount(edges.ravel(), np.repeat(each / 2, 2), 22) for each in pairwise])
+    unary[:15] += random.standard_normal((15, 22))  # of which roof duality of sparse problems fixes some
+    problem, free = Problem.from_arrays(unary, pairwise, edges=edges), np.full((30, 22), -1)
+
+    def never(*_):
+        raise AssertionError("the time is up")
+
+    found = one_by_one(problem, 1e-9, never, threads=2)
+    fixed = free if dense else roof_duality(problem).fixed
+    assert dense == (fixed < 0).all()
+    guessed = np.where(fixed < 0, halved(problem)[0], fixed)
+    scores = problem.score_flat(found.z)
+    assert found.stats["reached"] == (fixed >= 0).all(axis=1).sum() < 30
+    assert (scores >= problem.score_flat(guessed) - problem.rounding).all()
+    assert (scores >= -problem.rounding).all()
+    assert scores.mean() > 1
+    assert np.isfinite(found.bound).all()
+    best = solver_class("local_search")().solve(problem).z
+    kept = one_by_one(problem, 1e-9, never, start=best)
+    assert (problem.score_flat(kept.z) >= problem.score_flat(best) - problem.rounding).all()
+    worse = one_by_one(problem, 1e-9, never, start=1 - best)
+    assert (problem.score_flat(worse.z) >= scores - problem.rounding).all()
+
+
+def test_a_state_without_a_search_is_no_zero_where_no_variable_has_a_field():
+    """There half of the pairwise scores says nothing."""
+    problem = spins(3000, 4, 1)
+    found = one_by_one(problem, 1e-9, None)
+    assert found.stats["reached"] == 0
+    assert problem.score_flat(found.z) > 0.5 * found.bound
+
+
+def test_an_instance_that_is_not_reached_is_never_worse_than_zeros():
+    """The pair makes both look worth it, but the second has a loss of its own."""
+    problem = Problem.from_arrays([[-1.0, -10.0]], [[4.0]], edges=[[0, 1]])
+    assert halved(problem)[0].tolist() == [[1, 0]]
+    assert _unsearched(problem, np.full((1, 2), -1, np.int8), None).tolist() == [[0, 0]]
+
+
+def test_an_answer_without_a_search_copies_no_pairs():
+    """Copies of them took half a second beyond the limit, of 12 million pairs."""
+    problems = [instances.dense(n, 1, np.random.default_rng(0)).problem() for n in (5, 1000)]
+    states = [np.ones((1, problem.n), np.int8) for problem in problems]
+    for problem, z in zip(problems, states, strict=True):
+        tracemalloc.start()
+        assert select_solver(problem)
+        late = _unsearched(problem, np.full((1, problem.n), -1), None)
+        (score,) = _scores(problem, z)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert problem.score_flat(late) >= 0
+        assert score == pytest.approx(problem.unary.sum() + problem.pairwise.sum())
+    assert peak < problems[1].topology.pairs.nbytes
+
+
 def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds(monkeypatch):
     drawn = instances.spin_glass(3, 4, 10, np.random.default_rng(4))
     problem, maxima = drawn.problem(), enumerate_scores(drawn).max(axis=1)
@@ -328,6 +392,21 @@ def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
     assert solution.score > 0
     assert solution.bound >= solution.score
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_the_keyboard_stops_a_search_on_a_device(limit, keyboard):
+    torch = pytest.importorskip("torch")
+    drawn = instances.dense(200, 1, np.random.default_rng(13))
+    scores = torch.as_tensor(drawn.unary), torch.as_tensor(drawn.pairwise)
+    problem = Problem.from_arrays(*scores, edges=drawn.edges)
+    many_flips = solver_class("local_search")(starts=2000)
+    begin = time.monotonic()
+    keyboard(0.5)
+    with pytest.raises(SolveInterrupted) as stopped:
+        many_flips.solve(problem, limit)
+    assert time.monotonic() - begin < 15
+    assert stopped.value.solution.score > 0
 
 
 def test_the_keyboard_does_not_wait_for_a_kernel(keyboard):

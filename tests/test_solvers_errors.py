@@ -332,7 +332,10 @@ BAD_OPTIONS = {
     "visits": (("dual_ascent",), [0, None, float("inf"), 10**400]),
     "rest": (("dual_ascent",), ["cplex", MaxFlow, 3]),
     "memory": (("exhaustive",), [0, None, "2**28"]),
-    "start": (("cp_sat", "math_opt"), ["zeros", [0.5, 0.5], [[0], [0, 1]], np.zeros(2, "i4,i4"), {0, 1}]),
+    "start": (
+        ("cp_sat", "math_opt", "cycle_cuts"),
+        ["zeros", [0.5, 0.5], [[0], [0, 1]], np.zeros(2, "i4,i4"), {0, 1}],
+    ),
 }
 
 

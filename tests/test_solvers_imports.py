@@ -8,7 +8,7 @@ import pytest
 
 import solvers
 
-SLOW = ("torch", "numba", "joblib", "networkx", "ortools", "docplex")
+SLOW = ("torch", "numba", "joblib", "networkx", "ortools", "docplex", "highspy")
 
 
 def loaded(code):
@@ -54,3 +54,18 @@ def test_public_names_come_from_their_modules():
 def test_submodules_are_found_through_the_face():
     code = "from solvers import conversions, formats, instances, testing; import solvers.formats"
     assert loaded(code) <= {"networkx"}
+
+
+@pytest.mark.parametrize(
+    "names", [("cycle_cuts", "cp_sat", "math_opt"), ("math_opt", "cp_sat", "cycle_cuts")]
+)
+def test_two_packages_with_the_same_library_live_in_one_process(names):
+    """Both `highspy` and OR-Tools bring HiGHS: of two shared libraries of one name the first would serve both."""
+    code = f"""
+import numpy as np
+from solvers import instances, solver_class
+problem = instances.spin_glass(4, 4, 1, np.random.default_rng(0)).problem()
+print([bool(solver_class(name)().solve(problem).optimal.all()) for name in {names}])
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(answer.stdout) == [True] * 3

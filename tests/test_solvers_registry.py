@@ -43,6 +43,15 @@ def without_field(instances):
     return replace(instances, unary=unary)
 
 
+def regular(n, degree, field=1.0):
+    """Couplings of a random graph in which all have as many neighbours, in a field."""
+    graph = nx.random_regular_graph(degree, n, seed=0)
+    edges = np.sort(np.array(graph.edges), axis=1)
+    drawn = np.random.default_rng(0).normal(size=len(edges))
+    balanced = without_field(Instances(np.zeros((1, n)), drawn[None], edges))
+    return replace(balanced, unary=balanced.unary + field * np.random.default_rng(1).normal(size=n)).problem()
+
+
 CHOICES = {
     "no pairwise scores": (Problem.from_arrays(np.ones((2, 50))), "independent", "no pairwise scores"),
     "small": (dense(15, 2, GENERATOR).problem(), "exhaustive", "n = 15 is at most 20: all 2^15 states"),
@@ -61,9 +70,9 @@ CHOICES = {
         "an exact search, which may take long",
     ),
     "very large": (
-        without_field(spin_glass(32, 32, 1, GENERATOR)).problem(),
+        regular(500, 7),
         "dual_ascent",
-        "go to cp_sat: n = 1024 with scores of any sign",
+        "go to cycle_cuts: mean degree 7: a search bounded by odd cycles",
     ),
 }
 
@@ -101,17 +110,21 @@ def test_auto_without_cplex(monkeypatch):
     assert selection.reason.endswith("cplex would need cplex")
 
 
-def regular(n, degree):
-    """Couplings of a random graph in which all have as many neighbours, and fields that fix none."""
-    graph = nx.random_regular_graph(degree, n, seed=0)
-    edges = np.sort(np.array(graph.edges), axis=1)
-    drawn = np.random.default_rng(0).normal(size=len(edges))
-    return without_field(Instances(np.zeros((1, n)), drawn[None], edges)).problem()
-
-
 def test_auto_takes_messages_up_to_a_mean_degree_of_8():
     chosen = {degree: select_solver(regular(120, degree)).solver.name for degree in (8, 9)}
     assert chosen == {8: "dual_ascent", 9: "branch_and_bound"}
+    assert select_solver(regular(120, 8)).solver.rest.name == "cycle_cuts"
+
+
+def test_auto_asks_few_messages_of_couplings_alone():
+    few, many = (select_solver(regular(120, 8, field)).solver for field in (0.0, 1.0))
+    assert (few.name, few.rest) == (many.name, many.rest)
+    assert 10 * few.visits < many.visits
+
+
+def test_auto_solves_no_linear_programs_of_ten_thousand_variables():
+    wide = regular(10_001, 4)
+    assert select_solver(wide).solver.rest.name == "cp_sat"
 
 
 def test_auto_takes_quick_tables_and_tries_messages_as_long_as_slow_ones_take():

@@ -56,7 +56,7 @@ def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
         assert Fraction(float(solution.score)) >= best - rounding
 
 
-@pytest.mark.parametrize("solver", ["dual_ascent", "mini_buckets", "branch_and_bound"])
+@pytest.mark.parametrize("solver", ["dual_ascent", "mini_buckets", "branch_and_bound", "cycle_cuts"])
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_over_whole_numbers_hold_in_exact_arithmetic(solver, seed):
     """Nothing is fixed before the search, and what rounding to whole numbers moved is in its bound."""

@@ -134,7 +134,9 @@ def test_device_search_is_reproducible_and_takes_a_time_limit():
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     one, two = (device_tabu(problem, starts=4, seed=3, rounds=2) for _ in range(2))
     assert np.array_equal(one, two)
-    assert device_tabu(problem, starts=4, time_limit=0.05).shape == (5, 40)
+    forever = device_tabu(problem, starts=4, flips=10**6, rounds=10**6, deadline=Deadline.after(0.05))
+    assert (problem.score_flat(forever) > 0).all()
+    assert device_tabu(problem, starts=4, deadline=Deadline.after(0.05)).shape == (5, 40)
 
 
 def test_device_and_host_agree_on_fifty_variables():

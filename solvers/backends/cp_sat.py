@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
-from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
@@ -50,6 +50,8 @@ class CpSat(ArgmaxSolver):
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
+        if not time_to_build(problem.pairwise, deadline):
+            return without_model(problem, start, deadline), math.inf
         with uncounted():
             from ortools.sat.python import cp_model  # takes a while to import
 
@@ -58,7 +60,7 @@ class CpSat(ArgmaxSolver):
             scores = FixedPoint.of(problem)
             model, variables = _model(cp_model, scores, state, deadline)
         except NoTimeToBuildError:
-            return best_state(problem, state, local_optimum(problem, deadline)), math.inf
+            return without_model(problem, state, deadline), math.inf
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = int(self.threads)
         solver.parameters.linearization_level = 2  # three times faster on dense problems than 1

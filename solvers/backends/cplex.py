@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
@@ -59,6 +59,8 @@ class Cplex(ArgmaxSolver):
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
+        if not time_to_build(problem.pairwise, deadline):
+            return without_model(problem, start, deadline), math.inf
         with uncounted():
             from cplex.aborter import Aborter
             from docplex.mp.utils import DOcplexException
@@ -68,7 +70,7 @@ class Cplex(ArgmaxSolver):
             scores = FloatingPoint.of(problem)
             built = _model(problem, scores, deadline)
         except NoTimeToBuildError:
-            return best_state(problem, state, local_optimum(problem, deadline)), math.inf
+            return without_model(problem, state, deadline), math.inf
         with built as model, Aborter() as aborter:
             variables = list(model.iter_binary_vars())[: problem.n]
             solution = model.new_solution(dict(zip(variables, state.tolist(), strict=True)))

@@ -60,13 +60,15 @@ class LocalSearch(ArgmaxSolver):
         check_whole("seed", self.seed, 0, 2**63 - 1)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        if not isinstance(problem.unary, np.ndarray):
-            z = device_tabu(problem, self.starts, self.seed, time_limit=time_limit)
-            return Maximiser(z, problem.positive_part)
         deadline = Deadline.after(time_limit)
+        limited = None if time_limit is None else deadline
+        if not isinstance(problem.unary, np.ndarray):
+            return Maximiser(
+                device_tabu(problem, self.starts, self.seed, deadline=limited), problem.positive_part
+            )
         large = problem.e > MOST_EDGES
         proved = RoofDuality.free(problem) if large else roof_duality(problem, deadline)
-        return Maximiser(self._states(problem, None if time_limit is None else deadline), proved.bound)
+        return Maximiser(self._states(problem, limited), proved.bound)
 
     def _states(self, problem: Problem, deadline: Deadline | None) -> States:
         """`[batch, n]`: the best found on the host; None for no deadline."""
@@ -83,7 +85,7 @@ class LocalSearch(ArgmaxSolver):
         return np.where(better[:, None], others, z)
 
     def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
-        arrays = (problem.unary, problem.pairwise, problem.edges)
+        arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
         return tabu_search(
             *arrays, starts=self.starts, seed=self.seed, deadline=deadline, threads=self.threads
         )

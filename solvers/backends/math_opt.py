@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states, local_optimum
+from ..algorithms.local_search.warm_start import best_state, first_state, given_states, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
-from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time
+from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
@@ -46,6 +46,8 @@ class MathOpt(ArgmaxSolver):
 
 
 def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    if not time_to_build(problem.pairwise, deadline):
+        return without_model(problem, start, deadline), math.inf
     with uncounted():
         from ortools.math_opt.python import mathopt  # takes a while to import
         from ortools.util.python.solve_interrupter import SolveInterrupter
@@ -55,7 +57,7 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
         scores = FloatingPoint.of(problem)
         model, variables, hint = _model(mathopt, problem, scores, state, deadline)
     except NoTimeToBuildError:
-        return best_state(problem, state, local_optimum(problem, deadline)), math.inf
+        return without_model(problem, state, deadline), math.inf
     parameters = mathopt.SolveParameters(relative_gap_tolerance=0.0, absolute_gap_tolerance=scores.gap)
     for name in TOLERANCES:
         parameters.highs.double_options[name] = TOLERANCE

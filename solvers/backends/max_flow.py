@@ -54,7 +54,7 @@ class MaxFlow(ArgmaxSolver):
         reasons = super().why_not(problem)
         if not reasons:
             return ()
-        _, found = supermodular_flips(to_numpy(problem.pairwise), problem.edges, problem.n)
+        _, found = supermodular_flips(to_numpy(problem.pairwise), problem.topology.pairs, problem.n)
         if found.all():
             return ()
         instance = int(np.argmin(found))

@@ -15,14 +15,24 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-from ..deadline import compilation_begins, compilation_ends
+from ..deadline import compilation_begins, compilation_ends, loading_begins, loading_ends
 from .cache import keeps_kernels
 
 KernelT = TypeVar("KernelT", bound=Callable[..., Any])
 
 
-class _Compilation(event.Listener):
+class _Loading(event.Listener):
     """Stops the clock of time limits while numba compiles, reads compiled kernels from disk, or waits for either."""
+
+    def on_start(self, event: event.Event) -> None:
+        loading_begins()
+
+    def on_end(self, event: event.Event) -> None:
+        loading_ends()
+
+
+class _Compilation(event.Listener):
+    """The same while numba compiles what is not on disk, which the log may say."""
 
     def on_start(self, event: event.Event) -> None:
         compilation_begins()
@@ -31,7 +41,8 @@ class _Compilation(event.Listener):
         compilation_ends()
 
 
-event.register("numba:compiler_lock", _Compilation())
+event.register("numba:compiler_lock", _Loading())
+event.register("numba:compile", _Compilation())
 
 
 def _variant(**options: object) -> Callable[[KernelT], KernelT]:

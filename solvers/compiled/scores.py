@@ -15,25 +15,22 @@ BLOCK = 16
 """So many terms are summed one by one; what the sum of the blocks loses by rounding is added at its end."""
 
 
-def scores_of(
-    unary: np.ndarray, pairwise: np.ndarray, first: np.ndarray, second: np.ndarray, z: np.ndarray
-) -> np.ndarray:
+def scores_of(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray) -> np.ndarray:
     """`[batch]`, float64: the score of the state `z[b]` of every instance b.
 
     Args:
         unary: `[batch, n]`.
         pairwise: `[batch, e]`.
-        first: `[e]`, a variable of every pair.
-        second: `[e]`, the other.
+        edges: `[e, 2]`.
         z: `[batch, n]`, int8 of 0 and 1.
     """
     score = np.empty(len(z))
-    _score(plain(unary), plain(pairwise), first, second, plain(z), score)
+    _score(plain(unary), plain(pairwise), edges, plain(z), score)
     return score
 
 
 @jit.strict
-def _score(unary, pairwise, first, second, z, score):
+def _score(unary, pairwise, edges, z, score):
     n, e = unary.shape[1], pairwise.shape[1]
     for b in range(len(score)):
         total = lost = 0.0
@@ -45,7 +42,7 @@ def _score(unary, pairwise, first, second, z, score):
         for start in range(0, e, BLOCK):
             part = 0.0
             for k in range(start, min(start + BLOCK, e)):
-                part += np.float64(pairwise[b, k]) * (z[b, first[k]] & z[b, second[k]])
+                part += np.float64(pairwise[b, k]) * (z[b, edges[k, 0]] & z[b, edges[k, 1]])
             total, lost = _added(total, lost, part)
         score[b] = total + lost
 

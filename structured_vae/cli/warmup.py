@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from solvers import warmup
+from solvers import available_solvers, warmup
 
 from .terminal import command
 
@@ -21,8 +22,13 @@ def options() -> ArgumentParser:
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Compiles, and prints the seconds that each backend took."""
+    """Compiles, shows how far it is, and prints the seconds that each backend took."""
+    names = [info.name for info in available_solvers() if info.origin == "built in"] + ["gibbs"]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("compiling", total=len(names))
+        seconds_of = warmup(lambda name: progress.update(bar, description=name, completed=names.index(name)))
     table = Table("solver", "seconds", title="kernels compiled, or read from disk")
-    for name, seconds in warmup().items():
+    for name, seconds in seconds_of.items():
         table.add_row(name, f"{seconds:.1f}")
     console.print(table)

@@ -24,6 +24,8 @@ SHARE = 0.6
 
 def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
     """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
+    if problem.e > problem.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
+        return None
     return problem.topology.recall(width_of, give_up_above)
 
 

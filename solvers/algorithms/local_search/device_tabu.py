@@ -11,18 +11,20 @@ References:
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array, States, as_float64, beside, namespace_of
+from ...deadline import Deadline
 from ...problem import Problem
 from ..exhaustive.device import dense_matrices
 
 REFRESH = 256
 """Flips between two computations of gains and scores from nothing, which end the drift of their sums."""
+STEPS_A_LOOK = 16
+"""Flips between two looks at the deadline."""
 RELINKED = 0.5
 """Share of the variables that a restart takes from another start's best state."""
 KICKED = 0.1
@@ -77,7 +79,7 @@ def device_tabu(
     seed: int = 0,
     flips: int | None = None,
     rounds: int = 1,
-    time_limit: float | None = None,
+    deadline: Deadline | None = None,
 ) -> States:
     """The best assignments found, `[batch, n]`; no proof that they are maximisers.
 
@@ -90,28 +92,30 @@ def device_tabu(
         seed: of the random numbers, drawn on the host and shared by the batch.
         flips: flips of a state in a round; None for a default that grows with n.
         rounds: rounds of flips; each but the first restarts from between the best states.
-        time_limit: seconds to use up by rounds beyond `rounds`; None for none.
+        deadline: until when to go on with rounds beyond `rounds`, and when to end inside one; None for neither.
     """
     xp = namespace_of(problem.unary)
     random = np.random.default_rng(seed)
     flips = flips or 50 + 4 * problem.n
     rows = _Rows.of(problem, starts)
-    deadline = time.perf_counter() + (time_limit or 0)
+    until_then, deadline = deadline is not None, deadline or Deadline.after(None)
     best_z = _tiled(random.random((starts, problem.n)) < 0.5, problem)
     best = rows.gains(best_z)[1]
     z, done = best_z, 0
-    while done < rounds or (time_limit is not None and time.perf_counter() < deadline):
+    while not done or (not deadline.passed and (done < rounds or until_then)):
         if done:
             z = _restarted(best_z, rows, random, problem)
-        z, score = _run(z, rows, flips, random)
+        z, score = _run(z, rows, flips, random, deadline)
         better = score > best
         best_z, best = xp.where(better[:, None], z, best_z), xp.where(better, score, best)
         done += 1
     return _winners(best_z, problem, starts)
 
 
-def _run(z: Array, rows: _Rows, flips: int, random: np.random.Generator) -> tuple[Array, Array]:
-    """The best states and scores that `flips` tabu flips of each row pass by."""
+def _run(
+    z: Array, rows: _Rows, flips: int, random: np.random.Generator, deadline: Deadline
+) -> tuple[Array, Array]:
+    """The best states and scores that `flips` tabu flips of each row pass by, fewer where the time is up."""
     xp = namespace_of(z)
     n = z.shape[1]
     tenure = min(n // 100 + 8, n // 4)
@@ -121,6 +125,8 @@ def _run(z: Array, rows: _Rows, flips: int, random: np.random.Generator) -> tupl
     gains, score = rows.gains(z)
     best_z, best = z, score
     for step in range(flips):
+        if step and step % STEPS_A_LOOK == 0 and deadline.passed:
+            break
         if step and step % REFRESH == 0:
             gains, score = rows.gains(z)
         allowed = (until <= step) | (gains > (best - score)[:, None])

@@ -31,7 +31,7 @@ class TabuRuns:
 
     def optimum(self, deadline: Deadline) -> np.ndarray:
         """`[n]`: what a run finds from a random state until the deadline."""
-        arrays = (self.problem.unary, self.problem.pairwise, self.problem.edges)
+        arrays = (self.problem.unary, self.problem.pairwise, self.problem.topology.pairs)
         seed = int(self.generator.integers(2**62))
         return np.asarray(
             tabu_search(*arrays, starts=1, seed=seed, deadline=deadline, threads=1, once=True)[0]

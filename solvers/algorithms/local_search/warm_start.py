@@ -52,7 +52,7 @@ def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) 
     share = START_SHARE * max(0.0, deadline.left)
     seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
     flips = max(1, int(min(flips, share / seconds_a_flip)))
-    arrays = (problem.unary, problem.pairwise, problem.edges)
+    arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
     soon = deadline.within(share)
     return np.asarray(
         tabu_search(*arrays, starts=STARTS, flips=flips, deadline=soon, threads=1, once=True)[0]
@@ -61,8 +61,16 @@ def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) 
 
 def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:
     """`[n]`: what tabu search finds until a deadline that is too near for a proof."""
-    arrays = (problem.unary, problem.pairwise, problem.edges)
+    arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
     return np.asarray(tabu_search(*arrays, deadline=deadline, threads=1)[0])
+
+
+def without_model(problem: Problem, known: np.ndarray | None, deadline: Deadline) -> np.ndarray:
+    """`[n]`: what tabu search finds until the deadline, or `known` where that is better."""
+    found = local_optimum(problem, deadline)
+    if known is None:
+        return found
+    return max(found, known, key=lambda z: float(problem.score_flat(z[None])[0]))
 
 
 def best_state(problem: Problem, *states: np.ndarray) -> np.ndarray:

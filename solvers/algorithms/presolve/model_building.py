@@ -24,6 +24,11 @@ class NoTimeToBuildError(SolverError):
     """A model would not be ready in time; the backend answers with what it has."""
 
 
+def time_to_build(weights: np.ndarray, deadline: Deadline) -> bool:
+    """Whether a fast machine could build a model of pairs with these weights in time: not worth beginning if not."""
+    return 1e-9 * LEAST_NANOSECONDS * np.count_nonzero(weights) <= BUILDING_SHARE * deadline.left
+
+
 def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iterator[tuple[int, int, float]]:
     """The pairs (i, j, weight) whose weight is not zero, for a loop that builds a model of them.
 
@@ -35,10 +40,10 @@ def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iter
     Raises:
         NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time that is left.
     """
+    if not time_to_build(weights, deadline):
+        raise NoTimeToBuildError
     begin, share = now(), BUILDING_SHARE * deadline.left
     used = np.flatnonzero(weights)
-    if 1e-9 * LEAST_NANOSECONDS * len(used) > share:
-        raise NoTimeToBuildError
     for start in range(0, len(used), PAIRS_A_LOOK):
         if start and (now() - begin) * len(used) > share * start:
             raise NoTimeToBuildError

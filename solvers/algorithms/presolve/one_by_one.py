@@ -11,12 +11,14 @@ from typing import TypeAlias
 import numpy as np
 
 from ...arrays import States
+from ...compiled.scores import scores_of
 from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...solution import Maximiser
+from ..local_search.tabu import tabu_search
 from .decomposition import decompose, single_instance
-from .roof_duality import RoofDuality, roof_duality
+from .roof_duality import RoofDuality, halved, roof_duality
 from .rules import RULES
 
 SolveOne: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray, float]]
@@ -26,13 +28,16 @@ upper bound on its score."""
 SPARSE_DEGREE = 20
 """Up to this mean degree roof duality fixes variables and rules take some out; above they take time alone."""
 
+MOST_CLIMBED = 2_000_000
+"""Variables and pairs of unreached instances for which single flips climb from random states: hundredths of a second."""
+
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What is known of one instance in the end.
 
     Attributes:
-        z: `[n]`.
+        z: `[n]`, -1 where nothing is known of an instance that was not reached.
         bound: no score is larger.
         reached: whether it was begun before the time was up.
         parts: that were left to the backend.
@@ -59,8 +64,8 @@ def one_by_one(
 
     Both are done in sparse problems alone.
 
-    Instances that the time limit cuts off keep the fixed values, those of `start` or zeros elsewhere, and the
-    roof-dual bound.
+    Instances that the time limit cuts off get the fixed values, elsewhere the best of `start`, zeros, what
+    `halved` says and a local maximum, and the roof-dual bound.
 
     Args:
         problem: coefficients on the host.
@@ -80,19 +85,38 @@ def one_by_one(
         if (fixed >= 0).all():
             return Answer(fixed, roof.bound[instance])
         if deadline.passed:
-            state = np.where(fixed < 0, 0 if first is None else first, fixed)
-            return Answer(state, roof.bound[instance], reached=False)
-        single = single_instance(problem.unary[instance], problem.pairwise[instance], problem.edges)
+            return Answer(fixed, roof.bound[instance], reached=False)
+        single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
         answer = searched(single, fixed, deadline, solve_one, first)
         bound = answer.bound
         if roof.loss[instance] and (fixed >= 0).any():
             bound = math.nextafter(bound + roof.loss[instance], math.inf)
         return replace(answer, bound=min(roof.bound[instance], bound))
 
+    pairs = problem.topology.pairs
     calls = [partial(solve, instance) for instance in range(problem.batch)]
     answers = in_threads(calls, threads) if min(threads, problem.batch) > 1 else [call() for call in calls]
     z = np.array([answer.z for answer in answers], np.int8)
+    reached = np.array([answer.reached for answer in answers])
+    if not reached.all():
+        late = slice(int(np.argmin(reached)), None)
+        guessed = _unsearched(
+            problem.instances(late), roof.fixed[late], None if start is None else start[late]
+        )
+        z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
+
+
+def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
+    """`[batch, n]`: the best of the states that need no search, with the values `fixed [batch, n]` where not -1."""
+    others = [halved(problem)[0], np.zeros_like(fixed)] + ([] if start is None else [start])
+    if problem.batch * (problem.n + problem.e) <= MOST_CLIMBED:
+        arrays = problem.unary, problem.pairwise, problem.topology.pairs
+        others.append(tabu_search(*arrays, deadline=Deadline.after(-1.0)))
+    states = np.stack([np.where(fixed < 0, other, fixed).astype(np.int8) for other in others])
+    arrays = problem.unary, problem.pairwise, problem.topology.pairs
+    scores = [scores_of(*arrays, z) for z in states]
+    return np.asarray(states[np.argmax(scores, axis=0), np.arange(problem.batch)])
 
 
 def _at_once(

@@ -1,0 +1,291 @@
+"""An order of the vertices, and how the bound of a certificate changes when they get their sides one after the other.
+
+Vertices with a side and a neighbour without one are the frontier. What is still to come is bounded, as in the
+certificate, by its residuals and multipliers: a cycle that is partly decided leaves paths between vertices of the
+frontier, and a path whose ends do not fit to its edges in F misses one of them at least. So the bound of a partial cut
+is its weight and a sum over pairs of the frontier, and a step changes few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int, UInt
+
+from ...compiled import jit
+from .certificate import Certificate, Cycles
+from .max_cut import MaxCut
+from .separation import Graph
+
+MOST_SLOTS = 128
+"""Vertices of a frontier, a bit each in two words."""
+
+STARTS = 16
+"""Vertices that orders begin with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A maximum cut with a certificate; numbers are in units of the certificate.
+
+    Attributes:
+        vertices: their number.
+        edges: `[m, 2]`.
+        residual: `[m]`, the weights less what the inequalities take.
+        cycles: inequalities.
+        multipliers: `[k]`.
+    """
+
+    vertices: int
+    edges: Int[np.ndarray, "m 2"]
+    residual: Int[np.ndarray, "m"]
+    cycles: Cycles
+    multipliers: Int[np.ndarray, "k"]
+
+    @classmethod
+    def of(cls, cut: MaxCut, certificate: Certificate) -> Weighed:
+        """Both as one."""
+        return cls(cut.vertices, cut.edges, certificate.residual, certificate.cycles, certificate.multipliers)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """`[m]`: those of which residuals and multipliers are a certificate."""
+        weights = self.residual.copy()
+        np.add.at(
+            weights, self.cycles.edges, self.cycles.signs * np.repeat(self.multipliers, self.cycles.lengths)
+        )
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What each vertex changes; numbers are in units of the certificate.
+
+    Attributes:
+        order: `[n]`, the vertices.
+        slot: `[n]`, by step, the bit of its vertex, which no vertex of the frontier has.
+        constant: `[n]`, added to every bound.
+        starts: `[n + 1]`, the first term of each step.
+        first, second: `[terms]`, slots of pairs, the slot of the step itself in `second` if it is in the pair.
+        change: `[terms]`, added where both are on different sides.
+        kept: `[n, 2]`, the bits of the frontier after the step.
+    """
+
+    order: Int[np.ndarray, "n"]
+    slot: Int[np.ndarray, "n"]
+    constant: Int[np.ndarray, "n"]
+    starts: Int[np.ndarray, "n1"]
+    first: Int[np.ndarray, "terms"]
+    second: Int[np.ndarray, "terms"]
+    change: Int[np.ndarray, "terms"]
+    kept: UInt[np.ndarray, "n 2"]
+
+    @classmethod
+    def of(cls, weighed: Weighed, order: np.ndarray) -> Steps | None:
+        """The steps of an order `[n]`; None where its frontier has no room."""
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        layout = _slots(weighed.edges, order, place)
+        if layout is None:
+            return None
+        slot, kept = layout
+        changes = Changes(place)
+        changes.weigh(weighed)
+        for cycle in _walks(weighed):
+            changes.split(*cycle)
+        rows = sorted((step, a, b, change) for (step, a, b), change in changes.terms.items() if change)
+        step, first, second, change = np.array(rows, np.int64).reshape(-1, 4).T
+        starts = np.searchsorted(step, np.arange(len(order) + 1))
+        slot_of = slot[place]
+        return cls(
+            order, slot, changes.constant, starts, slot_of[first], slot_of[second], change.copy(), kept
+        )
+
+
+def narrow_order(graph: Graph, hub: int = -1) -> np.ndarray:
+    """An order with a small frontier: greedy ones from several vertices, with and without layers.
+
+    Layers begin with all vertices that are farthest from one, as the end of a cylinder is.
+
+    Args:
+        graph: the graph.
+        hub: a vertex that comes first, whatever its neighbours; -1 for none.
+    """
+    n, tried = len(graph.starts) - 1, []
+    alike = np.zeros(n, np.int64)
+    for start in np.unique(np.linspace(0, n - 1, STARTS).astype(np.int64)):
+        distance = layers(graph.starts, graph.near, np.arange(n) == start, hub)
+        layer = layers(graph.starts, graph.near, distance == distance.max(), hub)
+        for level, first in ((alike, start), (alike, np.argmax(distance)), (layer, np.argmin(layer))):
+            tried.append(greedy_order(graph.starts, graph.near, level, first, hub))
+    return np.asarray(min(tried, key=lambda found: found[1])[0])
+
+
+@jit.strict
+def layers(starts, near, first, hub):
+    """Steps from the vertices `first [n]` to every other one on ways that avoid the hub; -1 where there is no way."""
+    n = len(first)
+    layer, queue, tail = np.full(n, -1), np.empty(n, np.int64), 0
+    for v in range(n):
+        if first[v]:
+            layer[v], queue[tail] = 0, v
+            tail += 1
+    head = 0
+    while head < tail:
+        v = queue[head]
+        head += 1
+        for k in range(starts[v], starts[v + 1]):
+            u = near[k]
+            if layer[u] < 0 and u != hub:
+                layer[u], queue[tail] = layer[v] + 1, u
+                tail += 1
+    return layer
+
+
+@jit.strict
+def greedy_order(starts, near, level, start, hub):
+    """Takes next, of the lowest level, the vertex that leaves the smallest frontier, with the oldest neighbour.
+
+    Args:
+        starts: first neighbour of each vertex.
+        near: the neighbours.
+        level: `[n]`.
+        start: where to begin.
+        hub: the vertex before it, or -1.
+
+    Returns:
+        `[n]`, the order, and the sum of 2^(size of the frontier).
+    """
+    n = len(starts) - 1
+    order, age = np.empty(n, np.int64), np.full(n, n)
+    waiting, taken = np.empty(n, np.int64), np.zeros(n, np.bool_)
+    for v in range(n):
+        waiting[v] = starts[v + 1] - starts[v]
+    width, total, count = 0, 0.0, 0
+    while count < n:
+        best, least, oldest, lowest = -1, n + 2, n + 1, n + 1
+        if hub >= 0 and count == 0:
+            best = hub
+        elif count == (hub >= 0) and start != hub:
+            best = start
+        else:
+            for v in range(n):
+                if not taken[v] and (
+                    level[v] < lowest or (level[v] == lowest and age[v] < n and oldest >= n)
+                ):
+                    lowest, least, best, oldest = level[v], n + 2, -1, n + 1
+                if taken[v] or level[v] > lowest or (age[v] == n and oldest < n):
+                    continue
+                growth = 1 if waiting[v] else 0
+                for k in range(starts[v], starts[v + 1]):
+                    if taken[near[k]] and waiting[near[k]] == 1:
+                        growth -= 1
+                if growth < least or (growth == least and age[v] < oldest):
+                    best, least, oldest = v, growth, age[v]
+        taken[best], order[count] = True, best
+        width += waiting[best] > 0
+        for k in range(starts[best], starts[best + 1]):
+            u = near[k]
+            waiting[u] -= 1
+            if taken[u]:
+                width -= waiting[u] == 0
+            elif best != hub:
+                age[u] = min(age[u], count)
+        total += 2.0**width
+        count += 1
+    return order, total
+
+
+def _slots(edges: np.ndarray, order: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The slot of every step's vertex, and the bits of the frontier after each."""
+    n = len(order)
+    last = place.copy()
+    np.maximum.at(last, edges[:, 0], place[edges[:, 1]])
+    np.maximum.at(last, edges[:, 1], place[edges[:, 0]])
+    leaving: list[list[int]] = [[] for _ in range(n)]
+    slot, kept = np.empty(n, np.int64), np.zeros((n, 2), np.uint64)
+    free, bits = list(range(MOST_SLOTS))[::-1], 0
+    for step, v in enumerate(order.tolist()):
+        if not free:
+            return None
+        slot[step] = free.pop()
+        bits |= 1 << int(slot[step])
+        leaving[last[v]].append(int(slot[step]))
+        for each in leaving[step]:
+            bits ^= 1 << each
+            free.append(each)
+        kept[step] = bits & (1 << 64) - 1, bits >> 64
+    return slot, kept
+
+
+class Changes:
+    """What the steps change, summed up.
+
+    Attributes:
+        constant: `[n]`, by step.
+        terms: by step and pair of vertices, the later one second, what different sides add.
+    """
+
+    def __init__(self, place: np.ndarray):
+        """Nothing yet.
+
+        Args:
+            place: `[n]`, the step of every vertex.
+        """
+        self._step = place.tolist()
+        self.constant = np.zeros(len(place), np.int64)
+        self.terms: dict[tuple[int, int, int], int] = {}
+
+    def weigh(self, weighed: Weighed) -> None:
+        """Edges with both ends decided have their weights instead of their residuals."""
+        numbers = (weighed.edges.tolist(), weighed.weights.tolist(), weighed.residual.tolist())
+        for (a, b), weight, residual in zip(*numbers, strict=True):
+            step = max(self._step[a], self._step[b])
+            self.constant[step] -= max(0, residual)
+            self._add(step, a, b, weight)
+
+    def split(self, vertices: list[int], odd: list[bool], y: int) -> None:
+        """Each vertex of a cycle splits a path of edges that are still to come.
+
+        Args:
+            vertices: of the cycle.
+            odd: whether the edge behind each is in F.
+            y: the multiplier.
+        """
+        size, before = len(vertices), [0]
+        for inside in odd * 2:
+            before.append(before[-1] + inside)
+        turn = [self._step[v] for v in vertices] * 2
+        paths = [(begin := turn.index(min(turn)), begin + size)]
+        while paths:
+            a, b = paths.pop()
+            middle = min(range(a + 1, b), key=turn.__getitem__)
+            halves = [(a, middle), (middle, b)]
+            for sign, (c, d) in ((-y, (a, b)), *((y, half) for half in halves if half[1] - half[0] > 1)):
+                count = before[d] - before[c]
+                self.constant[turn[middle]] += sign * (count - count % 2)
+                if d - c < size:
+                    self._add(
+                        turn[middle], vertices[c % size], vertices[d % size], sign if count % 2 else -sign
+                    )
+            paths += [half for half in halves if half[1] - half[0] > 1]
+
+    def _add(self, step: int, a: int, b: int, change: int) -> None:
+        key = (step, a, b) if self._step[a] < self._step[b] else (step, b, a)
+        self.terms[key] = self.terms.get(key, 0) + change
+
+
+def _walks(weighed: Weighed) -> Iterator[tuple[list[int], list[bool], int]]:
+    """The vertices of every cycle, whether the edge behind each is in F, and the multiplier."""
+    ends, cycles = weighed.edges.tolist(), weighed.cycles
+    for k, y in enumerate(weighed.multipliers.tolist()):
+        entries = slice(cycles.starts[k], cycles.starts[k + 1])
+        edges = cycles.edges[entries].tolist()
+        (v,) = set(ends[edges[-1]]) & set(ends[edges[0]])
+        vertices = []
+        for e in edges:
+            vertices.append(v)
+            v = ends[e][0] + ends[e][1] - v
+        yield vertices, cycles.odd[entries].tolist(), y

@@ -1,0 +1,45 @@
+"""What the root leaves open, closed by sweeps over the frontier: first for the heaviest cuts that its bound allows."""
+
+from __future__ import annotations
+
+from ...deadline import Deadline
+from .branch import BranchAndCut
+from .frontier import Steps, Weighed, narrow_order
+from .sweep import DENSE_BITS, NO_CUT, sweep
+
+SWEEPS = 8
+"""Between the bound and the best cut, where a frontier is too wide for one sweep of all that is better."""
+
+
+def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
+    """Lowers the bound of a search, to its maximum if nothing stops the sweeps.
+
+    Args:
+        search: with its root cut.
+        deadline: when to end.
+    """
+    cut, certificate = search.cut, search.certificate
+    hub = cut.n if cut.vertices > cut.n else -1
+    steps = Steps.of(Weighed.of(cut, certificate), narrow_order(search.graph, hub))
+    if steps is None:
+        return
+    narrow = steps.slot.max() < DENSE_BITS
+    pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // (1 if narrow else SWEEPS)))
+    while not search.finished:
+        needed = max(search.goal + 1, search.bound + cut.step - pace)
+        found = sweep(steps, certificate.bound, needed * certificate.scale, deadline)
+        if not found.complete:
+            break
+        if found.best != NO_CUT:
+            _take(search, steps, found.best, deadline)
+            break
+        search.lower(cut.rounded_down(needed - 1))
+
+
+def _take(search: BranchAndCut, steps: Steps, best: int, deadline: Deadline) -> None:
+    """The weight of a heaviest cut is the bound; the cut itself takes one more sweep."""
+    certificate = search.certificate
+    search.lower(best // certificate.scale)
+    found = sweep(steps, certificate.bound, best, deadline, traced=True)
+    if found.side is not None:
+        search.offer(found.side)

@@ -1,0 +1,70 @@
+"""One instance by cycle cuts, from its cut to the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...deadline import Deadline, now
+from ...problem import Problem
+from ..local_search.recombination import recombination
+from ..local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
+from ..local_search.warm_start import ascend, first_state
+from .branch import BranchAndCut
+from .gap import close_gap
+from .max_cut import MaxCut
+
+MOVES_SHARE, LEAST_MOVES, MOST_MOVES = 0.5, 0.05, 10.0
+"""Of the time that the root took, and seconds, for a better state before what the root leaves open is searched."""
+
+MOVES_DEGREE = 8
+"""Greatest mean degree at which moves of most variables at once look for it."""
+
+SWEEP_SHARE = 0.5
+"""Of the time left, at most, for sweeps before branching."""
+
+MOST_SWEPT = 4096
+"""Vertices: orders take a time of the square."""
+
+
+def search_cuts(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None = None
+) -> tuple[np.ndarray, float, Mapping[str, int]]:
+    """The best state found `[n]`, an upper bound on the maximum, and what was counted.
+
+    Args:
+        problem: a single instance on the host.
+        deadline: when to end.
+        start: `[n]`, a state to start from; None for what a short tabu search finds.
+    """
+    begin = now()
+    z = first_state(problem, start, deadline)
+    cut = MaxCut.of(problem)
+    if not len(cut.weights):
+        return z, cut.score_bound(0), {}
+    search = BranchAndCut(cut, _sides(cut, z))
+    search.cut_root(deadline)
+    if not search.finished:
+        search.offer(_sides(cut, _improved(problem, cut.state(search.side), deadline, now() - begin)))
+    if not search.finished and cut.vertices <= MOST_SWEPT:
+        close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
+    search.search(deadline)
+    z = ascend(problem, cut.state(search.side)[None])[0]
+    return (
+        z,
+        cut.score_bound(search.bound),
+        {"nodes": search.nodes, "iterations": search.relaxation.iterations},
+    )
+
+
+def _improved(problem: Problem, z: np.ndarray, deadline: Deadline, root_seconds: float) -> np.ndarray:
+    """`[n]`: `z`, or a better state of a sparse problem."""
+    if problem.n > LARGEST_PART or 2 * problem.e > MOVES_DEGREE * problem.n:
+        return z
+    seconds = min(MOST_MOVES, max(LEAST_MOVES, MOVES_SHARE * root_seconds), 0.1 * deadline.left)
+    return recombination(problem, z, SubgraphMoves, np.random.default_rng(0), deadline.within(seconds))
+
+
+def _sides(cut: MaxCut, z: np.ndarray) -> np.ndarray:
+    return np.append(z, 0)[: cut.vertices].astype(np.int8)

@@ -1,0 +1,59 @@
+"""Kernels compiled ahead of time."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from solvers import solver_class, warming, warmup
+from solvers.problem import Problem
+from solvers.registry import BUILT_IN
+
+ROOTS_LEFT = """
+    import json, sys
+    from numba.core.registry import CPUDispatcher
+    from solvers import warmup
+    warmup()
+    found = {}
+    for module in [module for name, module in sys.modules.items() if name.startswith("solvers.")]:
+        for value in vars(module).values():
+            if isinstance(value, CPUDispatcher):
+                found[value.py_func.__module__, value.py_func.__name__] = value
+    bodies = [value.py_func for value in found.values()]
+    called = {id(body.__globals__.get(name)) for body in bodies for name in body.__code__.co_names}
+    print(json.dumps([key for key, value in found.items() if id(value) not in called and not value.overloads]))
+"""
+"""Prints the kernels that no other kernel calls and that have not been compiled, nor read from disk."""
+
+
+def test_every_backend_has_its_turn(monkeypatch):
+    monkeypatch.setattr(warming, "_problems", lambda: [Problem.from_arrays([1.0, -1.0])])
+    monkeypatch.setattr(warming, "_gibbs", lambda: None)
+    seen = []
+    assert list(warmup(seen.append)) == seen == [*BUILT_IN, "gibbs"]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_backend_gets_problems_of_both_types_and_none_that_take_long(name):
+    solver = solver_class(name)()
+    if missing := solver.missing_packages():
+        pytest.skip(f"needs {missing}")
+    taken = [problem for problem in warming._problems() if warming._takes(solver, problem)]
+    assert {problem.unary.dtype.type for problem in taken} >= {np.float64}
+    if name != "independent":
+        assert {problem.pairwise.dtype.type for problem in taken if problem.e} == {np.float32, np.float64}
+    if name == "elimination":
+        assert max(solver.entries(problem) for problem in taken if problem.e) < 1 << 20
+    if name == "max_flow":  # in one word, in a matrix
+        assert {problem.n for problem in taken if problem.negative_pair() is None} >= {12, 80}
+
+
+@pytest.mark.slow
+def test_no_kernel_is_left_out():
+    lines = "\n".join(line[4:] for line in ROOTS_LEFT.splitlines())
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+    assert "kernels are being compiled" not in done.stderr
