@@ -272,7 +272,18 @@ def test_conformance_kit_catches_liars():
             arrays = problem.unary.astype(np.float32), problem.pairwise.astype(np.float32)
             return Maximiser(solve(*arrays, edges=problem.edges, solver="exhaustive").z)
 
-    for solver in (Liar(), Underestimates(), UnderestimatesOne(), InSinglePrecision()):
+    class Boasts(ArgmaxSolver):
+        name = "boasts"
+        capabilities = Capabilities(exact=False)
+
+        def solve(self, problem, time_limit=None):
+            found = super().solve(problem, time_limit)
+            return replace(found, optimal=np.ones_like(found.optimal))
+
+        def _argmax(self, problem, time_limit):
+            return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+    for solver in (Liar(), Underestimates(), UnderestimatesOne(), InSinglePrecision(), Boasts()):
         with pytest.raises(AssertionError, match=f"{solver.name}, batch"):
             check_conformance(solver, count=60)
 
