@@ -35,6 +35,7 @@ from solvers import (
     instances,
     select_solver,
     solver_class,
+    warmup,
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
@@ -169,16 +170,12 @@ def by_family(rows: dict[str, Row]) -> dict[str, list[Row]]:
 
 
 def compile_kernels(seconds: float) -> None:
-    """Solves small problems of several kinds with every backend, so that no compilation is timed."""
-    generator = np.random.default_rng(0)
-    small = [
-        instances.dense(26, 1, generator),
-        instances.spin_glass(6, 6, 1, generator),
-        instances.grid(6, 6, 1, generator),
-    ]
-    for problem in (each.problem() for each in small):
-        for solver in contenders(problem).values():
-            answer(solver, problem, seconds)
+    """Compiles what there is, and solves a small problem with every backend, so that no compilation is timed."""
+    if seconds >= 1.0:
+        warmup()
+    problem = instances.spin_glass(5, 5, 1, np.random.default_rng(0)).problem()
+    for solver in contenders(problem).values():
+        answer(solver, problem, seconds)
 
 
 if __name__ == "__main__":

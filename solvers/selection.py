@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
 
 from .arrays import ArrayLike, ArrayOf, ArrayT, to_numpy
-from .deadline import now
+from .deadline import Deadline, now
 from .errors import UnsupportedProblemError
 from .problem import Problem, check_problem
 from .registry import BUILT_IN, solver_class
-from .solution import Solution
-from .solver import ArgmaxSolver
+from .solution import Maximiser, Solution
+from .solver import ArgmaxSolver, Capabilities
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -36,14 +36,11 @@ SOON_ENTRIES = 1 << 29
 MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
 
-ENTRIES_A_VISIT = 64
-"""As many entries of tables take as long as one visit of `dual_ascent`, which has half of the time of both."""
-
 EDGE_DEGREE = 8
 """Up to this mean degree messages along the edges bound a search better than a convex relaxation does."""
 
-LEAST_VISITS, FEW_VISITS, MOST_VISITS = 1 << 16, 1 << 20, 1 << 24
-"""Of `dual_ascent` before another backend has its turn: 2 ms, 30 ms for couplings alone, and half a second."""
+FEW_VISITS, MANY_VISITS = 1 << 20, 1 << 26
+"""Of `dual_ascent` before another backend has its turn: 30 ms at first, and two seconds in a field."""
 
 CPLEX_COMMUNITY = 1000
 """Most variables of CPLEX's community edition."""
@@ -239,9 +236,9 @@ def select_solver(problem: Problem) -> Selection:
             "exhaustive",
             f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
         )
-    entries = None if elimination().why_not(problem) else elimination.entries(problem)
     if 2 * problem.e <= EDGE_DEGREE * problem.n:
-        return _sparse(problem, entries)
+        return _messages_first(problem)
+    entries = None if elimination().why_not(problem) else elimination.entries(problem)
     if entries is not None and entries <= QUICK_ENTRIES:
         return _wide_elimination(entries)
     if problem.n <= (most := _largest("branch_and_bound")):
@@ -260,15 +257,50 @@ def _wide_elimination(entries: int) -> Selection:
     return _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
 
 
-def _sparse(problem: Problem, entries: int | None) -> Selection:
-    """What has few edges: elimination where its tables, of so many entries, are soon filled; a search else."""
-    visits = FEW_VISITS if _without_field(problem) else MOST_VISITS
-    if entries is None or entries > SOON_ENTRIES:
-        return _messages_first(problem, _cuts(problem), visits)
-    rest = _wide_elimination(entries)
-    if entries <= QUICK_ENTRIES:
-        return rest
-    return _messages_first(problem, rest, min(max(entries // ENTRIES_A_VISIT, LEAST_VISITS), visits))
+def _messages_first(problem: Problem) -> Selection:
+    reason = (
+        f"mean degree {2 * problem.e / problem.n:.3g}: messages along the edges bound an exact search; what stays open "
+        "goes to elimination or cycle_cuts, by the tables that the rest of an instance would have"
+    )
+    return Selection(
+        solver_class("dual_ascent")().with_options(rest=AfterMessages(), visits=FEW_VISITS), reason
+    )
+
+
+@dataclass(frozen=True)
+class AfterMessages(ArgmaxSolver):
+    """What a few messages leave open of sparse problems: the solver is chosen for what is left of an instance.
+
+    The rules of presolve have made it smaller by then, and nobody has searched for an elimination order before.
+
+    Attributes:
+        start: assignments `[..., n]` to start from.
+    """
+
+    start: Any = field(default=None, compare=False)
+
+    name = "after_messages"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        deadline = Deadline.after(time_limit)
+        solver = self.chosen(problem)
+        if self.start is not None and "start" in solver.options():
+            solver = solver.with_options(start=self.start)
+        found = solver.solve_until(problem, deadline)
+        stats = {**(found.stats or {}), "rest": solver.name}
+        return Maximiser(found.z.reshape(problem.batch, problem.n), found.bound.reshape(problem.batch), stats)
+
+    @staticmethod
+    def chosen(problem: Problem) -> ArgmaxSolver:
+        """Elimination where its tables are soon filled; else odd cycles, in a field after more messages."""
+        elimination = solver_class("elimination")
+        if not elimination().why_not(problem) and elimination.entries(problem) <= SOON_ENTRIES:
+            return elimination()
+        cuts = _cuts(problem).solver
+        if _without_field(problem):
+            return cuts
+        return solver_class("dual_ascent")().with_options(rest=cuts, visits=MANY_VISITS)
 
 
 def _cuts(problem: Problem) -> Selection:
@@ -285,14 +317,6 @@ def _without_field(problem: Problem) -> bool:
     for end in problem.edges.T:
         np.add.at(field.T, end, pairwise.T)
     return bool((np.abs(field).max(axis=1) <= to_numpy(problem.rounding)).all())
-
-
-def _messages_first(problem: Problem, rest: Selection, visits: int) -> Selection:
-    reason = (
-        f"mean degree {2 * problem.e / problem.n:.3g}: messages along the edges bound an exact search; "
-        f"instances that stay open go to {rest.solver.name}: {rest.reason}"
-    )
-    return Selection(solver_class("dual_ascent")().with_options(rest=rest.solver, visits=visits), reason)
 
 
 def _search(n: int) -> Selection:

@@ -72,7 +72,7 @@ CHOICES = {
     "very large": (
         regular(500, 7),
         "dual_ascent",
-        "go to cycle_cuts: mean degree 7: a search bounded by odd cycles",
+        "what stays open goes to elimination or cycle_cuts",
     ),
 }
 
@@ -113,28 +113,40 @@ def test_auto_without_cplex(monkeypatch):
 def test_auto_takes_messages_up_to_a_mean_degree_of_8():
     chosen = {degree: select_solver(regular(120, degree)).solver.name for degree in (8, 9)}
     assert chosen == {8: "dual_ascent", 9: "branch_and_bound"}
-    assert select_solver(regular(120, 8)).solver.rest.name == "cycle_cuts"
 
 
-def test_auto_asks_few_messages_of_couplings_alone():
-    few, many = (select_solver(regular(120, 8, field)).solver for field in (0.0, 1.0))
-    assert (few.name, few.rest) == (many.name, many.rest)
-    assert 10 * few.visits < many.visits
+def after_messages(problem):
+    """What `auto` chooses for what messages leave open of a problem."""
+    return select_solver(problem).solver.rest.chosen(problem)
+
+
+def test_auto_asks_no_more_messages_of_couplings_alone():
+    assert after_messages(regular(120, 8, field=0.0)).name == "cycle_cuts"
+    more = after_messages(regular(120, 8))
+    assert (more.name, more.rest.name) == ("dual_ascent", "cycle_cuts")
+    assert more.visits > select_solver(regular(120, 8)).solver.visits
 
 
 def test_auto_solves_no_linear_programs_of_ten_thousand_variables():
-    wide = regular(10_001, 4)
-    assert select_solver(wide).solver.rest.name == "cp_sat"
+    assert after_messages(regular(10_001, 4)).rest.name == "cp_sat"
 
 
-def test_auto_takes_quick_tables_and_tries_messages_as_long_as_slow_ones_take():
-    quick, slow = regular(130, 3), regular(170, 3)
+def test_auto_fills_tables_where_that_is_soon_done():
+    soon, late = regular(170, 3), regular(400, 3)
     elimination = solver_class("elimination")
-    assert elimination.entries(quick) < 2**24 < elimination.entries(slow)
-    assert select_solver(quick).solver.name == "elimination"
-    messages = select_solver(slow).solver
-    assert (messages.name, messages.rest.name) == ("dual_ascent", "elimination")
-    assert messages.visits == elimination.entries(slow) // 64
+    assert elimination.entries(soon) < 2**29
+    assert after_messages(soon).name == "elimination"
+    assert after_messages(late).name == "dual_ascent"
+
+
+def test_what_messages_leave_open_is_proved_and_starts_from_what_was_found():
+    problem = regular(60, 6, field=0.0)
+    rest = select_solver(problem).solver.rest
+    best = solver_class("elimination")().solve(problem)
+    for start in (None, best.z):
+        found = rest.with_options(start=start).solve(problem)
+        assert found.optimal.all()
+        np.testing.assert_allclose(found.score, best.score, rtol=1e-12)
 
 
 LIMITED = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
