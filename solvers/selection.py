@@ -262,9 +262,8 @@ def _messages_first(problem: Problem) -> Selection:
         f"mean degree {2 * problem.e / problem.n:.3g}: messages along the edges bound an exact search; what stays open "
         "goes to elimination or cycle_cuts, by the tables that the rest of an instance would have"
     )
-    return Selection(
-        solver_class("dual_ascent")().with_options(rest=AfterMessages(), visits=FEW_VISITS), reason
-    )
+    rest = AfterMessages(0 if _without_field(problem) else MANY_VISITS)
+    return Selection(solver_class("dual_ascent")().with_options(rest=rest, visits=FEW_VISITS), reason)
 
 
 @dataclass(frozen=True)
@@ -274,9 +273,12 @@ class AfterMessages(ArgmaxSolver):
     The rules of presolve have made it smaller by then, and nobody has searched for an elimination order before.
 
     Attributes:
+        visits: of `dual_ascent`, before odd cycles; 0 for couplings alone, of which messages know next to nothing. What
+            is left of such a problem has a field: that of a variable which the rules have fixed.
         start: assignments `[..., n]` to start from.
     """
 
+    visits: int = 0
     start: Any = field(default=None, compare=False)
 
     name = "after_messages"
@@ -291,16 +293,15 @@ class AfterMessages(ArgmaxSolver):
         stats = {**(found.stats or {}), "rest": solver.name}
         return Maximiser(found.z.reshape(problem.batch, problem.n), found.bound.reshape(problem.batch), stats)
 
-    @staticmethod
-    def chosen(problem: Problem) -> ArgmaxSolver:
+    def chosen(self, problem: Problem) -> ArgmaxSolver:
         """Elimination where its tables are soon filled; else odd cycles, in a field after more messages."""
         elimination = solver_class("elimination")
         if not elimination().why_not(problem) and elimination.entries(problem) <= SOON_ENTRIES:
             return elimination()
         cuts = _cuts(problem).solver
-        if _without_field(problem):
-            return cuts
-        return solver_class("dual_ascent")().with_options(rest=cuts, visits=MANY_VISITS)
+        return (
+            solver_class("dual_ascent")().with_options(rest=cuts, visits=self.visits) if self.visits else cuts
+        )
 
 
 def _cuts(problem: Problem) -> Selection:

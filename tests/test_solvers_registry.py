@@ -24,6 +24,7 @@ from solvers import (
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
+from solvers.selection import AfterMessages
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -386,3 +387,21 @@ def test_registry_name_is_the_class_name():
         cls = solver_class(info.name)
         assert cls.name == info.name
         assert "".join(part.capitalize() for part in info.name.split("_")) == cls.__name__
+
+
+def test_what_the_rules_leave_of_couplings_alone_gets_no_more_messages():
+    torus = nx.grid_2d_graph(14, 14, periodic=True)
+    edges = np.sort(np.array([(14 * a + b, 14 * c + d) for (a, b), (c, d) in torus.edges]), axis=1)
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (1, len(edges)))
+    problem = without_field(Instances(np.zeros((1, 196)), signs, edges)).problem()
+    left = []
+
+    class Watched(AfterMessages):
+        def chosen(self, problem):
+            left.append(super().chosen(problem).name)
+            return super().chosen(problem)
+
+    selected = select_solver(problem).solver
+    watched = selected.with_options(rest=Watched(selected.rest.visits))
+    assert watched.solve(problem).optimal.all()
+    assert left == ["cycle_cuts"]
