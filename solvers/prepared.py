@@ -69,7 +69,7 @@ def prepare(
         time_limit: seconds for the whole batch of a call, for solvers that can stop early.
 
     Raises:
-        ProblemError: n is no whole number of at least 1, or edges repeat, loop or lie outside 0..n-1.
+        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside 0..n-1.
         UnknownSolverError: no solver has that name.
         OptionError: the time limit is not positive.
 
@@ -78,6 +78,6 @@ def prepare(
         >>> [float(chain([1.0, -1.0, 1.0], weights).score) for weights in ([2.0, 2.0], [-2.0, -2.0])]
         [5.0, 2.0]
     """
-    if not is_whole(n, 1):
-        raise ProblemError(f"n must be a whole number of at least 1; got {shortened(n)}")
+    if not is_whole(n, 1, 2**31):
+        raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
     return Prepared(named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n)))

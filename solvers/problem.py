@@ -383,6 +383,10 @@ def _flatten(
             f"the leading dimensions of unary {shapes[0]} and of the pairwise scores {shapes[1]} "
             "do not broadcast"
         ) from error
+    except RuntimeError as error:  # numpy's, of more than 32 or 64
+        raise ProblemError(
+            f"unary has {unary.ndim} dimensions, and pairwise scores {weights.ndim}: {error}"
+        ) from error
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))

@@ -207,7 +207,8 @@ def _potentials(unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch
 def _positive(value: object) -> bool:
     if not isinstance(value, float | int | np.floating | np.integer):
         return False
-    return bool(0 < value <= sys.float_info.max)
+    plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
+    return bool(0 < plain <= sys.float_info.max)
 
 
 def _check_generator(generator: torch.Generator | None, device: torch.device) -> None:

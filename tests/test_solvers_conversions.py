@@ -309,6 +309,10 @@ BAD = {
         lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear=[1.0], quadratic={}, offset=0.0)),
         "must be mappings to numbers",
     ),
+    "an infinite offset": (
+        lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=-np.inf)),
+        "the offset must be a finite number; got -inf",
+    ),
     "an offset that is no number": (
         lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=None)),
         "the offset must be",

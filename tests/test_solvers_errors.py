@@ -25,6 +25,7 @@ from solvers import (
     UnsupportedProblemError,
     available_solvers,
     gibbs,
+    prepare,
     solve,
     solve_many,
     solve_problem,
@@ -160,6 +161,18 @@ def test_problems_that_no_memory_holds(case):
     assert time.process_time() - begin < 1
     assert message in str(caught.value)
     assert isinstance(caught.value, MemoryError)
+
+
+def test_more_dimensions_than_numpy_has():
+    many = np.ones((1,) * 40 + (2,))
+    with pytest.raises(ProblemError, match="unary has 41 dimensions, and pairwise scores 2: "):
+        solve(many, np.ones((1, 1)), edges=[[0, 1]])
+
+
+@pytest.mark.parametrize("n", [2**62, 0, 1.5])
+def test_pairs_are_prepared_for_as_many_variables_as_can_be_numbered(n):
+    with pytest.raises(ProblemError, match=r"n must be a whole number from 1 to 2\^31; got"):
+        prepare([[0, 1]], n)
 
 
 class Hungry(ArgmaxSolver):

@@ -138,9 +138,10 @@ def test_noise_comes_from_the_generator():
 # --- gradients ----------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("error")
 def test_an_unsigned_step_goes_where_any_other_does():
     unary = torch.tensor([[1.0, -0.5]], requires_grad=True)
-    for epsilon in (1.0, np.uint8(1)):
+    for epsilon in (1.0, np.uint8(1), np.float16(1)):
         z = ArgmaxLayer(epsilon=epsilon)(unary)
         assert torch.autograd.grad(2 * z.sum() - 3 * z[0, 1], unary)[0].tolist() == [[1.0, -1.0]]
 

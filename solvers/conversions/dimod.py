@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,8 @@ def from_dimod(bqm: Any) -> Conversion:
         found = from_ising(linear, quadratic)
     else:
         found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
+    if not math.isfinite(offset):
+        raise ProblemError(f"the offset must be a finite number; got {offset}")
     return replace(found, constant=found.constant + offset)
 
 
