@@ -5,9 +5,15 @@ As a script it prints the table of backends: `python docs/generated_pages.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
+
+from benchmarks.qplib import PUBLISHED_LIMIT, summary
+from benchmarks.regret import TOLERATED, best, by_family, factor
 from solvers import SolverInfo, available_solvers
 from structured_vae.reproduction.experiments import Experiment, experiment_names
 from structured_vae.reproduction.report import records_of, write_report
@@ -17,10 +23,11 @@ RESULTS = HERE.parent / "results"
 
 
 def write(app) -> None:
-    """Writes `generated/backends.md`, and a page in `reproduction/` for each experiment that has records."""
+    """Writes the tables in `generated/`, and a page in `reproduction/` for each experiment that has records."""
     for folder in ("generated", "reproduction"):
         (HERE / folder).mkdir(exist_ok=True)
-    (HERE / "generated" / "backends.md").write_text(backends(), encoding="utf-8")
+    for page in (backends, qplib, regret):
+        (HERE / "generated" / f"{page.__name__}.md").write_text(page(), encoding="utf-8")
     for experiment in map(Experiment.named, experiment_names()):
         if records_of(experiment, RESULTS):
             write_report(experiment, RESULTS, HERE / "reproduction")
@@ -37,9 +44,54 @@ def backends() -> str:
         "runs on",
         "stops at a time limit",
     )
-    rows = [_row(info) for info in available_solvers() if info.capabilities is not None]
-    lines = [heading, ["---"] * len(heading), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return table(heading, [_row(info) for info in available_solvers() if info.capabilities is not None])
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """In Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *rows]) + "\n"
+
+
+def qplib() -> str:
+    """What is proved of QPLIB's binary problems: in sum, beside what others published, and one by one."""
+    rows = json.loads((RESULTS / "qplib.json").read_text(encoding="utf-8"))["rows"]
+    others = sorted({peer for row in rows.values() for peer in row["published"]})
+    heading = ("instance", "n", "mean degree", "proved by", "seconds", "value", "best published, s")
+    lines = [
+        (
+            *(name.removeprefix("QPLIB_"), str(row["n"]), f"{row['mean_degree']:.0f}"),
+            f"`{row['solver']}`" if row["proved"] else f"open, bound {row['bound']:.8g}",
+            f"{row['seconds']:.2f}",
+            f"{row['value']:.8g}",
+            _published(min(row["published"][peer] for peer in others)),
+        )
+        for name, row in sorted(rows.items(), key=lambda item: item[1]["n"])
+    ]
+    hardware = sorted({f"{row['hardware']['processor']}" for row in rows.values()})
+    return (
+        table(("solver", "proved", "shifted geometric mean, s"), summary(rows))
+        + "\n"
+        + table(heading, lines)
+        + f"\nHardware: {', '.join(hardware)}. The shift is 10 s, and what is open counts as 3,600.\n"
+    )
+
+
+def _published(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds < PUBLISHED_LIMIT else "open"
+
+
+def regret() -> str:
+    """Each family's worst factor, and which solver would have been the best there."""
+    families = by_family(json.loads((RESULTS / "regret.json").read_text(encoding="utf-8"))["rows"])
+    heading = ("family", "n", "`auto` took", "largest factor", "best there")
+    lines = []
+    for name, rows in families.items():
+        worst = max(rows, key=factor)
+        sizes = ", ".join(str(row["n"]) for row in rows)
+        took = ", ".join(f"`{each}`" for each in dict.fromkeys(row["took"] for row in rows))
+        lines.append((name, sizes, took, f"{factor(worst):.2g}", f"`{best(worst)}`"))
+    within = sum(all(factor(row) <= TOLERATED for row in rows) for rows in families.values())
+    return table(heading, lines) + f"\nWithin {TOLERATED:g} on {within} of {len(families)} families.\n"
 
 
 def _row(info: SolverInfo) -> Sequence[str]:

@@ -122,7 +122,7 @@ def test_a_refusal_names_who_would_take_the_problem():
 
 @pytest.mark.parametrize("n", [0, -1, 2.0, None, "3", np.ones(2)])
 def test_n_is_a_number_of_variables(n):
-    with pytest.raises(ProblemError, match="n must be a whole number from 1 to 2\^31"):
+    with pytest.raises(ProblemError, match=r"n must be a whole number from 1 to 2\^31"):
         prepare([], n)
 
 
