@@ -61,18 +61,23 @@ def qplib() -> str:
         (
             *(name.removeprefix("QPLIB_"), str(row["n"]), f"{row['mean_degree']:.0f}"),
             f"`{row['solver']}`" if row["proved"] else f"open, bound {row['bound']:.8g}",
-            f"{row['seconds']:.2f}",
+            f"{row['seconds']:.2f}"
+            if row["proved"]
+            else f"{row['seconds']:.0f}, stopped at {row['limit']:.0f}",
             f"{row['value']:.8g}",
             _published(min(row["published"][peer] for peer in others)),
         )
         for name, row in sorted(rows.items(), key=lambda item: item[1]["n"])
     ]
-    hardware = sorted({f"{row['hardware']['processor']}" for row in rows.values()})
+    hardware = sorted({row["hardware"]["processor"] for row in rows.values()})
+    limits = [row["limit"] for row in rows.values()]
     return (
         table(("solver", "proved", "shifted geometric mean, s"), summary(rows))
         + "\n"
         + table(heading, lines)
-        + f"\nHardware: {', '.join(hardware)}. The shift is 10 s, and what is open counts as 3,600.\n"
+        + f"\n{len(rows)} instances were run, with wall limits of {min(limits):.0f} to {max(limits):.0f} s, on a "
+        f"machine that did other work too, not the benchmark's 3,600. Hardware: {', '.join(hardware)}. The shift is "
+        "10 s, and what is open counts as 3,600.\n"
     )
 
 

@@ -290,25 +290,18 @@ class AfterMessages(ArgmaxSolver):
         if self.start is not None and "start" in solver.options():
             solver = solver.with_options(start=self.start)
         found = solver.solve_until(problem, deadline)
-        stats = {**(found.stats or {}), "rest": solver.name}
-        return Maximiser(found.z.reshape(problem.batch, problem.n), found.bound.reshape(problem.batch), stats)
+        z = found.z.reshape(problem.batch, problem.n)
+        return Maximiser(z, found.bound.reshape(problem.batch), found.stats)
 
     def chosen(self, problem: Problem) -> ArgmaxSolver:
         """Elimination where its tables are soon filled; else odd cycles, in a field after more messages."""
         elimination = solver_class("elimination")
         if not elimination().why_not(problem) and elimination.entries(problem) <= SOON_ENTRIES:
             return elimination()
-        cuts = _cuts(problem).solver
-        return (
-            solver_class("dual_ascent")().with_options(rest=cuts, visits=self.visits) if self.visits else cuts
-        )
-
-
-def _cuts(problem: Problem) -> Selection:
-    if problem.n > MOST_CUT:
-        return _search(problem.n)
-    degree = 2 * problem.e / problem.n
-    return _select("cycle_cuts", f"mean degree {degree:.3g}: a search bounded by odd cycles")
+        cuts = solver_class("cycle_cuts")() if problem.n <= MOST_CUT else _search(problem.n).solver
+        if not self.visits:
+            return cuts
+        return solver_class("dual_ascent")().with_options(rest=cuts, visits=self.visits)
 
 
 def _without_field(problem: Problem) -> bool:
