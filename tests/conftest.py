@@ -2,11 +2,17 @@ import inspect
 from dataclasses import replace
 from typing import get_type_hints
 
+import hypothesis
 import jaxtyping
 import pytest
 from jaxtyping import AbstractArray
 
 from structured_vae.data import ImageDataset, Split, load_dataset
+
+# The same examples every time, unless one asks for others: pytest --hypothesis-profile search
+hypothesis.settings.register_profile("search", derandomize=False)
+hypothesis.settings.register_profile("fixed", derandomize=True)
+hypothesis.settings.load_profile("fixed")
 
 
 @pytest.fixture
