@@ -16,6 +16,7 @@ from solvers.algorithms.presolve.decomposition import decompose
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.rules import RULES, shrink
 from solvers.algorithms.presolve.spin_graph import SpinGraph
+from solvers.deadline import Deadline
 
 SEEDS = st.integers(0, 2**32 - 1)
 SCALES = {
@@ -29,6 +30,7 @@ SCALES = {
     "longest": lambda random, shape: random.integers(-(2**53), 2**53, shape).astype(float),
     "zero": lambda random, shape: np.zeros(shape),
 }
+GO_ON = np.zeros(1, np.uint8)
 many = settings(max_examples=60, deadline=None)
 
 
@@ -97,6 +99,22 @@ def solved(unary, pairwise, edges, rules=RULES, fixed=None):
     return whole.state([z for z, _ in found]), whole.bound([bound for _, bound in found]), whole
 
 
+def test_rules_end_with_the_deadline_and_leave_a_problem_of_the_same_maximum():
+    random = np.random.default_rng(0)
+    edges = random_graph(random, 9)
+    unary, pairwise = random.normal(size=9), random.normal(size=len(edges))
+    late = decompose(unary, pairwise, edges, np.full(9, -1), deadline=Deadline.after(-1.0))
+    assert not late.removed.any()
+    assert len(late.parts) == 1
+    assert decompose(unary, pairwise, edges, np.full(9, -1)).removed.any()
+    found = [enumerated(part.problem) for part in late.parts]
+    best = float(exact_maximum(unary, pairwise, edges))
+    assert late.bound([bound for _, bound in found]) == pytest.approx(best, rel=1e-13)
+    assert exact_score(unary, pairwise, edges, late.state([z for z, _ in found])) == pytest.approx(
+        best, rel=1e-13
+    )
+
+
 def left(whole):
     return sum(part.problem.n for part in whole.parts)
 
@@ -148,7 +166,7 @@ def test_a_rule_takes_out_as_many_nodes_whichever_way_spins_point(rule):
         edges, turned = random_graph(random, n), random.choice([-1, 1], n)
         weight = 2 * random.integers(1, 4, len(edges)) * random.choice([-1, 1], len(edges))
         counts = [
-            shrink(n, edges, signed, allowed)[0].counts.sum()
+            shrink(n, edges, signed, allowed, GO_ON)[0].counts.sum()
             for signed in (weight, weight * turned[edges].prod(axis=1))
         ]
         assert counts[0] == counts[1]

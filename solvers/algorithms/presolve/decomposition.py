@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...arrays import home_of
+from ...deadline import Deadline
 from ...problem import Problem
 from ...topology import Topology
 from ..precision.units import Units, to_units
@@ -21,6 +22,9 @@ from .blocks import blocks_of, numbered
 from .reduction import Reduced, reduced
 from .rules import RULES, Log, restore, shrink
 from .spin_graph import SpinGraph
+
+SECONDS_A_NODE = 1e-5
+"""What the rules take at most, on a slow machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +148,7 @@ def decompose(
     edges: Int[np.ndarray, "e 2"],
     fixed: Int[np.ndarray, "n"],
     rules: Sequence[str] = RULES,
+    deadline: Deadline | None = None,
 ) -> Decomposition:
     """An instance as its parts.
 
@@ -153,6 +158,7 @@ def decompose(
         edges: `[e, 2]`.
         fixed: `[n]`: 0 or 1, or -1 for a variable that is free.
         rules: those to use.
+        deadline: when to leave the rest as one part.
 
     Example:
         >>> square = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
@@ -160,6 +166,7 @@ def decompose(
         >>> len(whole.parts), whole.state([]).tolist(), whole.bound([])
         (0, [1, 1, 1, 0], 3.0)
     """
+    deadline = deadline or Deadline.after(None)
     units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
     # Sums of these whole numbers are below 2^53.
     free = reduced(units.values[: len(unary)], units.values[len(unary) :], edges, fixed)
@@ -176,9 +183,10 @@ def decompose(
     waiting = [(graph, np.arange(graph.nodes), np.arange(graph.nodes))]
     while len(pieces) < len(waiting):
         graph, names, place = waiting[len(pieces)]
-        log, *rest = shrink(graph.nodes, graph.edges, graph.weight, allowed)
+        with deadline.flag(graph.nodes * SECONDS_A_NODE) as stop:
+            log, joined, weight = shrink(graph.nodes, graph.edges, graph.weight, allowed, stop)
         constant += int(log.constant[0])
-        blocks = list(_blocks(graph.nodes, *rest))
+        blocks = list(_blocks(graph.nodes, joined, weight, cut=not deadline.passed))
         apart = len(blocks) > 1
         following = range(len(waiting), len(waiting) + apart * len(blocks))
         if apart:
@@ -203,11 +211,13 @@ def single_instance(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) 
     return Problem(unary, pairwise, Topology(len(unary[0]), edges), (1,), home_of(unary))
 
 
-def _blocks(nodes: int, edges: np.ndarray, weight: np.ndarray) -> Iterator[tuple[SpinGraph, np.ndarray]]:
-    """The blocks of a graph, each with the numbers of its nodes."""
+def _blocks(
+    nodes: int, edges: np.ndarray, weight: np.ndarray, cut: bool
+) -> Iterator[tuple[SpinGraph, np.ndarray]]:
+    """The blocks of a graph, or all that has edges as one of them, each with the numbers of its nodes."""
     if not len(edges):
         return
-    number, count = blocks_of(nodes, edges)
+    number, count = blocks_of(nodes, edges) if cut else (np.zeros(len(edges), np.int64), 1)
     order, starts = np.argsort(number, kind="stable"), np.bincount(number).cumsum()[:-1]
     for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
         names, ends = numbered(nodes, edges[chosen])

@@ -130,7 +130,7 @@ def _by_parts(
     problem: Problem, fixed: np.ndarray, deadline: Deadline, solve_one: SolveOne, first: np.ndarray | None
 ) -> Answer:
     """One instance: what the rules leave of it by the backend, each part within its share of the time."""
-    whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed)
+    whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline)
     given = None if first is None else whole.states(first)
     sizes = [part.problem.n for part in whole.parts]
     states, bounds = [], []

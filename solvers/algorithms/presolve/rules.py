@@ -54,8 +54,8 @@ class Log(NamedTuple):
 
 
 @jit.strict
-def shrink(nodes, edges, weight, allowed):
-    """Takes out nodes by the rules that are allowed, `[rules]`.
+def shrink(nodes, edges, weight, allowed, stop):
+    """Takes out nodes by the rules that are allowed, `[rules]`, until none is left that one takes or `stop[0]`.
 
     Returns:
         The log; the edges that are left `[k, 2]` and their weights `[k]`.
@@ -70,7 +70,7 @@ def shrink(nodes, edges, weight, allowed):
     )
     gone, looked_at = np.zeros(nodes, np.bool_), np.full(nodes, 4 * nodes)
     simple, costly = worklist(nodes, True), worklist(nodes, False)
-    while simple.span[1] or costly.span[1]:
+    while not stop[0] and (simple.span[1] or costly.span[1]):
         if simple.span[1]:
             u = pop(simple)
             if gone[u] or (graph.degree[u] > HUB and 2 * graph.degree[u] > looked_at[u]):
