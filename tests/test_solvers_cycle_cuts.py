@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from fractions import Fraction
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -384,6 +385,16 @@ def test_a_sweep_that_is_stopped_claims_nothing():
     before = search.bound
     gap.close_gap(search, Deadline.after(-1.0))
     assert (search.bound, search.finished) == (before, False)
+
+
+def test_separation_and_orders_end_with_the_deadline():
+    random = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(20, 1), axis=-1)
+    graph, x = Graph.of(20, edges), random.random(len(edges))
+    for separate in (tree_cycles, partial(shortest_cycles, sources=np.arange(20))):
+        assert len(separate(graph, x).cycles)
+        assert not len(separate(graph, x, stop=np.ones(1, np.uint8)).cycles)
+    assert sorted(narrow_order(graph, deadline=Deadline.after(-1.0))) == list(range(20))
 
 
 def test_a_frontier_without_room_is_left_alone():

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from solvers import OptionError, Problem, SolveFailedError, SolverError, solve, solver_class
+from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
 from solvers.algorithms.branch_and_bound.search import search_dense
+from solvers.algorithms.local_search.ascent import ascend
 from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
@@ -155,6 +156,19 @@ def test_a_start_is_improved_by_single_flips():
     assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [1, 0, 1]
     for seconds in (1e-6, 1e308):
         assert first_state(problem, None, Deadline.after(seconds)).tolist() == [1, 0, 1]
+
+
+def test_no_flip_gains_after_an_ascent():
+    random = np.random.default_rng(5)
+    problem = instances.dense(9, 40, random).problem()
+    z = random.integers(0, 2, (40, 9)).astype(np.int8)
+    top = ascend(problem, z)
+    before, best = problem.score_flat(z), problem.score_flat(top)
+    assert (best >= before).all()
+    for i in range(9):
+        flipped = top.copy()
+        flipped[:, i] ^= 1
+        assert (problem.score_flat(flipped) <= best + problem.rounding).all()
 
 
 @pytest.mark.parametrize("start", [[0, 1], [0, 1, 2], [0.5, 0, 1], "abc", [[0, 1, 0]] * 2], ids=str)

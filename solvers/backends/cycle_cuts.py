@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.cycle_cuts.search import search_cuts
-from ..algorithms.local_search.warm_start import given_states
+from ..algorithms.local_search.warm_start import given_states, without_model
+from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
@@ -56,6 +58,8 @@ class CycleCuts(ArgmaxSolver):
         counts: list[Mapping[str, int]] = []
 
         def solve(single: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+            if not time_to_build(single.pairwise, deadline):
+                return without_model(single, start, deadline), math.inf
             z, bound, counted = search_cuts(single, deadline, start)
             counts.append(counted)
             return z, bound

@@ -15,7 +15,7 @@ from ...deadline import Deadline
 from .certificate import Certificate
 from .max_cut import MaxCut
 from .relaxation import Relaxation
-from .separation import Graph, shortest_cycles, tree_cycles
+from .separation import Found, Graph, shortest_cycles, tree_cycles
 from .sides import FREE, propagate, rounded
 
 ROUNDS = 12
@@ -23,6 +23,9 @@ ROUNDS = 12
 
 TREE_ENOUGH = 0.1
 """Cycles of a spanning tree over edges with which shortest paths are not asked for."""
+
+SEPARATION_SECONDS = 1e-8
+"""Of a shortest path, by edges and vertices, at most."""
 
 
 @dataclass(order=True)
@@ -89,7 +92,7 @@ class BranchAndCut:
         """Adds cycles until none is violated, the bound meets the best cut, or the deadline passes."""
         while not self.finished and not self._root_done and not deadline.passed:
             self.relaxation.fix(*_limits(self._fixed))
-            if not self._separate() or not self.relaxation.solve(deadline):
+            if not self._separate(deadline) or not self.relaxation.solve(deadline):
                 self._root_done = not deadline.passed
                 return
             certificate = self.relaxation.certificate()
@@ -102,18 +105,24 @@ class BranchAndCut:
         """Takes a bound where it is better than its own."""
         self.bound = max(self.best, min(self.bound, bound))
 
-    def _separate(self) -> bool:
-        """Adds violated cycles to the relaxation, if there are any."""
-        x, m = self.relaxation.x, len(self.cut.weights)
-        found = tree_cycles(self.graph, x)
-        if len(found.cycles) < TREE_ENOUGH * m:
-            exact = shortest_cycles(self.graph, x, np.arange(self.cut.vertices))
-            found = exact if len(exact.cycles) else found
-        found = found.best(m)
+    def _separate(self, deadline: Deadline) -> bool:
+        """Adds violated cycles to the relaxation, if there are any, or if they are found in time."""
+        m = len(self.cut.weights)
+        with deadline.flag(SEPARATION_SECONDS * m * self.cut.vertices) as stop:
+            found = self._violated(stop).best(m)
         if len(found.cycles):
             self.relaxation.purge()
             self.relaxation.add(found.cycles)
         return bool(len(found.cycles))
+
+    def _violated(self, stop: np.ndarray) -> Found:
+        """What a spanning tree finds, or shortest paths where that is little."""
+        x = self.relaxation.x
+        found = tree_cycles(self.graph, x, stop)
+        if len(found.cycles) >= TREE_ENOUGH * len(x):
+            return found
+        exact = shortest_cycles(self.graph, x, np.arange(self.cut.vertices), stop)
+        return exact if len(exact.cycles) else found
 
     def search(self, deadline: Deadline, nodes: float = np.inf) -> None:
         """Branches until all is searched, or the deadline passes, or for so many nodes."""
@@ -142,7 +151,7 @@ class BranchAndCut:
             bound = min(bound, self.cut.rounded_down(certificate.value))
             if bound <= self.goal or not self._tighten(certificate, fixed):
                 return []
-            if not self._separate():
+            if not self._separate(deadline):
                 break
         if deadline.passed:
             return [Node(-bound, node.depth, fixed)]

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int, UInt
 
 from ...compiled import jit
+from ...deadline import Deadline
 from .certificate import Certificate, Cycles
 from .max_cut import MaxCut
 from .separation import Graph
@@ -104,7 +105,7 @@ class Steps:
         )
 
 
-def narrow_order(graph: Graph, hub: int = -1) -> np.ndarray:
+def narrow_order(graph: Graph, hub: int = -1, deadline: Deadline | None = None) -> np.ndarray:
     """An order with a small frontier: greedy ones from several vertices, with and without layers.
 
     Layers begin with all vertices that are farthest from one, as the end of a cylinder is.
@@ -112,13 +113,17 @@ def narrow_order(graph: Graph, hub: int = -1) -> np.ndarray:
     Args:
         graph: the graph.
         hub: a vertex that comes first, whatever its neighbours; -1 for none.
+        deadline: after which no other order is tried.
     """
-    n, tried = len(graph.starts) - 1, []
+    n = len(graph.starts) - 1
+    tried: list[tuple[np.ndarray, float]] = []
     alike = np.zeros(n, np.int64)
     for start in np.unique(np.linspace(0, n - 1, STARTS).astype(np.int64)):
         distance = layers(graph.starts, graph.near, np.arange(n) == start, hub)
         layer = layers(graph.starts, graph.near, distance == distance.max(), hub)
         for level, first in ((alike, start), (alike, np.argmax(distance)), (layer, np.argmin(layer))):
+            if tried and deadline is not None and deadline.passed:
+                break
             tried.append(greedy_order(graph.starts, graph.near, level, first, hub))
     return np.asarray(min(tried, key=lambda found: found[1])[0])
 

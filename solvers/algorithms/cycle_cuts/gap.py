@@ -10,6 +10,9 @@ from .sweep import DENSE_BITS, NO_CUT, sweep
 SWEEPS = 8
 """Between the bound and the best cut, where a frontier is too wide for one sweep of all that is better."""
 
+ORDER_SECONDS = 2e-9
+"""Of a greedy order, by vertices and their neighbours."""
+
 
 def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     """Lowers the bound of a search, to its maximum if nothing stops the sweeps.
@@ -19,8 +22,10 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
         deadline: when to end.
     """
     cut, certificate = search.cut, search.certificate
+    if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
+        return
     hub = cut.n if cut.vertices > cut.n else -1
-    steps = Steps.of(Weighed.of(cut, certificate), narrow_order(search.graph, hub))
+    steps = Steps.of(Weighed.of(cut, certificate), narrow_order(search.graph, hub, deadline))
     if steps is None:
         return
     narrow = steps.slot.max() < DENSE_BITS

@@ -8,9 +8,10 @@ import numpy as np
 
 from ...deadline import Deadline, now
 from ...problem import Problem
+from ..local_search.ascent import ascend
 from ..local_search.recombination import recombination
 from ..local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
-from ..local_search.warm_start import ascend, first_state
+from ..local_search.warm_start import first_state
 from .branch import BranchAndCut
 from .gap import close_gap
 from .max_cut import MaxCut

@@ -21,6 +21,9 @@ from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 from .certificate import Cycles
 
+GO_ON = np.zeros(1, np.uint8)
+"""The flag of a search without an end."""
+
 VIOLATED = 1e-5
 """Least violation that counts: the linear program's own tolerance is 1e-7."""
 
@@ -60,15 +63,15 @@ class Found(NamedTuple):
         return Found(self.cycles.take(order), self.violation[order])
 
 
-def tree_cycles(graph: Graph, x: np.ndarray) -> Found:
-    """Cycles of a spanning tree whose edges are near 0 or 1, and one more edge."""
+def tree_cycles(graph: Graph, x: np.ndarray, stop: np.ndarray = GO_ON) -> Found:
+    """Cycles of a spanning tree whose edges are near 0 or 1, and one more edge; those found until `stop[0]`."""
     parent, link, depth = spanning_tree(graph, np.argsort(-np.abs(x - 0.5), kind="stable"))
-    return _distinct(*_room(fundamental_cycles, graph, x, parent, link, depth))
+    return _distinct(*_room(fundamental_cycles, graph, x, parent, link, depth, stop))
 
 
-def shortest_cycles(graph: Graph, x: np.ndarray, sources: np.ndarray) -> Found:
-    """A cheapest odd cycle through every source that has a violated one."""
-    return _distinct(*_room(cheapest_cycles, graph, x, sources))
+def shortest_cycles(graph: Graph, x: np.ndarray, sources: np.ndarray, stop: np.ndarray = GO_ON) -> Found:
+    """A cheapest odd cycle through every source that has a violated one; those found until `stop[0]`."""
+    return _distinct(*_room(cheapest_cycles, graph, x, sources, stop))
 
 
 def _room(kernel: Callable[..., int], graph: Graph, *arguments: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -128,7 +131,7 @@ def spanning_tree(graph, order):
 
 
 @jit.strict
-def fundamental_cycles(graph, x, parent, link, depth, out_edges, out_odd, out_starts, cost, mark):
+def fundamental_cycles(graph, x, parent, link, depth, stop, out_edges, out_odd, out_starts, cost, mark):
     """Writes the violated cycles of the forest; returns their number, or -1 where there is no room.
 
     F are the edges of x > 1/2, and the one next to 1/2 is moved where those are even.
@@ -137,6 +140,8 @@ def fundamental_cycles(graph, x, parent, link, depth, out_edges, out_odd, out_st
     walk, sides = np.empty(n + 1, np.int64), np.empty(n + 1, np.bool_)
     nodes, place = np.empty(n + 1, np.int64), np.full(n, -1)
     for e in range(m):
+        if stop[0]:
+            break
         a, b = graph.ends[e, 0], graph.ends[e, 1]
         if link[a] == e or link[b] == e:
             continue
@@ -251,7 +256,7 @@ def _without_chords(graph, x, walk, sides, nodes, size, place):
 
 
 @jit.strict
-def cheapest_cycles(graph, x, sources, out_edges, out_odd, out_starts, cost, mark):
+def cheapest_cycles(graph, x, sources, stop, out_edges, out_odd, out_starts, cost, mark):
     """Writes a cheapest odd cycle through every source; returns their number, or -1 where there is no room.
 
     A path to the other copy is as cheap as the way back, so both halves are found from one side: no label beyond half
@@ -265,6 +270,8 @@ def cheapest_cycles(graph, x, sources, out_edges, out_odd, out_starts, cost, mar
     walk, sides = np.empty(4 * n + 2, np.int64), np.empty(4 * n + 2, np.bool_)
     nodes, place = np.empty(4 * n + 2, np.int64), np.full(n, -1)
     for source in sources:
+        if stop[0]:
+            break
         distance[source], touched[0], reached = 0.0, source, 1
         heap_key[0], heap_node[0], heap = 0.0, source, 1
         cheapest, meet, bridge = 1.0 - VIOLATED, -1, -1
