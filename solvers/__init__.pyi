@@ -14,9 +14,10 @@ from .interrupts import interrupt_solves
 from .prepared import Prepared, prepare
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
-from .selection import Selection, naming_alternatives, resolve, select_solver, solve, solve_problem
+from .selection import Selection, naming_alternatives, resolve, select_solver
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
+from .solving import solve, solve_problem
 from .streams import Failure, solve_many
 from .warming import warmup
 

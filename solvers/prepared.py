@@ -12,9 +12,10 @@ from .errors import ProblemError, shortened
 from .options import is_whole
 from .pairs import topology_of
 from .problem import Problem
-from .selection import named_solver, solve_problem
+from .selection import named_solver
 from .solution import Solution
 from .solver import ArgmaxSolver, seconds_of
+from .solving import solve_problem
 from .topology import Topology
 
 

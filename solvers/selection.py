@@ -1,4 +1,4 @@
-"""`solve`, and the choice of a solver when none is named."""
+"""The choice of a solver when none is named, and what a refusal says of the others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from .arrays import ArrayLike, ArrayOf, ArrayT, to_numpy
-from .deadline import Deadline, now
+from .arrays import to_numpy
+from .deadline import Deadline
 from .errors import UnsupportedProblemError
-from .problem import Problem, check_problem
+from .problem import Problem
 from .registry import BUILT_IN, solver_class
-from .solution import Maximiser, Solution
+from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
 
 ENUMERABLE = 20
@@ -59,95 +59,6 @@ class Selection:
     reason: str
 
 
-@overload
-def solve(
-    unary: ArrayLike,
-    pairwise: ArrayLike | None = None,
-    *,
-    edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-) -> Solution[np.ndarray]: ...
-
-
-@overload
-def solve(
-    unary: ArrayOf[ArrayT],
-    pairwise: ArrayOf[ArrayT] | None = None,
-    *,
-    edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-) -> Solution[ArrayT]: ...
-
-
-def solve(
-    unary: Any,
-    pairwise: Any = None,
-    *,
-    edges: Any = None,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-) -> Solution:
-    """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
-
-    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
-
-    Args:
-        unary: `[..., n]`, numpy, torch (host or device), any array of the array API standard, or
-            lists.
-        pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
-            counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
-        edges: `[e, 2]`, the pairs, shared by the batch.
-        solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
-        time_limit: seconds for the whole batch, for solvers that can stop early.
-
-    Returns:
-        The solution, its arrays of the kind and on the device of `unary`.
-
-    Raises:
-        ProblemError: the arrays do not describe a problem.
-        UnknownSolverError: no solver has that name.
-        SolverUnavailableError: the solver needs a package that is not installed.
-        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer.
-        OptionError: the time limit is not positive.
-        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
-
-    Example:
-        >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
-        >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
-        ([1, 1, 0], 2.0, True, 'exhaustive')
-    """
-    problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    return solve_problem(problem, solver=solver, time_limit=time_limit)
-
-
-def solve_problem(
-    problem: Problem[ArrayT], *, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
-) -> Solution[ArrayT]:
-    """What `solve` answers, for a problem that is checked already.
-
-    Raises:
-        ProblemError: `problem` is no `Problem`.
-        SolverError: as `solve`.
-    """
-    check_problem(problem)
-    begin = now()
-    chosen = resolve(solver, problem)
-    try:
-        return chosen.solve(problem, _less(time_limit, now() - begin))
-    except UnsupportedProblemError as error:
-        raise _with_alternatives(error, problem) from error.__cause__
-
-
-def _less(time_limit: Any, seconds: float) -> Any:
-    """What is left of a time limit, at least a thousandth of it; one that is none stays as it is, to be refused."""
-    if isinstance(time_limit, float | int) and 0 < time_limit < 1e9:
-        return max(time_limit - seconds, 1e-3 * time_limit)
-    return time_limit
-
-
 @contextmanager
 def naming_alternatives(problem: Problem) -> Iterator[None]:
     """Inside it, a solver's refusal of `problem` says which others would take it.
@@ -167,10 +78,11 @@ def naming_alternatives(problem: Problem) -> Iterator[None]:
     try:
         yield
     except UnsupportedProblemError as error:
-        raise _with_alternatives(error, problem) from error.__cause__
+        raise with_alternatives(error, problem) from error.__cause__
 
 
-def _with_alternatives(error: UnsupportedProblemError, problem: Problem) -> UnsupportedProblemError:
+def with_alternatives(error: UnsupportedProblemError, problem: Problem) -> UnsupportedProblemError:
+    """A refusal that names the solvers which would take `problem`."""
     return UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem))
 
 

@@ -182,7 +182,7 @@ class ArgmaxSolver(ABC):
 
     def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
         z = self._states_of(problem, found)
-        score = _scores(problem, z)
+        score = score_states(problem, z)
         bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
         proved = bound - score <= problem.rounding
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
@@ -234,7 +234,7 @@ class ArgmaxSolver(ABC):
         )
 
 
-def _scores(problem: Problem, z: States) -> Scores:
+def score_states(problem: Problem, z: States) -> Scores:
     """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)

@@ -13,9 +13,9 @@ from .arrays import ArrayT
 from .errors import OptionError, ProblemError, shortened
 from .options import check_whole
 from .problem import Problem
-from .selection import solve_problem
 from .solution import Solution
 from .solver import ArgmaxSolver
+from .solving import solve_problem
 
 WINDOW = 256
 """Problems in flight; a worker's death costs at most this many repeats."""

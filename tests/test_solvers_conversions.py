@@ -47,7 +47,10 @@ def check_values(conversion, objective):
     solution = solve(problem.unary[0], problem.pairwise[0], edges=problem.edges, solver="exhaustive")
     best = max(values) if conversion.sign == 1 else min(values)
     assert conversion.value(solution.score) == pytest.approx(best, abs=1e-9)
-    assert objective(conversion.assignment(solution.z)) == pytest.approx(best, abs=1e-9)
+    named = conversion.assignment(solution.z)
+    assert set(named.values()) <= set(conversion.values)
+    bits = {label: conversion.values.index(value) for label, value in named.items()}
+    assert objective(bits) == pytest.approx(best, abs=1e-9)
 
 
 def quadratic(terms, values):

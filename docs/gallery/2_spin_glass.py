@@ -41,7 +41,7 @@ print("proved:", bool(solution.optimal))
 # A coupling is unsatisfied when its two spins cost energy instead of saving it. In the ground state some have to be,
 # and they are weak ones. Each line is a coupling, as wide as it is strong; the red ones are unsatisfied.
 
-spins = {spin: 2 * value - 1 for spin, value in model.assignment(solution.z).items()}
+spins = model.assignment(solution.z)
 unsatisfied = {pair: couplings[pair] * spins[pair[0]] * spins[pair[1]] > 0 for pair in grid.edges}
 figure, axes = plt.subplots(figsize=(6, 6))
 nx.draw_networkx(

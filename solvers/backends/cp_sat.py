@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states, without_model
+from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
+from ..given import given_states
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
 from ..solution import Maximiser

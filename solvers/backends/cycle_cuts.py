@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.cycle_cuts.search import search_cuts
-from ..algorithms.local_search.warm_start import given_states, without_model
+from ..algorithms.local_search.warm_start import without_model
 from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
+from ..given import given_states
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.warm_start import best_state, first_state, given_states, without_model
+from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..deadline import Deadline, uncounted
 from ..errors import SolveFailedError
+from ..given import given_states
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

@@ -7,6 +7,7 @@ scores themselves.
 Public. Stands on problem; it does not know how problems are solved.
 """
 
+from .answer import Answer
 from .conversion import Conversion
 from .cuts import from_max_cut, from_min_cut
 from .dimod import ConversionUnavailableError, from_dimod, to_dimod
@@ -15,6 +16,7 @@ from .networkx import from_networkx, to_networkx
 from .qubo import from_qubo, to_qubo
 
 __all__ = [
+    "Answer",
     "Conversion",
     "ConversionUnavailableError",
     "from_dimod",

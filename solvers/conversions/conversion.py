@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, overload
 
@@ -12,6 +12,8 @@ import numpy as np
 from ..arrays import ArrayT, as_array, to_numpy
 from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
+from ..solution import Solution
+from .answer import Answer
 from .terms import Linear, Pairs, Weights, folded
 
 Sense: TypeAlias = Literal["minimise", "maximise"]
@@ -29,6 +31,7 @@ class Conversion:
         sign: 1 where the original is maximised, -1 where it is minimised.
         constant: the original objective of a score of zero.
         labels: `[n]`, what the original calls each variable, in the order of z.
+        values: what the original calls 0 and 1: -1 and 1 where its variables are spins.
 
     Example:
         >>> from solvers.conversions import from_qubo
@@ -42,6 +45,7 @@ class Conversion:
     sign: int
     constant: float
     labels: Labels
+    values: tuple[int, int] = (0, 1)
 
     @overload
     def value(self, score: float) -> float: ...
@@ -77,11 +81,52 @@ class Conversion:
             raise ProblemError(f"z must be [{len(self.labels)}]; its shape is {states.shape}")
         if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
             raise ProblemError(f"z must hold zeros and ones; got {shortened(z)}")
-        return dict(zip(self.labels, states.astype(int).tolist(), strict=True))
+        return dict(zip(self.labels, (self.values[z] for z in states.astype(int).tolist()), strict=True))
+
+    def states(self, assignment: Mapping[Hashable, int]) -> dict[int, int]:
+        """{place: 0 or 1} of variables by their original names and values; undoes `assignment`.
+
+        Raises:
+            OptionError: a name that is none, or a value that the variable cannot have.
+
+        Example:
+            >>> from solvers.conversions import from_ising
+            >>> from_ising({"a": 0.5, "b": 0.0}, {("a", "b"): -1.0}).states({"b": -1})
+            {1: 0}
+        """
+        place = {label: i for i, label in enumerate(self.labels)}
+        found = {}
+        for label, value in assignment.items():
+            if label not in place:
+                raise OptionError(
+                    f"{shortened(label)} is no variable; the first one is {shortened(self.labels[0])}"
+                )
+            if value not in self.values:
+                low, high = self.values
+                raise OptionError(f"{shortened(label)} cannot be {shortened(value)}; it is {low} or {high}")
+            found[place[label]] = self.values.index(value)
+        return found
+
+    def answer(self, solution: Solution[np.ndarray]) -> Answer:
+        """A solution of `problem` in the words of the original."""
+        z, score, bound = (part.reshape(-1) for part in (solution.z, solution.score, solution.bound))
+        return Answer(
+            self.assignment(z),
+            float(self.value(score[0])),
+            float(self.value(bound[0])),
+            bool(solution.optimal.reshape(-1)[0]),
+            solution,
+        )
 
 
 def converted(
-    sense: Sense, labels: Labels, linear: Linear, pairs: Pairs, weights: Weights, constant: float
+    sense: Sense,
+    labels: Labels,
+    linear: Linear,
+    pairs: Pairs,
+    weights: Weights,
+    constant: float,
+    values: tuple[int, int] = (0, 1),
 ) -> Conversion:
     """The conversion from the objective constant + sum linear_i z_i + sum weights_ij z_i z_j.
 
@@ -92,6 +137,7 @@ def converted(
         pairs: `[e, 2]`, as `folded` takes them.
         weights: `[e]`.
         constant: the objective where all are zero.
+        values: what the original calls 0 and 1.
 
     Raises:
         OptionError: `sense` is neither word.
@@ -102,4 +148,4 @@ def converted(
     if not math.isfinite(constant):
         raise ProblemError(f"the constant terms add up to {constant}; divide all terms by a constant")
     sign = 1 if sense == "maximise" else -1
-    return Conversion(folded(sign * linear, pairs, sign * weights), sign, constant, labels)
+    return Conversion(folded(sign * linear, pairs, sign * weights), sign, constant, labels, values)

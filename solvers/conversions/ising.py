@@ -13,6 +13,8 @@ from .couplings import couplings_of, ends_of, ordered_labels, places_of
 from .energy import energy_of, named
 from .terms import real_array, sums_at
 
+SPINS = (-1, 1)
+
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
 def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  # its name
@@ -43,7 +45,7 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     pairs, weights = pairs[~loops], weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
-    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant))
+    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS)
 
 
 def to_ising(

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import ProblemError, shortened
+from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
 from .conversion import Conversion, Labels, converted
 from .couplings import places_of
+from .cuts import from_max_cut
 from .energy import energy_of, named
 from .terms import real_array
 
+Kind: TypeAlias = Literal["scores", "max_cut"]
 
-def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") -> Conversion:
-    """From the scores on the nodes and edges of a networkx graph, maximised.
+
+def from_networkx(
+    graph: Any,
+    unary: str = "unary",
+    pairwise: str = "pairwise",
+    *,
+    kind: Kind = "scores",
+    weight: str = "weight",
+) -> Conversion:
+    """From a networkx graph: the scores on its nodes and edges, or its heaviest cut, maximised.
 
     Args:
         graph: directed or not; parallel and opposite edges add up, a loop goes to its node.
         unary: the node attribute.
         pairwise: the edge attribute.
+        kind: "scores", or "max_cut": the sum of the weights of edges between two sides.
+        weight: for a cut, the edge attribute; an edge without it weighs 1, and a loop is never cut.
 
     Raises:
+        OptionError: another kind.
         ProblemError: no graph of networkx; a node or an edge without its attribute, or with one that is not a
             finite number.
 
@@ -37,9 +51,13 @@ def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") 
 
     if not isinstance(graph, nx.Graph):
         raise ProblemError(f"expected a networkx graph; got {shortened(graph)}")
-    for name, attribute in (("unary", unary), ("pairwise", pairwise)):
+    if not isinstance(kind, str) or kind not in ("scores", "max_cut"):
+        raise OptionError(f"kind must be 'scores' or 'max_cut'; got {shortened(kind)}")
+    for name, attribute in (("unary", unary), ("pairwise", pairwise), ("weight", weight)):
         if not isinstance(attribute, str):
             raise ProblemError(f"{name} must be the name of an attribute; got {shortened(attribute)}")
+    if kind == "max_cut":
+        return _heaviest_cut(graph, weight)
     nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
     for name, value in (*nodes.items(), *((f"({u}, {v})", value) for u, v, value in edges)):
         if value is None:
@@ -51,6 +69,15 @@ def from_networkx(graph: Any, unary: str = "unary", pairwise: str = "pairwise") 
     linear = real_array(unary, list(nodes.values()), 1)
     weights = real_array(pairwise, [value for *_, value in edges], 1)
     return converted("maximise", tuple(nodes), linear, pairs, weights, 0.0)
+
+
+def _heaviest_cut(graph: Any, weight: str) -> Conversion:
+    nodes = tuple(graph)
+    edges = [edge for edge in graph.edges(data=weight, default=1) if edge[0] != edge[1]]
+    place = places_of(nodes)
+    pairs = np.array([(place[u], place[v]) for u, v, _ in edges], np.int64).reshape(-1, 2)
+    weights = real_array(weight, [value for *_, value in edges], 1)
+    return replace(from_max_cut(len(nodes), pairs, weights), labels=nodes)
 
 
 def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ...arrays import States, as_array, to_numpy
 from ...deadline import Deadline
-from ...errors import OptionError, shortened
 from ...problem import Problem
 from .ascent import ascend
 from .tabu import default_flips, nanoseconds_a_run, tabu_search
@@ -16,27 +12,6 @@ from .tabu import default_flips, nanoseconds_a_run, tabu_search
 STARTS = 2
 START_SHARE = 0.1
 """Of the time limit, at most, for the tabu search."""
-
-
-def given_states(start: Any, problem: Problem) -> States | None:
-    """`[batch, n]` int8: the caller's assignments, which broadcast to the batch; None if there are none.
-
-    Raises:
-        OptionError: another shape, or other numbers than zeros and ones.
-    """
-    if start is None:
-        return None
-    states = to_numpy(as_array(start, "start"))
-    try:
-        states = np.broadcast_to(states, (*problem.leading, problem.n))
-    except ValueError:
-        raise OptionError(
-            f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
-            f"is {states.shape}"
-        ) from None
-    if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
-        raise OptionError(f"start must hold zeros and ones alone; got {shortened(start)}")
-    return states.reshape(problem.batch, problem.n).astype(np.int8)
 
 
 def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) -> np.ndarray:

@@ -1,0 +1,155 @@
+"""What a caller gives beside a problem: states to start from, and variables that keep a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .arrays import ArrayLike, States, as_array, home_of, to_numpy
+from .errors import OptionError, ProblemError, shortened
+from .problem import Problem
+from .solution import Solution
+from .topology import Topology
+
+Fix: TypeAlias = Mapping[int, int] | ArrayLike
+"""{variable: 0 or 1}, or `[n]` or `[..., n]` with -1 for a variable that is free."""
+
+FREE = -1
+
+
+def given_states(start: Any, problem: Problem) -> States | None:
+    """`[batch, n]` int8: the caller's assignments, which broadcast to the batch; None if there are none.
+
+    Raises:
+        OptionError: another shape, or other numbers than zeros and ones.
+    """
+    if start is None:
+        return None
+    states = to_numpy(as_array(start, "start"))
+    try:
+        states = np.broadcast_to(states, (*problem.leading, problem.n))
+    except ValueError:
+        raise OptionError(
+            f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
+            f"is {states.shape}"
+        ) from None
+    if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
+        raise OptionError(f"start must hold zeros and ones alone; got {shortened(start)}")
+    return states.reshape(problem.batch, problem.n).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixing:
+    """A problem some of whose variables have a value.
+
+    Attributes:
+        problem: the whole one, on the host.
+        values: `[batch, n]` int8, -1 for a free variable; the same ones are free in every instance.
+        constant: `[batch]`, the score of the fixed variables alone.
+        rest: the problem of the free variables; None where there are none.
+    """
+
+    problem: Problem
+    values: States
+    constant: np.ndarray
+    rest: Problem[np.ndarray] | None
+
+    @classmethod
+    def of(cls, problem: Problem, fix: Fix) -> Fixing:
+        """The rest of a problem.
+
+        Raises:
+            OptionError: `fix` names no variable of the problem, or a value that is none, or frees other variables in
+                one instance than in another.
+        """
+        problem = problem.to_host()
+        values = _values_of(fix, problem)
+        free = values[0] < 0
+        known = np.where(values < 0, 0, values).astype(np.float64)
+        unary, pairwise = (np.asarray(part, np.float64) for part in (problem.unary, problem.pairwise))
+        pairs = problem.topology.pairs
+        given = unary * known
+        constant = given.sum(axis=1) + (pairwise * known[:, pairs[:, 0]] * known[:, pairs[:, 1]]).sum(axis=1)
+        if not free.any():
+            return cls(problem, values, constant, None)
+        folded = unary.copy()
+        for here, there in ((0, 1), (1, 0)):
+            np.add.at(folded.T, pairs[:, here], (pairwise * known[:, pairs[:, there]]).T)
+        inside = free[pairs].all(axis=1)
+        number = np.cumsum(free) - 1
+        rest = Problem(
+            folded[:, free],
+            np.ascontiguousarray(pairwise[:, inside]),
+            Topology(int(free.sum()), number[pairs[inside]]),
+            problem.leading,
+            home_of(unary),
+        )
+        return cls(problem, values, constant, rest)
+
+    def free(self, z: States) -> States:
+        """`[batch, free]`: what states `[batch, n]` say of the free variables."""
+        return z[:, self.values[0] < 0]
+
+    def lifted(self, found: Solution[np.ndarray] | None) -> Solution:
+        """The solution of the whole problem, by that of the rest; None where there is none.
+
+        Its bound holds for the states with these values alone.
+        """
+        problem, z = self.problem, self.values.copy()
+        bound, solver, stats = self.constant, "fixed", {}
+        optimal = np.ones(problem.batch, bool)
+        if found is not None:
+            z[:, self.values[0] < 0] = found.z.reshape(problem.batch, -1)
+            # What folding the fixed scores into the others rounds, and the last sum.
+            bound = found.bound.reshape(-1) + self.constant + problem.rounding / 2
+            optimal, solver, stats = found.optimal.reshape(-1), found.solver, dict(found.stats)
+        score = problem.score_flat(z)
+        return Solution(
+            z=problem.restore(z),
+            score=problem.restore(score),
+            optimal=problem.restore(optimal),
+            bound=problem.restore(np.maximum(score, bound)),
+            solver=solver,
+            stats={**stats, "given": int((self.values[0] >= 0).sum())},
+        )
+
+
+def _values_of(fix: Fix, problem: Problem) -> States:
+    """`[batch, n]` int8."""
+    n = problem.n
+    if isinstance(fix, Mapping):
+        values = np.full((problem.batch, n), FREE, np.int8)
+        for variable, value in fix.items():
+            if (
+                isinstance(variable, bool)
+                or not isinstance(variable, int | np.integer)
+                or not 0 <= variable < n
+            ):
+                raise OptionError(f"fix names the variable {shortened(variable)}; there are 0 to {n - 1}")
+            values[:, variable] = _bit(variable, value)
+        return values
+    try:
+        given = to_numpy(as_array(fix, "fix"))
+        states = np.broadcast_to(given, (*problem.leading, n)).reshape(problem.batch, n)
+    except (ProblemError, ValueError):
+        raise OptionError(
+            f"fix must be {{variable: value}} or [..., {n}] with -1 for a free variable; got {shortened(fix)}"
+        ) from None
+    if states.dtype.kind not in "biuf" or not np.isin(states, (-1, 0, 1)).all():
+        raise OptionError(f"fix must hold -1, 0 and 1 alone; got {shortened(fix)}")
+    if ((states < 0) != (states[:1] < 0)).any():
+        raise OptionError(
+            "fix must free the same variables in every instance; solve the others by themselves"
+        )
+    return states.astype(np.int8)
+
+
+def _bit(variable: object, value: object) -> int:
+    if not isinstance(value, int | float | np.number | np.bool_) or value not in (0, 1):
+        raise OptionError(
+            f"fix gives the variable {shortened(variable)} the value {shortened(value)}; it is 0 or 1"
+        )
+    return int(value)

@@ -1,0 +1,212 @@
+"""`solve`: what a caller gives, the solver that takes it, and the answer in the caller's words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from .arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
+from .conversions import Answer, Conversion
+from .deadline import now
+from .errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from .given import Fix, Fixing, given_states
+from .problem import Problem, check_problem
+from .selection import named_solver, resolve, with_alternatives
+from .solution import Solution, SolveInterrupted
+from .solver import ArgmaxSolver, score_states, seconds_of
+
+
+@overload
+def solve(
+    unary: Conversion,
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[Hashable, int] | None = None,
+    start: Any = None,
+) -> Answer: ...
+
+
+@overload
+def solve(
+    unary: Problem[ArrayT],
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Fix | None = None,
+    start: Any = None,
+) -> Solution[ArrayT]: ...
+
+
+@overload
+def solve(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Fix | None = None,
+    start: Any = None,
+) -> Solution[np.ndarray]: ...
+
+
+@overload
+def solve(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Fix | None = None,
+    start: Any = None,
+) -> Solution[ArrayT]: ...
+
+
+def solve(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Any = None,
+    start: Any = None,
+) -> Solution | Answer:
+    """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
+
+    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
+
+    Args:
+        unary: `[..., n]`, numpy, torch (host or device), any array of the array API standard, or
+            lists; or a `Problem`, or a `Conversion`, alone.
+        pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
+            counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
+        edges: `[e, 2]`, the pairs, shared by the batch.
+        solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
+        time_limit: seconds for the whole batch, for solvers that can stop early.
+        fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free one. For a
+            `Conversion` by its own names and values.
+        start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion` {name: value}. The
+            answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
+
+    Returns:
+        The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it says in the words
+        of the original.
+
+    Raises:
+        ProblemError: the arrays do not describe a problem.
+        UnknownSolverError: no solver has that name.
+        SolverUnavailableError: the solver needs a package that is not installed.
+        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
+        SolveFailedError: the backend stopped without an answer.
+        OptionError: the time limit is not positive; `fix` or `start` does not fit the problem.
+        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+
+    Example:
+        >>> solution = solve([1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]])
+        >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
+        ([1, 1, 0], 2.0, True, 'exhaustive')
+    """
+    if isinstance(unary, Problem | Conversion):
+        if pairwise is not None or edges is not None:
+            raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
+        if isinstance(unary, Conversion):
+            return _answer(unary, fix, start, solver=solver, time_limit=time_limit)
+        problem = unary
+    else:
+        problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    return solve_problem(problem, solver=solver, time_limit=time_limit, fix=fix, start=start)
+
+
+def _answer(conversion: Conversion, fix: Any, start: Any, **options: Any) -> Answer:
+    if isinstance(fix, Mapping):
+        fix = conversion.states(fix)
+    if isinstance(start, Mapping):
+        states = conversion.states(start)
+        if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
+            raise OptionError(f"start has no value for {shortened(missing[0])}; it needs all variables")
+        start = [states[i] for i in range(conversion.problem.n)]
+    return conversion.answer(solve_problem(conversion.problem, fix=fix, start=start, **options))
+
+
+def solve_problem(
+    problem: Problem[ArrayT],
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Fix | None = None,
+    start: Any = None,
+) -> Solution[ArrayT]:
+    """What `solve` answers, for a problem that is checked already.
+
+    Raises:
+        ProblemError: `problem` is no `Problem`.
+        SolverError: as `solve`.
+    """
+    check_problem(problem)
+    if fix is not None:
+        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
+    begin = now()
+    chosen = resolve(solver, problem)
+    states = given_states(start, problem)
+    takes_start = states is not None and "start" in chosen.options()
+    if takes_start:
+        chosen = chosen.with_options(start=start)
+    try:
+        found = chosen.solve(problem, _less(time_limit, now() - begin))
+    except UnsupportedProblemError as error:
+        raise with_alternatives(error, problem) from error.__cause__
+    except SolveInterrupted as stopped:
+        raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
+    return _at_least(problem, found, states, takes_start)
+
+
+def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
+    """The solution of a problem some of whose variables keep their values."""
+    given = given_states(start, fixing.problem)
+    if fixing.rest is None:
+        named_solver(options["solver"])
+        seconds_of(options["time_limit"])
+        return fixing.lifted(None)
+    if given is not None:
+        free = fixing.free(given)
+        given = free.reshape(*fixing.problem.leading, free.shape[1])
+    try:
+        return fixing.lifted(solve_problem(fixing.rest, start=given, **options))
+    except SolveInterrupted as stopped:
+        raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
+
+
+def _at_least(problem: Problem, found: Solution, states: States | None, takes_start: bool) -> Solution:
+    """A solution that is no worse than the states to start from, which says whether they were of use."""
+    if states is None:
+        return found
+    found = replace(found, stats={**found.stats, "start": "used" if takes_start else "unused"})
+    if bool(to_numpy(found.optimal).all()):
+        return found
+    host = problem.to_host()
+    z, score = to_numpy(found.z).reshape(problem.batch, problem.n), to_numpy(found.score).reshape(-1)
+    given = score_states(host, states)
+    better = (given > score) & ~to_numpy(found.optimal).reshape(-1)
+    if not better.any():
+        return found
+    score = np.where(better, given, score)
+    bound = np.maximum(score, to_numpy(found.bound).reshape(-1))
+    return replace(
+        found,
+        z=host.restore(np.where(better[:, None], states, z)),
+        score=host.restore(score),
+        bound=host.restore(bound),
+    )
+
+
+def _less(time_limit: Any, seconds: float) -> Any:
+    """What is left of a time limit, at least a thousandth of it; one that is none stays as it is, to be refused."""
+    if isinstance(time_limit, float | int) and 0 < time_limit < 1e9:
+        return max(time_limit - seconds, 1e-3 * time_limit)
+    return time_limit
