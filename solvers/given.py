@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,14 +58,17 @@ class Fixing:
     rest: Problem[np.ndarray] | None
 
     @classmethod
-    def of(cls, problem: Problem, fix: Fix) -> Fixing:
-        """The rest of a problem.
+    def of(cls, problem: Problem, fix: Fix | None) -> Fixing:
+        """The rest of a problem; all of it where nothing is fixed.
 
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that is none, or frees other variables in
                 one instance than in another.
         """
         problem = problem.to_host()
+        if fix is None:
+            nothing = np.full((problem.batch, problem.n), FREE, np.int8)
+            return cls(problem, nothing, np.zeros(problem.batch), replace(problem, home=home_of(nothing)))
         values = _values_of(fix, problem)
         free = values[0] < 0
         known = np.where(values < 0, 0, values).astype(np.float64)
@@ -88,6 +91,13 @@ class Fixing:
             home_of(unary),
         )
         return cls(problem, values, constant, rest)
+
+    def instance(self, number: int) -> Fixing:
+        """One of the batch, by itself."""
+        part = slice(number, number + 1)
+        rest = None if self.rest is None else self.rest.instances(part)
+        problem = replace(self.problem, home=home_of(self.values)).instances(part)
+        return Fixing(problem, self.values[part], self.constant[part], rest)
 
     def free(self, z: States) -> States:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""

@@ -75,6 +75,18 @@ class ArgmaxSolver(ABC):
             time_limit: seconds for the whole batch.
         """
 
+    def best_states(self, problem: Problem, count: int) -> States | None:  # for backends that can
+        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
+
+        Args:
+            problem: on the host, that this solver can take.
+            count: at most 2^n.
+
+        Returns:
+            `[batch, count, n]` int8, the best first, up to rounding; None where this backend finds one alone.
+        """
+        return None
+
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
         can = self.capabilities

@@ -13,8 +13,10 @@ from .conversions import Answer, Conversion
 from .deadline import now
 from .errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from .given import Fix, Fixing, given_states
+from .k_best import check_count
+from .k_best import k_best as best_of_many
 from .problem import Problem, check_problem
-from .selection import named_solver, resolve, with_alternatives
+from .selection import named_solver, naming_alternatives, resolve, with_alternatives
 from .solution import Solution, SolveInterrupted
 from .solver import ArgmaxSolver, score_states, seconds_of
 
@@ -27,7 +29,19 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[Hashable, int] | None = None,
     start: Any = None,
+    k_best: None = None,
 ) -> Answer: ...
+
+
+@overload
+def solve(
+    unary: Conversion,
+    *,
+    solver: str | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[Hashable, int] | None = None,
+    k_best: int,
+) -> tuple[Answer, ...]: ...
 
 
 @overload
@@ -38,6 +52,7 @@ def solve(
     time_limit: float | None = None,
     fix: Fix | None = None,
     start: Any = None,
+    k_best: int | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -51,6 +66,7 @@ def solve(
     time_limit: float | None = None,
     fix: Fix | None = None,
     start: Any = None,
+    k_best: int | None = None,
 ) -> Solution[np.ndarray]: ...
 
 
@@ -64,6 +80,7 @@ def solve(
     time_limit: float | None = None,
     fix: Fix | None = None,
     start: Any = None,
+    k_best: int | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -76,7 +93,8 @@ def solve(
     time_limit: float | None = None,
     fix: Any = None,
     start: Any = None,
-) -> Solution | Answer:
+    k_best: int | None = None,
+) -> Solution | Answer | tuple[Answer, ...]:
     """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
@@ -93,6 +111,9 @@ def solve(
             `Conversion` by its own names and values.
         start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion` {name: value}. The
             answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
+        k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
+            `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
+            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
 
     Returns:
         The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it says in the words
@@ -116,14 +137,16 @@ def solve(
         if pairwise is not None or edges is not None:
             raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
         if isinstance(unary, Conversion):
-            return _answer(unary, fix, start, solver=solver, time_limit=time_limit)
+            return _answer(unary, fix, start, k_best, solver=solver, time_limit=time_limit)
         problem = unary
     else:
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    return solve_problem(problem, solver=solver, time_limit=time_limit, fix=fix, start=start)
+    return solve_problem(problem, solver=solver, time_limit=time_limit, fix=fix, start=start, k_best=k_best)
 
 
-def _answer(conversion: Conversion, fix: Any, start: Any, **options: Any) -> Answer:
+def _answer(
+    conversion: Conversion, fix: Any, start: Any, k_best: int | None, **options: Any
+) -> Answer | tuple[Answer, ...]:
     if isinstance(fix, Mapping):
         fix = conversion.states(fix)
     if isinstance(start, Mapping):
@@ -131,7 +154,11 @@ def _answer(conversion: Conversion, fix: Any, start: Any, **options: Any) -> Ans
         if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
             raise OptionError(f"start has no value for {shortened(missing[0])}; it needs all variables")
         start = [states[i] for i in range(conversion.problem.n)]
-    return conversion.answer(solve_problem(conversion.problem, fix=fix, start=start, **options))
+    found = solve_problem(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
+    if k_best is None:
+        return conversion.answer(found)
+    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
+    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
 
 
 def solve_problem(
@@ -141,6 +168,7 @@ def solve_problem(
     time_limit: float | None = None,
     fix: Fix | None = None,
     start: Any = None,
+    k_best: int | None = None,
 ) -> Solution[ArrayT]:
     """What `solve` answers, for a problem that is checked already.
 
@@ -149,6 +177,8 @@ def solve_problem(
         SolverError: as `solve`.
     """
     check_problem(problem)
+    if k_best is not None:
+        return _many(problem, fix, start, k_best, solver, time_limit)
     if fix is not None:
         return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
     begin = now()
@@ -164,6 +194,18 @@ def solve_problem(
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
     return _at_least(problem, found, states, takes_start)
+
+
+def _many(
+    problem: Problem, fix: Fix | None, start: Any, count: int, solver: str | ArgmaxSolver, limit: float | None
+) -> Solution:
+    """The states of highest score."""
+    if start is not None:
+        raise OptionError("k_best and start do not go together: many states have no start")
+    check_count(count, problem.n)
+    fixing = Fixing.of(problem, fix)
+    with naming_alternatives(problem):
+        return best_of_many(fixing, count, lambda part: resolve(solver, part), seconds_of(limit))
 
 
 def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:

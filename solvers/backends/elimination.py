@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..algorithms.elimination.best_states import best_states
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import WIDEST, treewidth_bound, why_not_eliminated
+from ..arrays import States
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -55,3 +57,7 @@ class Elimination(ArgmaxSolver):
         plan = problem.topology.recall(cached_plan)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
+
+    def best_states(self, problem: Problem, count: int) -> States | None:
+        """`[batch, count, n]`: those of highest score, the best first; None where tables take half a gigabyte."""
+        return best_states(problem, count)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
+from ..arrays import States
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
@@ -41,3 +43,7 @@ class Exhaustive(ArgmaxSolver):
             return Maximiser(device_argmax(problem, self.memory), stats=stats)
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
+
+    def best_states(self, problem: Problem, count: int) -> States:
+        """`[batch, count, n]`: those of highest score, the best first."""
+        return best_states(problem, count, self.threads)

@@ -1,0 +1,174 @@
+"""The states of highest score, in order, with a proof that no other lies between."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .arrays import States
+from .deadline import Deadline
+from .errors import OptionError, shortened
+from .given import Fixing
+from .options import is_whole
+from .problem import Problem
+from .solution import Solution, SolveInterrupted
+from .solver import ArgmaxSolver, score_states
+
+Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
+"""The solver for a problem, of which some variables may be fixed."""
+
+
+def check_count(count: Any, free: int) -> int:
+    """The number of states that are asked for, of so many free variables.
+
+    Raises:
+        OptionError: it is none, or there are fewer states.
+    """
+    if not is_whole(count, 1):
+        raise OptionError(f"k_best must be a whole number of states, at least 1; got {shortened(count)}")
+    if free < 63 and count > 1 << free:
+        raise OptionError(
+            f"k_best = {count}, and {free} free variables have {1 << free} states; ask for fewer"
+        )
+    return int(count)
+
+
+def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None) -> Solution:
+    """The `count` best states of every instance, their scores in falling order.
+
+    A backend that finds many at once is asked for them; elsewhere the states that were found are excluded, one after
+    the other, by fixing variables.
+
+    Args:
+        fixing: what to solve, perhaps with variables that keep a value.
+        count: how many.
+        choose: the solver of a problem.
+        time_limit: seconds for the whole batch.
+
+    Returns:
+        Arrays with one more dimension `count` behind the leading ones. `bound[..., k]` is one on all states but the
+        first k, and `optimal[..., k]` whether none of these scores more than state k.
+
+    Raises:
+        SolveInterrupted: Ctrl-C; it has the states so far, and others.
+
+    References:
+        Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
+    """
+    problem, search = fixing.problem, _Exclusion(choose, Deadline.after(time_limit))
+    check_count(count, 0 if fixing.rest is None else fixing.rest.n)
+    solver = choose(fixing.rest or problem)
+    solver.check(fixing.rest or problem, time_limit)
+    found = None if fixing.rest is None else solver.best_states(fixing.rest, count)
+    if found is None:
+        ranked = [search.ranked(fixing.instance(b), count) for b in range(problem.batch)]
+        states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
+    else:
+        states = np.repeat(fixing.values[:, None], count, axis=1)
+        states[:, :, fixing.values[0] < 0] = found
+        bounds = np.full(states.shape[:2], -math.inf)
+    solution = _in_order(problem, states, bounds, solver)
+    if search.interrupted:
+        raise SolveInterrupted(solution)
+    return solution
+
+
+def _in_order(problem: Problem, states: States, bounds: np.ndarray, solver: ArgmaxSolver) -> Solution:
+    count = states.shape[1]
+    scores = np.stack(
+        [score_states(problem, np.ascontiguousarray(states[:, k])) for k in range(count)], axis=1
+    )
+    order = np.argsort(-scores, axis=1, kind="stable")
+    scores = np.take_along_axis(scores, order, axis=1)
+    bounds = np.maximum(bounds, scores)
+    proved = (bounds - scores <= problem.rounding[:, None]) & solver.capabilities.exact
+    states = np.take_along_axis(states, order[:, :, None], axis=1)
+    shape, home = (*problem.leading, count), problem.home
+    return Solution(
+        z=home.place(states.reshape(*shape, problem.n)),
+        score=home.place(scores.reshape(shape)),
+        optimal=home.place(proved.reshape(shape)),
+        bound=home.place(bounds.reshape(shape)),
+        solver=solver.name,
+        stats={"states": count},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """The states with some values, and the best that is known of them.
+
+    Attributes:
+        z: `[n]`, the state.
+        score: of it.
+        bound: on the scores of the region.
+        values: `[n]`, -1 for a free variable.
+    """
+
+    z: np.ndarray
+    score: float
+    bound: float
+    values: np.ndarray
+
+
+@dataclass(eq=False)
+class _Exclusion:
+    """The region of a state that is taken falls into those that differ from it, in the first variable or a later one.
+
+    Attributes:
+        choose: the solver of a problem.
+        deadline: after which regions are not searched.
+        interrupted: whether Ctrl-C ended a search.
+    """
+
+    choose: Choose
+    deadline: Deadline
+    interrupted: bool = False
+
+    def ranked(self, fixing: Fixing, count: int) -> tuple[States, np.ndarray]:
+        """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
+        first = self._searched(fixing)
+        heap, number = [(-first.score, 0, first)], 1
+        states: list[np.ndarray] = []
+        bounds: list[float] = []
+        while len(states) < count:
+            bounds.append(max(region.bound for *_, region in heap))
+            taken = heapq.heappop(heap)[2]
+            states.append(taken.z)
+            values = taken.values.copy()
+            for i in np.flatnonzero(values < 0) if len(states) < count else ():
+                values[i] = 1 - taken.z[i]
+                region = self._region(fixing.problem, values.copy(), taken)
+                heapq.heappush(heap, (-region.score, number, region))
+                number += 1
+                values[i] = taken.z[i]
+        return np.stack(states), np.array(bounds)
+
+    def _region(self, problem: Problem, values: np.ndarray, around: _Region) -> _Region:
+        """A part of a region, searched; once time is up, with the state nearest to that of the whole."""
+        if not (self.interrupted or self.deadline.passed):
+            found = self._searched(Fixing.of(problem, values))
+            return replace(found, bound=min(found.bound, around.bound))
+        z = np.where(values < 0, around.z, values).astype(np.int8)
+        return _Region(z, float(score_states(problem, z[None])[0]), around.bound, values)
+
+    def _searched(self, fixing: Fixing) -> _Region:
+        found = None
+        if fixing.rest is not None:
+            solver = self.choose(fixing.rest)
+            limit = self.deadline.seconds if solver.capabilities.time_limit else None
+            try:
+                found = solver.solve(fixing.rest, limit)
+            except SolveInterrupted as stopped:
+                found, self.interrupted = stopped.solution, True
+        whole = fixing.lifted(found)
+        z, score, bound, optimal = (
+            part.reshape(-1) for part in (whole.z, whole.score, whole.bound, whole.optimal)
+        )
+        # Proved up to rounding: that of sums of bounds would add up.
+        return _Region(z, float(score[0]), float(score[0] if optimal[0] else bound[0]), fixing.values[0])

@@ -1,0 +1,164 @@
+"""The best states in order, against enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import (
+    OptionError,
+    Problem,
+    SolveInterrupted,
+    instances,
+    interrupt_solves,
+    solve,
+    solve_problem,
+    solver_class,
+)
+from solvers.conversions import from_ising
+from solvers.solution import Maximiser
+from solvers.solver import ArgmaxSolver, Capabilities
+
+SOLVERS = ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"]
+
+
+def problem_of(seed, n, density, kind, batch=2):
+    random = np.random.default_rng(seed)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < density]
+    draw = {
+        "normal": lambda shape: random.normal(size=shape),
+        "ties": lambda shape: random.integers(-1, 2, shape).astype(float),
+        "zero": np.zeros,
+    }[kind]
+    return Problem.from_arrays(draw((batch, n)), draw((batch, len(edges))), edges=edges)
+
+
+def all_scores(problem):
+    """`[batch, 2^n]`, in falling order."""
+    states = np.array(list(itertools.product((0, 1), repeat=problem.n)))
+    scores = states @ problem.unary.T
+    scores += (states[:, problem.edges[:, 0]] * states[:, problem.edges[:, 1]]) @ problem.pairwise.T
+    return -np.sort(-scores.T, axis=1)
+
+
+def check(problem, solution, count, expected):
+    assert solution.z.shape == (problem.batch, count, problem.n)
+    np.testing.assert_allclose(solution.score, expected[:, :count], rtol=1e-12, atol=1e-12)
+    for k in range(count):
+        np.testing.assert_allclose(
+            problem.score(solution.z[:, k]), solution.score[:, k], rtol=1e-12, atol=1e-12
+        )
+    assert all(len(np.unique(states, axis=0)) == count for states in solution.z)
+    assert (np.diff(solution.score, axis=1) <= 0).all()
+    assert solution.optimal.all()
+    assert (solution.bound >= expected[:, :count] - problem.rounding[:, None]).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 7),
+    st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+    st.sampled_from(["normal", "ties", "zero"]),
+    st.integers(1, 12),
+    st.sampled_from(SOLVERS),
+)
+def test_the_best_states_are_those_of_enumeration(seed, n, density, kind, count, solver):
+    problem = problem_of(seed, n, density, kind)
+    count = min(count, 2**n)
+    check(problem, solve_problem(problem, solver=solver, k_best=count), count, all_scores(problem))
+
+
+def test_more_variables_than_are_scored_at_once():
+    problem = instances.dense(16, 2, np.random.default_rng(0)).problem()
+    tables = solve_problem(problem, solver="exhaustive", k_best=50)
+    check(problem, tables, 50, all_scores(problem))
+
+
+@pytest.mark.parametrize("solver", ["cp_sat", "max_flow", "mini_buckets", "cycle_cuts"])
+def test_backends_that_find_one_find_many(solver):
+    if missing := solver_class(solver).missing_packages():
+        pytest.skip(f"needs {missing}")
+    problem = instances.grid(2, 3, 2, np.random.default_rng(1)).problem()
+    problem = Problem.from_arrays(problem.unary, np.abs(problem.pairwise), edges=problem.edges)
+    check(problem, solve_problem(problem, solver=solver, k_best=6), 6, all_scores(problem))
+
+
+def test_fixed_variables_keep_their_values():
+    problem = problem_of(3, 6, 0.7, "normal")
+    for solver in SOLVERS:
+        solution = solve_problem(problem, solver=solver, fix={1: 1, 4: 0}, k_best=16)
+        assert (solution.z[..., 1] == 1).all()
+        assert (solution.z[..., 4] == 0).all()
+        assert all(len(np.unique(states, axis=0)) == 16 for states in solution.z)
+        assert solution.optimal.all()
+        with pytest.raises(OptionError, match="4 free variables have 16 states"):
+            solve_problem(problem, solver=solver, fix={1: 1, 4: 0}, k_best=17)
+    assert solve_problem(problem, fix=dict.fromkeys(range(6), 1), k_best=1).z.shape == (2, 1, 6)
+
+
+def test_answers_of_the_callers_kind_and_words():
+    found = solve(torch.tensor([1.0, -1.0]), k_best=3)
+    assert isinstance(found.z, torch.Tensor)
+    assert found.z.tolist() == [[1, 0], [0, 0], [1, 1]]
+    first, second = solve(from_ising({"a": 1.0}, {("a", "b"): 0.5}), k_best=2)
+    assert (first.value, second.value) == (-1.5, -0.5)
+    assert first.assignment == {"a": -1, "b": 1}
+
+
+@pytest.mark.parametrize(
+    ("count", "message"), [(0, "at least 1"), (1.5, "whole number"), (9, "8 states"), ("2", "whole")]
+)
+def test_what_is_no_count_is_refused(count, message):
+    with pytest.raises(OptionError, match=message):
+        solve(np.ones(3), k_best=count)
+
+
+def test_a_start_is_refused():
+    with pytest.raises(OptionError, match="do not go together"):
+        solve(np.ones(3), k_best=2, start=[0, 0, 0])
+
+
+def test_when_time_is_up_states_are_distinct_and_bounds_hold():
+    problem = instances.dense(30, 1, np.random.default_rng(2)).problem()
+    late = solve_problem(problem, solver="branch_and_bound", k_best=40, time_limit=1e-6)
+    proved = solve_problem(problem, solver="branch_and_bound", k_best=3)
+    assert len(np.unique(late.z[0], axis=0)) == 40
+    assert not late.optimal.all()
+    assert (late.bound[0, :3] >= proved.score[0]).all()
+
+
+class Guess(ArgmaxSolver):
+    """Zeros, and a true bound."""
+
+    name = "guess"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+
+class Stopped(Guess):
+    """Somebody stops it."""
+
+    def _argmax(self, problem, time_limit):
+        interrupt_solves()
+        return super()._argmax(problem, time_limit)
+
+
+def test_without_proofs_nothing_is_claimed():
+    problem = Problem.from_arrays([[1.0, 2.0, -1.0]])
+    found = solve_problem(problem, solver=Guess(), k_best=3)
+    assert not found.optimal.any()
+    assert (found.bound[0] >= [3.0, 2.0, 2.0]).all()
+
+
+def test_an_interrupt_has_the_states_so_far():
+    with pytest.raises(SolveInterrupted) as stopped:
+        solve_problem(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Stopped(), k_best=3)
+    assert stopped.value.solution.z.shape == (1, 3, 3)
+    assert len(np.unique(stopped.value.solution.z[0], axis=0)) == 3
