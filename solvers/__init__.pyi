@@ -1,5 +1,6 @@
 from .deadline import Deadline
 from .errors import (
+    InfeasibleError,
     OptionError,
     ProblemError,
     ProblemTooLargeError,
@@ -27,6 +28,7 @@ __all__ = [
     "Deadline",
     "Failure",
     "Gibbs",
+    "InfeasibleError",
     "Maximiser",
     "OptionError",
     "Prepared",

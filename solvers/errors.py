@@ -41,6 +41,21 @@ class SolveFailedError(SolverError, RuntimeError):
     """The backend stopped without an answer."""
 
 
+class InfeasibleError(SolverError, ValueError):
+    """No state satisfies the constraints, and that is proved.
+
+    Attributes:
+        constraints: their names.
+    """
+
+    def __init__(self, constraints: tuple[str, ...]):
+        self.constraints = constraints
+        super().__init__(
+            f"no state satisfies all of the constraints {', '.join(constraints)}; solve without one of them to find "
+            "out which is too strict"
+        )
+
+
 class UnsupportedProblemError(SolverError, ValueError):
     """The solver cannot take this problem.
 

@@ -161,6 +161,15 @@ def select_solver(problem: Problem) -> Selection:
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
+def select_within(problem: Problem) -> Selection:
+    """A solver for a problem with constraints."""
+    if problem.n <= ENUMERABLE:
+        return _select(
+            "exhaustive", f"n = {problem.n} is at most {ENUMERABLE}: all states that satisfy them are tried"
+        )
+    return _select("cp_sat", "its search takes constraints in whole numbers")
+
+
 def _largest(name: str) -> int:
     return solver_class(name).capabilities.max_size or 0
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from .arrays import ArrayT, Scores, States, namespace_of
+from .constraints import Rows
 from .deadline import Deadline
 from .errors import (
     OptionError,
@@ -41,6 +42,8 @@ class Capabilities:
         on_device: whether it works on device arrays where they are; otherwise they are copied to the
             host and the answer back.
         time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
+        constraints: whether it takes linear constraints; None for none, else the largest sum of the magnitudes of a
+            constraint's whole coefficients.
         packages: import names of optional packages that it needs.
         install: the command that installs them.
     """
@@ -52,6 +55,7 @@ class Capabilities:
     max_treewidth: int | None = None
     on_device: bool = False
     time_limit: bool = False
+    constraints: int | None = None
     packages: tuple[str, ...] = ()
     install: str = ""
 
@@ -171,6 +175,69 @@ class ArgmaxSolver(ABC):
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    @final
+    def solve_within(
+        self, problem: Problem[ArrayT], constraints: Rows, time_limit: float | None = None
+    ) -> Solution[ArrayT]:
+        """`solve` among the states that satisfy constraints.
+
+        Args:
+            problem: what to solve.
+            constraints: of as many variables.
+            time_limit: as for `solve`.
+
+        Raises:
+            InfeasibleError: there is no such state.
+            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so large.
+            SolveFailedError: none was found in time.
+            SolverError: as `solve`.
+        """
+        deadline = Deadline.after(seconds_of(time_limit))
+        self.check(problem, time_limit)
+        if reason := self.why_not_within(constraints):
+            raise UnsupportedProblemError(self.name, (reason,))
+        problem = problem.to_host()
+        search = partial(self._argmax_within, problem, constraints, deadline.seconds)
+        with counted_interrupts():
+            (found,) = in_threads([search], 1)
+        if (found.z < 0).any():
+            raise SolveFailedError(
+                f"solver '{self.name}' found no state that satisfies the constraints in its time"
+            )
+        if not constraints.satisfied(found.z).all():
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+            )
+        solution = self._certified(problem, found)
+        if interrupts() != deadline.interrupts:
+            raise SolveInterrupted(solution)
+        return solution
+
+    @final
+    def why_not_within(self, constraints: Rows) -> str | None:
+        """Why this solver cannot take constraints; None where it can."""
+        if self.capabilities.constraints is None:
+            return "it takes no constraints"
+        if constraints.magnitude > self.capabilities.constraints:
+            return (
+                f"the coefficients of a constraint add up to {constraints.magnitude} units, and it takes "
+                f"{self.capabilities.constraints} at most"
+            )
+        return None
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
+
+        Args:
+            problem: on the host.
+            constraints: of its variables.
+            time_limit: seconds for the whole batch.
+
+        Raises:
+            InfeasibleError: there is no such state.
+        """
+        raise NotImplementedError
 
     @final
     def solve_until(self, problem: Problem[ArrayT], deadline: Deadline) -> Solution[ArrayT]:

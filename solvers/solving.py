@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from .arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
+from .constraints import Constraint, Rows
 from .conversions import Answer, Conversion
 from .deadline import now
 from .errors import OptionError, ProblemError, UnsupportedProblemError, shortened
@@ -16,7 +17,7 @@ from .given import Fix, Fixing, given_states
 from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .problem import Problem, check_problem
-from .selection import named_solver, naming_alternatives, resolve, with_alternatives
+from .selection import named_solver, naming_alternatives, resolve, select_within, with_alternatives
 from .solution import Solution, SolveInterrupted
 from .solver import ArgmaxSolver, score_states, seconds_of
 
@@ -30,6 +31,7 @@ def solve(
     fix: Mapping[Hashable, int] | None = None,
     start: Any = None,
     k_best: None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Answer: ...
 
 
@@ -53,6 +55,7 @@ def solve(
     fix: Fix | None = None,
     start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution[ArrayT]: ...
 
 
@@ -67,6 +70,7 @@ def solve(
     fix: Fix | None = None,
     start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution[np.ndarray]: ...
 
 
@@ -81,6 +85,7 @@ def solve(
     fix: Fix | None = None,
     start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution[ArrayT]: ...
 
 
@@ -94,6 +99,7 @@ def solve(
     fix: Any = None,
     start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution | Answer | tuple[Answer, ...]:
     """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
 
@@ -113,7 +119,10 @@ def solve(
             answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
+            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`
+            and `constraints`.
+        constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
+            `exhaustive`, `cp_sat`, `math_opt` and `cplex`, among which `auto` chooses.
 
     Returns:
         The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it says in the words
@@ -125,6 +134,7 @@ def solve(
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
         SolveFailedError: the backend stopped without an answer.
+        InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
@@ -137,11 +147,20 @@ def solve(
         if pairwise is not None or edges is not None:
             raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
         if isinstance(unary, Conversion):
-            return _answer(unary, fix, start, k_best, solver=solver, time_limit=time_limit)
+            given = {"solver": solver, "time_limit": time_limit, "constraints": constraints}
+            return _answer(unary, fix, start, k_best, **given)
         problem = unary
     else:
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    return solve_problem(problem, solver=solver, time_limit=time_limit, fix=fix, start=start, k_best=k_best)
+    return solve_problem(
+        problem,
+        solver=solver,
+        time_limit=time_limit,
+        fix=fix,
+        start=start,
+        k_best=k_best,
+        constraints=constraints,
+    )
 
 
 def _answer(
@@ -169,6 +188,7 @@ def solve_problem(
     fix: Fix | None = None,
     start: Any = None,
     k_best: int | None = None,
+    constraints: Iterable[Constraint] = (),
 ) -> Solution[ArrayT]:
     """What `solve` answers, for a problem that is checked already.
 
@@ -177,6 +197,11 @@ def solve_problem(
         SolverError: as `solve`.
     """
     check_problem(problem)
+    rows = Rows.of(constraints, problem.n)
+    if len(rows):
+        if k_best is not None:
+            raise OptionError("k_best and constraints do not go together yet: solve by a model of your own")
+        return _within(problem, rows, fix, start, solver, time_limit)
     if k_best is not None:
         return _many(problem, fix, start, k_best, solver, time_limit)
     if fix is not None:
@@ -194,6 +219,24 @@ def solve_problem(
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
     return _at_least(problem, found, states, takes_start)
+
+
+def _within(
+    problem: Problem, rows: Rows, fix: Fix | None, start: Any, solver: str | ArgmaxSolver, limit: float | None
+) -> Solution:
+    """The solution among the states that satisfy constraints; fixed variables are constraints too."""
+    begin = now()
+    if fix is not None:
+        values = Fixing.of(problem, fix).values
+        if (values != values[0]).any():
+            raise OptionError("with constraints, fix must give the same values in every instance")
+        rows = rows.with_values(values[0])
+    states = given_states(start, problem)
+    chosen = named_solver(solver) or select_within(problem).solver
+    found = chosen.solve_within(problem, rows, _less(limit, now() - begin))
+    if states is not None:
+        states = states if rows.satisfied(states).all() else None
+    return _at_least(problem, found, states, False)
 
 
 def _many(

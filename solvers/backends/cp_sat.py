@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
+from ..algorithms.presolve.constrained import each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..constraints import Rows
 from ..deadline import Deadline, uncounted
-from ..errors import SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..given import given_states
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
@@ -39,7 +42,7 @@ class CpSat(ArgmaxSolver):
 
     name = "cp_sat"
     capabilities = Capabilities(
-        exact=True, time_limit=True, packages=("ortools",), install="pip install ortools"
+        exact=True, time_limit=True, constraints=2**54, packages=("ortools",), install="pip install ortools"
     )
 
     def __post_init__(self) -> None:
@@ -47,6 +50,51 @@ class CpSat(ArgmaxSolver):
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        return each_instance(problem, time_limit, partial(self._solve_within, constraints=constraints))
+
+    def _solve_within(
+        self, problem: Problem, deadline: Deadline, constraints: Rows
+    ) -> tuple[np.ndarray | None, float]:
+        with uncounted():
+            from ortools.sat.python import cp_model  # takes a while to import
+
+        try:
+            scores = FixedPoint.of(problem)
+            model, variables = _model(cp_model, scores, np.zeros(problem.n, np.int8), deadline)
+        except NoTimeToBuildError:
+            return None, math.inf
+        for terms, low, high in constraints.terms():
+            model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
+        solver, status = self._searched(cp_model, model, deadline, (cp_model.INFEASIBLE,))
+        if status == cp_model.INFEASIBLE:
+            raise InfeasibleError(constraints.names)
+        if status == cp_model.UNKNOWN:
+            return None, math.inf
+        found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
+        return found, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
+
+    def _searched(
+        self, cp_model: Any, model: Any, deadline: Deadline, answers: tuple[Any, ...] = ()
+    ) -> tuple[Any, Any]:
+        """The solver after its search, and its status, unless that is an error; some more may be answers."""
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = int(self.threads)
+        solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
+        solver.parameters.catch_sigint_signal = False  # it would answer as if its time had run out
+        if deadline.seconds is not None:
+            solver.parameters.max_time_in_seconds = deadline.seconds
+        with deadline.alarm(solver.stop_search):
+            status = solver.solve(model)
+        limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
+        expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
+        if status not in expected and not (status == cp_model.UNKNOWN and limited):
+            raise SolveFailedError(
+                f"CP-SAT stopped with status {solver.status_name(status)}: "
+                f"{model.validate() or solver.solution_info()}"
+            )
+        return solver, status
 
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
@@ -62,22 +110,8 @@ class CpSat(ArgmaxSolver):
             model, variables = _model(cp_model, scores, state, deadline)
         except NoTimeToBuildError:
             return without_model(problem, state, deadline), math.inf
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = int(self.threads)
-        solver.parameters.linearization_level = 2  # three times faster on dense problems than 1
-        solver.parameters.catch_sigint_signal = False  # it would answer as if its time had run out
-        if deadline.seconds is not None:
-            solver.parameters.max_time_in_seconds = deadline.seconds
-        with deadline.alarm(solver.stop_search):
-            status = solver.solve(model)
-        limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
-        out_of_time = status == cp_model.UNKNOWN and limited
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE) and not out_of_time:
-            raise SolveFailedError(
-                f"CP-SAT stopped with status {solver.status_name(status)}: "
-                f"{model.validate() or solver.solution_info()}"
-            )
-        if out_of_time:
+        solver, status = self._searched(cp_model, model, deadline)
+        if status == cp_model.UNKNOWN:
             return state, math.inf  # the bound that CP-SAT reports is 0 then, not one that it found
         found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
         state = best_state(problem, found, state)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
+from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..constraints import Rows
 from ..deadline import Deadline, uncounted
-from ..errors import SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..given import given_states
 from ..interrupts import interrupt_solves
 from ..options import MOST_THREADS, check_whole
@@ -21,10 +24,11 @@ from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
+INFEASIBLE = (103, 119)
 OPTIMAL = (101, 102)
 TIME_LIMIT = (107, 108)
 INTERRUPTED = (113, 114)
-"""Status codes of mixed-integer searches: proved (within gaps), out of time, stopped by us."""
+"""Status codes of mixed-integer searches: no state, proved (within gaps), out of time, stopped by us."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Cplex(ArgmaxSolver):
     capabilities = Capabilities(
         exact=True,
         time_limit=True,
+        constraints=MOST_WHOLE,
         packages=("docplex", "cplex"),
         install="pip install 'structured-vae[cplex]'",
     )
@@ -62,20 +67,55 @@ class Cplex(ArgmaxSolver):
     ) -> tuple[np.ndarray, float]:
         if not time_to_build(problem.pairwise, deadline):
             return without_model(problem, start, deadline), math.inf
-        with uncounted():
-            from cplex.aborter import Aborter
-            from docplex.mp.utils import DOcplexException
-
         state = first_state(problem, start, deadline)
         try:
             scores = FloatingPoint.of(problem)
             built = _model(problem, scores, deadline)
         except NoTimeToBuildError:
             return without_model(problem, state, deadline), math.inf
-        with built as model, Aborter() as aborter:
+        with built as model:
             variables = list(model.iter_binary_vars())[: problem.n]
-            solution = model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
-            model.add_mip_start(solution)
+            model.add_mip_start(model.new_solution(dict(zip(variables, state.tolist(), strict=True))))
+            found = self._searched(model, problem, scores, deadline)
+            _check_status(model.solve_details)
+            if found is None:
+                return state, math.inf
+            values = np.rint(found.get_value_list(variables)).astype(np.int8)
+            return best_state(problem, values, state), scores.bound(float(model.solve_details.best_bound))
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        return each_instance(problem, time_limit, partial(self._solve_within, constraints=constraints))
+
+    def _solve_within(
+        self, problem: Problem, deadline: Deadline, constraints: Rows
+    ) -> tuple[np.ndarray | None, float]:
+        try:
+            scores = FloatingPoint.of(problem)
+            built = _model(problem, scores, deadline)
+        except NoTimeToBuildError:
+            return None, math.inf
+        with built as model:
+            variables = list(model.iter_binary_vars())[: problem.n]
+            for terms, low, high in constraints.terms():
+                total = model.sum(weight * variables[i] for i, weight in terms)
+                model.add_constraint(total >= low)
+                model.add_constraint(total <= high)
+            found = self._searched(model, problem, scores, deadline)
+            if model.solve_details.status_code in INFEASIBLE:
+                raise InfeasibleError(constraints.names)
+            _check_status(model.solve_details)
+            if found is None:
+                return None, math.inf
+            values = np.rint(found.get_value_list(variables)).astype(np.int8)
+            return values, scores.bound(float(model.solve_details.best_bound))
+
+    def _searched(self, model: Any, problem: Problem, scores: FloatingPoint, deadline: Deadline) -> Any:
+        """What CPLEX finds; None where it is nothing."""
+        with uncounted():
+            from cplex.aborter import Aborter
+            from docplex.mp.utils import DOcplexException
+
+        with Aborter() as aborter:
             try:
                 self._set_parameters(model.parameters, scores)
                 model.get_cplex().use_aborter(aborter)
@@ -85,14 +125,9 @@ class Cplex(ArgmaxSolver):
                     found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
-            details = model.solve_details
-            _check_status(details)
-            if details.status_code in INTERRUPTED and not deadline.passed:
+            if model.solve_details.status_code in INTERRUPTED and not deadline.passed:
                 interrupt_solves()  # CPLEX took the signal itself
-            if found is None:
-                return state, math.inf
-            values = np.rint(found.get_value_list(variables)).astype(np.int8)
-            return best_state(problem, values, state), scores.bound(float(details.best_bound))
+            return found
 
     def _set_parameters(self, parameters: Any, scores: FloatingPoint) -> None:
         parameters.threads = int(self.threads)

@@ -8,8 +8,11 @@ import numpy as np
 
 from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
+from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
 from ..arrays import States
+from ..constraints import Rows
+from ..errors import InfeasibleError
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
@@ -31,7 +34,7 @@ class Exhaustive(ArgmaxSolver):
     threads: int | None = None
 
     name = "exhaustive"
-    capabilities = Capabilities(exact=True, max_size=MAX_VARIABLES, on_device=True)
+    capabilities = Capabilities(exact=True, max_size=MAX_VARIABLES, on_device=True, constraints=2**54)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -43,6 +46,12 @@ class Exhaustive(ArgmaxSolver):
             return Maximiser(device_argmax(problem, self.memory), stats=stats)
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        z = best_feasible(problem, constraints.satisfied)
+        if (z < 0).any():
+            raise InfeasibleError(constraints.names)
+        return Maximiser(z, stats={"states": 2**problem.n})
 
     def best_states(self, problem: Problem, count: int) -> States:
         """`[batch, count, n]`: those of highest score, the best first."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.local_search.warm_start import best_state, first_state, without_model
 from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
+from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..constraints import Rows
 from ..deadline import Deadline, uncounted
-from ..errors import SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..given import given_states
 from ..problem import Problem
 from ..solution import Maximiser
@@ -39,11 +42,40 @@ class MathOpt(ArgmaxSolver):
 
     name = "math_opt"
     capabilities = Capabilities(
-        exact=True, time_limit=True, packages=("ortools",), install="pip install ortools"
+        exact=True,
+        time_limit=True,
+        constraints=MOST_WHOLE,
+        packages=("ortools",),
+        install="pip install ortools",
     )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        return each_instance(problem, time_limit, partial(_solve_within, constraints=constraints))
+
+
+def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tuple[np.ndarray | None, float]:
+    with uncounted():
+        from ortools.math_opt.python import mathopt  # takes a while to import
+
+    try:
+        scores = FloatingPoint.of(problem)
+        model, variables, _ = _model(mathopt, problem, scores, np.zeros(problem.n, np.int8), deadline)
+    except NoTimeToBuildError:
+        return None, math.inf
+    for terms, low, high in constraints.terms():
+        total = mathopt.fast_sum([weight * variables[i] for i, weight in terms])
+        model.add_linear_constraint(lb=low, ub=high, expr=total)
+    result = _searched(mathopt, model, problem, scores, mathopt.ModelSolveParameters(), deadline)
+    if result.termination.reason == mathopt.TerminationReason.INFEASIBLE:
+        raise InfeasibleError(constraints.names)
+    _check_status(mathopt, result.termination)
+    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
+    if not result.has_primal_feasible_solution():
+        return None, bound
+    return np.rint(result.variable_values(variables)).astype(np.int8), bound
 
 
 def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
@@ -51,7 +83,6 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
         return without_model(problem, start, deadline), math.inf
     with uncounted():
         from ortools.math_opt.python import mathopt  # takes a while to import
-        from ortools.util.python.solve_interrupter import SolveInterrupter
 
     state = first_state(problem, start, deadline)
     try:
@@ -59,6 +90,23 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
         model, variables, hint = _model(mathopt, problem, scores, state, deadline)
     except NoTimeToBuildError:
         return without_model(problem, state, deadline), math.inf
+    hints = mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)])
+    result = _searched(mathopt, model, problem, scores, hints, deadline)
+    _check_status(mathopt, result.termination)
+    if not result.has_primal_feasible_solution():
+        return state, math.inf
+    values = np.rint(result.variable_values(variables)).astype(np.int8)
+    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
+    return best_state(problem, values, state), bound
+
+
+def _searched(
+    mathopt: Any, model: Any, problem: Problem, scores: FloatingPoint, hints: Any, deadline: Deadline
+) -> Any:
+    """What HiGHS says of a model."""
+    with uncounted():
+        from ortools.util.python.solve_interrupter import SolveInterrupter
+
     parameters = mathopt.SolveParameters(relative_gap_tolerance=0.0, absolute_gap_tolerance=scores.gap)
     for name in TOLERANCES:
         parameters.highs.double_options[name] = TOLERANCE
@@ -67,23 +115,17 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
     interrupter = SolveInterrupter()
     try:
         with deadline.alarm(interrupter.interrupt):
-            result = mathopt.solve(
+            return mathopt.solve(
                 model,
                 mathopt.SolverType.HIGHS,
                 params=parameters,
-                model_params=mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)]),
+                model_params=hints,
                 interrupter=interrupter,
             )
     # OR-Tools 9.15 raises an AttributeError on the way from a status to its RuntimeError.
     except (RuntimeError, AttributeError) as error:
         reason = error.__context__ or error
         raise SolveFailedError(f"HiGHS stopped at an instance of n = {problem.n}: {reason}") from error
-    _check_status(mathopt, result.termination)
-    if not result.has_primal_feasible_solution():
-        return state, math.inf
-    values = np.rint(result.variable_values(variables)).astype(np.int8)
-    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
-    return best_state(problem, values, state), bound
 
 
 def _check_status(mathopt: Any, termination: Any) -> None:

@@ -1,0 +1,234 @@
+"""Linear constraints over z, for `solve(..., constraints=[...])`.
+
+    solve(unary, pairwise, constraints=[cardinality(3), implies(0, 2), linear([2.5, 1.0, 0.5], "<=", 3.0)])
+
+The certificate of a solution then means the states that satisfy them all, and so do `score` and `bound`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from .algorithms.precision.units import to_units
+from .arrays import States
+from .errors import OptionError, shortened
+from .options import is_whole
+
+Comparison: TypeAlias = Literal["<=", ">=", "=="]
+
+MOST = 2**53
+"""Sums of whole coefficients are less."""
+
+__all__ = ["Constraint", "at_least", "at_most", "cardinality", "implies", "linear", "one_of"]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """sum_i coefficients_i z_i compared with `right`.
+
+    Attributes:
+        coefficients: {variable: coefficient}; None for a 1 for every variable.
+        comparison: "<=", ">=" or "==".
+        right: the right side.
+        name: what messages call it.
+    """
+
+    coefficients: Mapping[int, float] | None = field(hash=False)
+    comparison: Comparison
+    right: float
+    name: str
+
+
+def linear(
+    coefficients: Sequence[float] | Mapping[int, float], comparison: Comparison, right: float
+) -> Constraint:
+    """sum_i coefficients_i z_i compared with a number.
+
+    Args:
+        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is 0.3.
+        comparison: "<=", ">=" or "==".
+        right: the right side.
+
+    Raises:
+        OptionError: another comparison, or numbers that are none.
+
+    Example:
+        >>> from solvers import solve
+        >>> solve([3.0, 2.0, 2.0], constraints=[linear([0.3, 0.1, 0.2], "<=", 0.3)]).z.tolist()
+        [0, 1, 1]
+    """
+    if not isinstance(comparison, str) or comparison not in get_args(Comparison):
+        raise OptionError(f"a comparison is '<=', '>=' or '=='; got {shortened(comparison)}")
+    given = coefficients if isinstance(coefficients, Mapping) else _listed(coefficients)
+    numbers = {_variable(i): _number(value) for i, value in given.items()}
+    return Constraint(numbers, comparison, _number(right), f"linear({comparison} {right:g})")
+
+
+def cardinality(count: int) -> Constraint:
+    """Exactly so many variables are 1.
+
+    Example:
+        >>> from solvers import solve
+        >>> solve([3.0, -2.0, -5.0], constraints=[cardinality(2)]).z.tolist()
+        [1, 1, 0]
+    """
+    return Constraint(None, "==", _whole(count), f"cardinality({count})")
+
+
+def at_most(count: int, group: Iterable[int] | None = None) -> Constraint:
+    """No more than so many variables, of a group or of all, are 1."""
+    return Constraint(_group(group), "<=", _whole(count), f"at_most({count})")
+
+
+def at_least(count: int, group: Iterable[int] | None = None) -> Constraint:
+    """No fewer than so many variables, of a group or of all, are 1."""
+    return Constraint(_group(group), ">=", _whole(count), f"at_least({count})")
+
+
+def one_of(group: Iterable[int]) -> Constraint:
+    """Exactly one variable of a group is 1."""
+    members = _group(group)
+    return Constraint(members, "==", 1, f"one_of({shortened(list(members or ()))})")
+
+
+def implies(i: int, j: int) -> Constraint:
+    """Where variable i is 1, j is too."""
+    if _variable(i) == _variable(j):
+        raise OptionError(f"implies({i}, {j}) says nothing: both are the same variable")
+    return Constraint({i: 1, j: -1}, "<=", 0, f"implies({i}, {j})")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Constraints in whole numbers: low <= matrix z <= high.
+
+    Attributes:
+        matrix: `[c, n]`; the magnitudes of a row add up to less than 2^54.
+        low: `[c]`.
+        high: `[c]`.
+        names: `[c]`.
+    """
+
+    matrix: Int[np.ndarray, "c n"]
+    low: Int[np.ndarray, "c"]
+    high: Int[np.ndarray, "c"]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, constraints: Any, n: int) -> Rows:
+        """Those of a problem with n variables.
+
+        Raises:
+            OptionError: no list of constraints, or one that names a variable which is none.
+        """
+        listed = list(constraints) if isinstance(constraints, Iterable) else [constraints]
+        for each in listed:
+            if not isinstance(each, Constraint):
+                raise OptionError(f"constraints are made by solvers.constraints; got {shortened(each)}")
+        rows = [_row(each, n) for each in listed]
+        if not rows:
+            return cls(np.zeros((0, n), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), ())
+        matrix, low, high = (np.array(part) for part in zip(*rows, strict=True))
+        return cls(matrix, low, high, tuple(each.name for each in listed))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def magnitude(self) -> int:
+        """The largest sum of magnitudes of a row."""
+        return int(np.abs(self.matrix).sum(axis=1).max(initial=0))
+
+    def satisfied(self, z: States) -> Bool[np.ndarray, "states"]:
+        """`[states]`: whether states `[states, n]` satisfy them all."""
+        sums = z.astype(np.int64) @ self.matrix.T
+        return np.asarray(((sums >= self.low) & (sums <= self.high)).all(axis=1))
+
+    def with_values(self, values: np.ndarray) -> Rows:
+        """These, and that variables have the values `[n]` that are not -1."""
+        fixed = np.flatnonzero(values >= 0)
+        unit = np.eye(len(values), dtype=np.int64)[fixed]
+        given = values[fixed].astype(np.int64)
+        return Rows(
+            np.concatenate((self.matrix, unit)),
+            np.concatenate((self.low, given)),
+            np.concatenate((self.high, given)),
+            (*self.names, *(f"fix {i}" for i in fixed.tolist())),
+        )
+
+    def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
+        """Each as ([(variable, coefficient)], low, high)."""
+        found = []
+        for row, low, high in zip(self.matrix, self.low.tolist(), self.high.tolist(), strict=True):
+            used = np.flatnonzero(row)
+            found.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
+        return found
+
+
+def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
+    given = dict.fromkeys(range(n), 1.0) if constraint.coefficients is None else constraint.coefficients
+    if beyond := [i for i in given if i >= n]:
+        raise OptionError(f"{constraint.name} names variable {beyond[0]}; there are 0 to {n - 1}")
+    whole = np.zeros(n + 1, np.int64)
+    whole[[*given, n]] = _whole_numbers([*given.values(), constraint.right])
+    most, right = int(np.abs(whole[:n]).sum()), int(whole[n])
+    low = right if constraint.comparison in (">=", "==") else -most
+    high = right if constraint.comparison in ("<=", "==") else most
+    return whole[:n], low, high
+
+
+def _whole_numbers(numbers: Sequence[float]) -> np.ndarray:
+    """Decimals as multiples of their common unit; what has no such unit is rounded to 53 bits of the sum."""
+    exact = [Fraction(repr(float(number))) for number in numbers]
+    unit = math.lcm(*(number.denominator for number in exact))
+    whole = [int(number * unit) for number in exact]
+    if sum(map(abs, whole)) < MOST:
+        return np.array(whole, np.int64) // max(1, math.gcd(*whole))
+    return to_units(np.array(numbers, np.float64)).values.astype(np.int64)
+
+
+def _listed(coefficients: Any) -> Mapping[int, float]:
+    try:
+        numbers = np.asarray(coefficients, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1:
+        raise OptionError(
+            f"coefficients are [n] numbers or {{variable: coefficient}}; got {shortened(coefficients)}"
+        )
+    return dict(enumerate(numbers.tolist()))
+
+
+def _group(group: Any) -> dict[int, float] | None:
+    if group is None:
+        return None
+    if not isinstance(group, Iterable):
+        raise OptionError(f"a group is a list of variables; got {shortened(group)}")
+    return dict.fromkeys((_variable(i) for i in group), 1.0)
+
+
+def _variable(i: Any) -> int:
+    if isinstance(i, bool) or not is_whole(i, 0):
+        raise OptionError(f"a variable is a whole number from 0 on; got {shortened(i)}")
+    return operator.index(i)
+
+
+def _whole(count: Any) -> int:
+    if isinstance(count, bool) or not is_whole(count, 0, 2**31):
+        raise OptionError(f"a count is a whole number from 0 on; got {shortened(count)}")
+    return operator.index(count)
+
+
+def _number(value: Any) -> float:
+    number = float(value) if isinstance(value, int | float | np.number) else np.nan
+    if not np.isfinite(number):
+        raise OptionError(f"coefficients and right sides are finite numbers; got {shortened(value)}")
+    return number

@@ -1,0 +1,187 @@
+"""Constraints against enumeration, for every backend that takes them."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import (
+    InfeasibleError,
+    OptionError,
+    Problem,
+    SolveFailedError,
+    UnsupportedProblemError,
+    solve,
+    solve_problem,
+    solver_class,
+)
+from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
+from solvers.conversions import from_qubo
+from solvers.solution import Maximiser
+from solvers.solver import ArgmaxSolver, Capabilities
+
+BACKENDS = ["exhaustive", "cp_sat", "math_opt", "cplex"]
+
+
+def drawn_problem(random, n, batch=2):
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < 0.6]
+    return Problem.from_arrays(
+        random.normal(size=(batch, n)), random.normal(size=(batch, len(edges))), edges=edges
+    )
+
+
+def drawn_constraint(random, n):
+    """A constraint, and whether a state [n] satisfies it, in fractions."""
+    kind, k = random.integers(6), int(random.integers(n + 1))
+    group = [int(i) for i in random.permutation(n)[: int(random.integers(1, n + 1))]]
+    if kind == 0:
+        return cardinality(k), lambda z: sum(z) == k
+    if kind == 1:
+        return at_most(k, group), lambda z: sum(z[i] for i in group) <= k
+    if kind == 2:
+        k = min(k, len(group))
+        return at_least(k, group), lambda z: sum(z[i] for i in group) >= k
+    if kind == 3:
+        return one_of(group), lambda z: sum(z[i] for i in group) == 1
+    if kind == 4 and n > 1:
+        i, j = (int(v) for v in random.permutation(n)[:2])
+        return implies(i, j), lambda z: z[i] <= z[j]
+    tenths = random.integers(-9, 10, n)
+    right = int(random.integers(-9, 20))
+    return linear(
+        (tenths / 10).tolist(), "<=", right / 10
+    ), lambda z: sum(Fraction(int(a), 10) * v for a, v in zip(tenths, z, strict=True)) <= Fraction(right, 10)
+
+
+def missing(name):
+    return solver_class(name).missing_packages()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.integers(1, 3), st.sampled_from(BACKENDS))
+def test_the_best_state_that_satisfies_them(seed, n, count, name):
+    if missing(name):
+        return
+    random = np.random.default_rng(seed)
+    problem = drawn_problem(random, n)
+    constraints, tests = zip(*(drawn_constraint(random, n) for _ in range(count)), strict=True)
+    feasible = [z for z in itertools.product((0, 1), repeat=n) if all(test(z) for test in tests)]
+    if not feasible:
+        with pytest.raises(InfeasibleError) as error:
+            solve_problem(problem, solver=name, constraints=constraints)
+        assert error.value.constraints == tuple(each.name for each in constraints)
+        return
+    best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in feasible) for b in range(2)]
+    solution = solve_problem(problem, solver=name, constraints=constraints)
+    assert all(test(z) for z in solution.z.tolist() for test in tests)
+    np.testing.assert_allclose(solution.score, best, rtol=1e-12, atol=1e-12)
+    assert solution.optimal.all()
+    assert (solution.bound >= np.array(best) - 1e-12).all()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_fixed_variables_are_constraints_too(name):
+    if missing(name):
+        pytest.skip(f"needs {missing(name)}")
+    problem = drawn_problem(np.random.default_rng(1), 6)
+    solution = solve_problem(problem, solver=name, constraints=[cardinality(3)], fix={0: 1, 1: 1})
+    states = [z for z in itertools.product((0, 1), repeat=6) if z[0] == z[1] == 1 and sum(z) == 3]
+    best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in states) for b in range(2)]
+    np.testing.assert_allclose(solution.score, best, rtol=1e-12)
+    with pytest.raises(InfeasibleError, match="fix 1"):
+        solve_problem(problem, solver=name, constraints=[at_most(1)], fix={0: 1, 1: 1})
+
+
+def test_auto_takes_one_that_can():
+    random = np.random.default_rng(2)
+    for n, expected in ((8, "exhaustive"), (30, "cp_sat")):
+        solution = solve_problem(drawn_problem(random, n, 1), constraints=[cardinality(4)])
+        assert solution.solver == expected
+        assert solution.z.sum() == 4
+        assert solution.optimal.all()
+
+
+def test_a_start_that_satisfies_them_is_kept_and_another_one_is_not():
+    problem = drawn_problem(np.random.default_rng(3), 30, 1)
+    best = solve_problem(problem, constraints=[cardinality(4)])
+    again = solve_problem(problem, constraints=[cardinality(4)], start=best.z)
+    np.testing.assert_array_equal(again.score, best.score)
+    assert solve_problem(problem, constraints=[cardinality(4)], start=np.ones(30)).z.sum() == 4
+
+
+def test_words_of_a_conversion():
+    model = from_qubo({("a", "a"): -3.0, ("b", "b"): -2.0, ("c", "c"): -1.0})
+    answer = solve(model, constraints=[at_most(1)])
+    assert answer.assignment == {"a": 1, "b": 0, "c": 0}
+    assert (answer.value, answer.bound, answer.optimal) == (-3.0, -3.0, True)
+
+
+def test_decimals_mean_what_they_say():
+    assert solve([1.0, 1.0], constraints=[linear([0.1, 0.2], "<=", 0.3)]).z.tolist() == [1, 1]
+    assert solve([1.0, 1.0], constraints=[linear({0: 0.1, 1: 0.2}, ">=", 0.3)]).z.tolist() == [1, 1]
+
+
+def test_others_refuse_with_reasons():
+    with pytest.raises(UnsupportedProblemError, match="takes no constraints"):
+        solve([1.0, 1.0], solver="independent", constraints=[cardinality(1)])
+    if not missing("math_opt"):
+        with pytest.raises(UnsupportedProblemError, match="1000000 at most"):
+            solve([1.0, 1.0], solver="math_opt", constraints=[linear([1e7, 1.0], "<=", 3)])
+    with pytest.raises(OptionError, match="do not go together"):
+        solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    {
+        "no constraint": (lambda: solve([1.0], constraints=["z <= 1"]), "made by solvers.constraints"),
+        "a number": (lambda: solve([1.0], constraints=3), "made by solvers.constraints"),
+        "beyond": (lambda: solve([1.0], constraints=[one_of([1])]), "there are 0 to 0"),
+        "comparison": (lambda: linear([1.0], "<", 1), "'<='"),
+        "coefficients": (lambda: linear([[1.0]], "<=", 1), "are \\[n\\] numbers"),
+        "right side": (lambda: linear([1.0], "<=", np.nan), "finite"),
+        "count": (lambda: cardinality(1.5), "a count is"),
+        "group": (lambda: one_of(3), "a list of variables"),
+        "variable": (lambda: at_most(1, [-1]), "from 0 on"),
+        "itself": (lambda: implies(1, 1), "says nothing"),
+    }.values(),
+)
+def test_what_is_no_constraint_is_refused(make, message):
+    with pytest.raises(OptionError, match=message):
+        make()
+
+
+class Breaks(ArgmaxSolver):
+    """A backend with a fault: it forgets the constraints."""
+
+    name = "breaks"
+    capabilities = Capabilities(exact=True, constraints=100)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(np.ones((problem.batch, problem.n), np.int8))
+
+    def _argmax_within(self, problem, constraints, time_limit):
+        return self._argmax(problem, time_limit)
+
+
+class Late(Breaks):
+    """Another one, whose time is up."""
+
+    def _argmax_within(self, problem, constraints, time_limit):
+        return Maximiser(np.full((problem.batch, problem.n), -1, np.int8), problem.positive_part)
+
+
+def test_a_state_that_breaks_one_is_no_answer():
+    with pytest.raises(SolveFailedError, match="breaks a constraint"):
+        solve([1.0, 1.0], solver=Breaks(), constraints=[cardinality(1)])
+    with pytest.raises(SolveFailedError, match="in its time"):
+        solve([1.0, 1.0], solver=Late(), constraints=[cardinality(1)])
+
+
+def test_constraints_have_names():
+    assert cardinality(3).name == "cardinality(3)"
+    assert isinstance(one_of(range(3)), Constraint)
