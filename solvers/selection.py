@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
-import numpy as np
-
-from .arrays import to_numpy
-from .deadline import Deadline
 from .errors import UnsupportedProblemError
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from .solver import ArgmaxSolver
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -24,23 +20,14 @@ ENUMERABLE = 20
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
 
-ELIMINABLE = 20
-"""Up to this treewidth elimination takes less than a tenth of a second an instance."""
+ELIMINABLE = 14
+"""Up to this treewidth elimination takes some milliseconds an instance."""
+
+SPARSE_DEGREE = 20
+"""Up to this mean degree presolve makes problems smaller, and a part's backend is chosen for what is left of it."""
 
 QUICK_ENTRIES = 1 << 24
 """Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
-
-SOON_ENTRIES = 1 << 29
-"""Tables of so many entries take about three seconds; what is wider, odd cycles prove sooner."""
-
-MOST_CUT = 10_000
-"""Variables up to which linear programs over odd cycles are solved in less than hours."""
-
-EDGE_DEGREE = 8
-"""Up to this mean degree messages along the edges bound a search better than a convex relaxation does."""
-
-FEW_VISITS, MANY_VISITS = 1 << 20, 1 << 26
-"""Of `dual_ascent` before another backend has its turn: 30 ms at first, and two seconds in a field."""
 
 CPLEX_COMMUNITY = 1000
 """Most variables of CPLEX's community edition."""
@@ -148,8 +135,8 @@ def select_solver(problem: Problem) -> Selection:
             "exhaustive",
             f"n = {problem.n} is at most {most}, with scores of any sign: all 2^{problem.n} states are tried",
         )
-    if 2 * problem.e <= EDGE_DEGREE * problem.n:
-        return _messages_first(problem)
+    if 2 * problem.e <= SPARSE_DEGREE * problem.n:
+        return _in_turn(problem)
     entries = None if elimination().why_not(problem) else elimination.entries(problem)
     if entries is not None and entries <= QUICK_ENTRIES:
         return _wide_elimination(entries)
@@ -178,60 +165,18 @@ def _wide_elimination(entries: int) -> Selection:
     return _select("elimination", f"its tables have {entries:.2g} entries, and fit into memory")
 
 
-def _messages_first(problem: Problem) -> Selection:
+def _in_turn(problem: Problem) -> Selection:
     reason = (
-        f"mean degree {2 * problem.e / problem.n:.3g}: messages along the edges bound an exact search; what stays open "
-        "goes to elimination or cycle_cuts, by the tables that the rest of an instance would have"
+        f"mean degree {2 * problem.e / problem.n:.3g}: presolve first; what it leaves goes to elimination where tables "
+        "are small, else to dual_ascent for a moment and then to the backend that suits it, which `stats` names"
     )
-    rest = AfterMessages(0 if _without_field(problem) else MANY_VISITS)
-    return Selection(solver_class("dual_ascent")().with_options(rest=rest, visits=FEW_VISITS), reason)
+    return Selection(_portfolio().Portfolio(), reason)
 
 
-@dataclass(frozen=True)
-class AfterMessages(ArgmaxSolver):
-    """What a few messages leave open of sparse problems: the solver is chosen for what is left of an instance.
-
-    The rules of presolve have made it smaller by then, and nobody has searched for an elimination order before.
-
-    Attributes:
-        visits: of `dual_ascent`, before odd cycles; 0 for couplings alone, of which messages know next to nothing. What
-            is left of such a problem has a field: that of a variable which the rules have fixed.
-        start: assignments `[..., n]` to start from.
-    """
-
-    visits: int = 0
-    start: Any = field(default=None, compare=False)
-
-    name = "after_messages"
-    capabilities = Capabilities(exact=True, time_limit=True)
-
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        deadline = Deadline.after(time_limit)
-        solver = self.chosen(problem)
-        if self.start is not None and "start" in solver.options():
-            solver = solver.with_options(start=self.start)
-        found = solver.solve_until(problem, deadline)
-        z = found.z.reshape(problem.batch, problem.n)
-        return Maximiser(z, found.bound.reshape(problem.batch), found.stats)
-
-    def chosen(self, problem: Problem) -> ArgmaxSolver:
-        """Elimination where its tables are soon filled; else odd cycles, in a field after more messages."""
-        elimination = solver_class("elimination")
-        if not elimination().why_not(problem) and elimination.entries(problem) <= SOON_ENTRIES:
-            return elimination()
-        cuts = solver_class("cycle_cuts")() if problem.n <= MOST_CUT else _search(problem.n).solver
-        if not self.visits:
-            return cuts
-        return solver_class("dual_ascent")().with_options(rest=cuts, visits=self.visits)
-
-
-def _without_field(problem: Problem) -> bool:
-    """Whether flipping all bits changes no score of the batch, but for rounding."""
-    unary, pairwise = (np.asarray(to_numpy(part), np.float64) for part in (problem.unary, problem.pairwise))
-    field = 2 * unary
-    for end in problem.edges.T:
-        np.add.at(field.T, end, pairwise.T)
-    return bool((np.abs(field).max(axis=1) <= to_numpy(problem.rounding)).all())
+@cache
+def _portfolio() -> Any:
+    """The module of that name; who solves without it does not wait for numba."""
+    return importlib.import_module(".portfolio", __package__)
 
 
 def _search(n: int) -> Selection:

@@ -18,11 +18,13 @@ class Maximiser:
         bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
             maximiser of an exhaustive argument, which is its own proof.
         stats: anything worth counting.
+        solver: who proved it, where that is not the backend itself.
     """
 
     z: States
     bound: Scores | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
+    solver: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,8 @@ class Solution(Generic[ArrayT]):
         optimal: `[...]`, bool; True only where it is proved that no assignment scores more than
             `score`, up to the rounding of a float64 sum (`Problem.rounding`).
         bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where optimal.
-        solver: registry name of the solver that answered.
+        solver: registry name of the solver that answered. Where `auto` gave parts of a problem to several, the names
+            of those that gave the bounds, joined by " + ", and `presolve` where nothing was left to any.
         stats: what the backend counted, by name.
     """
 

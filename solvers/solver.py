@@ -270,7 +270,7 @@ class ArgmaxSolver(ABC):
             score=problem.restore(score),
             optimal=problem.restore(optimal),
             bound=problem.restore(bound),
-            solver=self.name,
+            solver=found.solver or self.name,
             stats=found.stats,
         )
 

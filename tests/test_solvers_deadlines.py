@@ -341,26 +341,6 @@ def test_without_a_model_the_answer_is_that_of_tabu_search(name, monkeypatch):
     assert solution.bound > solution.score
 
 
-class Slow(ArgmaxSolver):
-    """A plug-in that counts how often it is asked, and takes nothing."""
-
-    name = "slow"
-    capabilities = Capabilities(exact=True, max_size=1, time_limit=True)
-
-    def _argmax(self, problem, time_limit):
-        raise AssertionError("it cannot take this problem")
-
-
-@pytest.mark.parametrize("limit", [None, 1e-3, 5.0])
-def test_dual_ascent_goes_on_alone_where_the_rest_refuses(limit):
-    problem = spins(40, 4, 8)
-    alone = solver_class("dual_ascent")().solve(problem)
-    found = solver_class("dual_ascent")(rest=Slow(), visits=1).solve(problem, limit)
-    assert (found.bound >= alone.score - problem.rounding).all()
-    if limit is None:
-        assert found.optimal.all()
-
-
 # --- Ctrl-C -------------------------------------------------------------------------------------
 
 

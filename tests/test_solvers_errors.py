@@ -342,11 +342,10 @@ BAD_OPTIONS = {
     ),
     "starts": (("local_search",), [0, "4", None, 10**400]),
     "seed": (("local_search",), [-1, 0.5, 2**63, Decimal("nan")]),
-    "visits": (("dual_ascent",), [0, None, float("inf"), 10**400]),
-    "rest": (("dual_ascent",), ["cplex", MaxFlow, 3]),
+    "visits": (("dual_ascent",), [0, 0.5, float("inf"), 10**400]),
     "memory": (("exhaustive",), [0, None, "2**28"]),
     "start": (
-        ("cp_sat", "math_opt", "cycle_cuts"),
+        ("cp_sat", "math_opt", "cycle_cuts", "branch_and_bound", "dual_ascent"),
         ["zeros", [0.5, 0.5], [[0], [0, 1]], np.zeros(2, "i4,i4"), {0, 1}],
     ),
 }

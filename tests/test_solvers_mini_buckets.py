@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from solvers import Problem, select_solver, solve, solver_class
+from solvers import Problem, solve, solver_class
 from solvers.algorithms.elimination.order import min_fill_order
 from solvers.algorithms.mini_buckets.plan import mini_bucket_layout
 from solvers.algorithms.mini_buckets.search import Search
@@ -51,8 +51,6 @@ def lattice(side, generator):
 
 def test_a_torus_is_proved():
     problem = lattice(11, np.random.default_rng(0))
-    selection = select_solver(problem)
-    assert selection.solver.rest.chosen(problem).name == "elimination"
     found = solver_class("mini_buckets")().solve(problem)
     assert found.optimal.all()
     other = solve(problem.unary, problem.pairwise, edges=problem.edges, solver="elimination")

@@ -264,9 +264,10 @@ def test_a_dense_search_without_a_field_fixes_a_variable(scale):
         couplings = scale * np.random.default_rng(seed).choice([-1.0, 1.0], len(edges))
         unary = -np.bincount(edges.ravel(), np.repeat(couplings, 2), n) / 2
         unary[0] += field * scale
-        z, bound, handled = search_dense(unary, couplings, edges, Deadline.after(None))
+        problem = Problem.from_arrays(unary, couplings, edges=edges)
+        z, bound, handled = search_dense(problem, Deadline.after(None))
         best = solve(unary, couplings, edges=edges, solver="exhaustive").score
-        assert Problem.from_arrays(unary, couplings, edges=edges).score(z) == pytest.approx(best)
+        assert problem.score(z) == pytest.approx(best)
         assert bound == pytest.approx(best)
         assert field or z[-1] == 0
         nodes[field] += handled

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ..algorithms.branch_and_bound.search import search_dense
+from ..algorithms.local_search.warm_start import given_states
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
@@ -25,6 +27,8 @@ class BranchAndBound(ArgmaxSolver):
 
     Attributes:
         threads: instances at once; None for all cores.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
+            short tabu search finds.
 
     References:
         Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the unconstrained
@@ -34,6 +38,7 @@ class BranchAndBound(ArgmaxSolver):
     """
 
     threads: int | None = None
+    start: Any = field(default=None, compare=False)
 
     name = "branch_and_bound"
     capabilities = Capabilities(exact=True, max_size=300, time_limit=True)
@@ -42,8 +47,9 @@ class BranchAndBound(ArgmaxSolver):
         check_threads(self.threads)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, _solve, self.threads or available_cores())
+        threads = self.threads or available_cores()
+        return one_by_one(problem, time_limit, _solve, threads, given_states(self.start, problem))
 
 
-def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-    return search_dense(problem.unary[0], problem.pairwise[0], problem.edges, deadline)[:2]
+def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    return search_dense(problem, deadline, start)[:2]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ..algorithms.dual_ascent.search import DualSearch
 from ..algorithms.local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
-from ..algorithms.local_search.warm_start import first_state, local_optimum
+from ..algorithms.local_search.warm_start import first_state, given_states, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
-from ..errors import OptionError, shortened
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
@@ -38,10 +38,10 @@ class DualAscent(ArgmaxSolver):
 
     Attributes:
         threads: instances at once; None for all cores.
-        rest: an exact solver for the instances that are not proved after `visits`, which starts from what was found
-            where it takes a `start`; None to go on alone, until a proof or until the search needs more than 1 GiB.
-            It goes on alone as well where `rest` cannot take what is left of an instance.
-        visits: nodes times n + e until `rest` goes on; 2^24 take about half a second.
+        visits: nodes times n + e at which the search for a part of an instance ends, proved or not; 2^24 take about a
+            second. None to go on until a proof, or until the search needs more than 1 GiB.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
+            short tabu search finds.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -50,41 +50,32 @@ class DualAscent(ArgmaxSolver):
     """
 
     threads: int | None = None
-    rest: ArgmaxSolver | None = None
-    visits: int = 1 << 24
+    visits: int | None = None
+    start: Any = field(default=None, compare=False)
 
     name = "dual_ascent"
     capabilities = Capabilities(exact=True, time_limit=True)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
-        check_whole("visits", self.visits, 1, 2**62)
-        if not isinstance(self.rest, ArgmaxSolver | None):
-            raise OptionError(f"rest must be a solver object or None; got {shortened(self.rest)}")
+        if self.visits is not None:
+            check_whole("visits", self.visits, 1, 2**62)
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        return one_by_one(problem, time_limit, self._solve, self.threads or available_cores())
+        threads = self.threads or available_cores()
+        return one_by_one(problem, time_limit, self._solve, threads, given_states(self.start, problem))
 
-    def _solve(self, problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+    def _solve(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> tuple[np.ndarray, float]:
         if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
-            return local_optimum(problem, deadline), np.inf
-        scores = FixedPoint.of(problem)
-        search = DualSearch(scores, first_state(problem, None, deadline))
-        search.run(deadline, EASY)
-        if not search.finished and problem.n <= LARGEST_PART:
-            moves = SubgraphMoves(problem, np.random.default_rng(0))
-            search.offer(moves.improved(search.z, deadline.within(MOVES_SHARE * deadline.left)))
-        rest = self._rest(problem)
-        search.run(deadline, self.visits if rest else np.inf)
-        bound = float(scores.bound(np.array([search.bound]))[0])
-        if rest is None or search.finished or deadline.passed:
-            return search.z, bound
-        options = {"start": search.z} if "start" in rest.options() else {}
-        later = rest.with_options(**options).solve_until(problem, deadline)
-        better = later.score[0] > problem.score_flat(search.z[None])[0]
-        return later.z[0] if better else search.z, min(bound, float(later.bound[0]))
-
-    def _rest(self, problem: Problem) -> ArgmaxSolver | None:
-        """`rest`, if it is there and takes what is left of an instance."""
-        can = self.rest is not None and not self.rest.missing_packages() and not self.rest.why_not(problem)
-        return self.rest if can else None
+            return without_model(problem, start, deadline), np.inf
+        scores, visits = FixedPoint.of(problem), self.visits or np.inf
+        search = DualSearch(scores, first_state(problem, start, deadline))
+        search.run(deadline, min(EASY, visits))
+        if visits > EASY and not search.finished:
+            if problem.n <= LARGEST_PART:
+                moves = SubgraphMoves(problem, np.random.default_rng(0))
+                search.offer(moves.improved(search.z, deadline.within(MOVES_SHARE * deadline.left)))
+            search.run(deadline, visits - EASY)
+        return search.z, float(scores.bound(np.array([search.bound]))[0])

@@ -12,8 +12,12 @@ import math
 import numpy as np
 
 from ...arrays import Edges
-from ...deadline import Deadline
+from ...deadline import Deadline, now
+from ...problem import Problem
+from ..local_search.recombination import recombination
 from ..local_search.tabu import tabu_search
+from ..local_search.tabu_runs import TabuRuns
+from ..local_search.warm_start import first_state
 from ..precision.units import EPSILON, Units, to_units
 from .nodes import new_levels, new_slots
 from .tree import Incumbent, new_scratch, search, start_search
@@ -24,32 +28,52 @@ WORK_A_CALL = 100 * 100**3
 NANOSECONDS = 20
 """Of n^3, about, for the first relaxation."""
 
+IMPROVED_FROM, IMPROVED_AGAIN, IMPROVED_SHARE = 0.05, 3.0, 0.15
+"""Seconds of search after which a better state is looked for, the factor to the next time, and the share for it."""
+
+
+class Improver:
+    """Recombination of local optima beside the search, as long as that is not soon over.
+
+    Attributes:
+        problem: a single instance on the host.
+    """
+
+    def __init__(self, problem: Problem):
+        """Nothing is tried before the search has taken a while."""
+        self.problem, self._begin, self._next = problem, now(), IMPROVED_FROM
+        self._generator = np.random.default_rng(0)
+
+    def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
+        """`[n]`: a state that is no worse than `z`; None where it is not yet time for it."""
+        if (spent := now() - self._begin) < self._next:
+            return None
+        self._next = IMPROVED_AGAIN * spent
+        soon = deadline.within(min(IMPROVED_SHARE * spent, IMPROVED_SHARE * deadline.left))
+        return recombination(self.problem, z, TabuRuns, self._generator, soon)
+
 
 def search_dense(
-    unary: np.ndarray, pairwise: np.ndarray, edges: Edges, deadline: Deadline
+    problem: Problem, deadline: Deadline, start: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, int]:
     """The best state found `[n]`, an upper bound on the maximum, and how many nodes were handled.
 
     Args:
-        unary: `[n]`, finite, n >= 1.
-        pairwise: `[e]`, finite.
-        edges: `[e, 2]`.
+        problem: a single instance on the host.
         deadline: when to end.
+        start: `[n]`, a state to start from; None for what a short tabu search finds.
     """
-    n = len(unary)
-    units = to_units(np.concatenate((unary, pairwise), dtype=np.float64))
+    n, improver = problem.n, Improver(problem)
+    units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
     if not units.values.any():
         return np.zeros(n, np.int8), units.upper_bound(units.error), 0
-    h, weights = units.values[:n], units.values[n:]
-    matrix = np.zeros((n, n))
-    matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
-    z = tabu_search(h[None], weights[None], edges, deadline=deadline, threads=1, once=True)[0]
-    score = float(h @ z + z @ matrix @ z / 2)  # exact: whole numbers below 2^53
+    h, matrix = units.values[:n], _matrix(n, units.values[n:], problem.edges)
+    z = _first(h, units.values[n:], problem, start, deadline)
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
         n -= 1  # flipping all bits changes nothing: the last one may stay at 0
         z[:] ^= z[n]
         h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
-    incumbent = Incumbent(np.full(1, score), z[:n], _margin(units), np.full(1, -np.inf))
+    incumbent = Incumbent(np.full(1, _score(h, matrix, z[:n])), z[:n], _margin(units), np.full(1, -np.inf))
     levels, slots, scratch = new_levels(n), new_slots(n), new_scratch(n)
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
         start_search(h, matrix, levels, slots, scratch, stop)
@@ -58,7 +82,30 @@ def search_dense(
     while top >= 0 and not deadline.passed:
         top, count = search(top, at_once, levels, slots, incumbent, scratch)
         nodes += count
+        if top >= 0 and (better := improver.better(z, deadline)) is not None:
+            offered = (better ^ (better[-1] if n < problem.n else 0))[:n]
+            if (score := _score(h, matrix, offered)) > incumbent.score[0]:
+                incumbent.score[0], incumbent.z[:] = score, offered
     return z, _bound(units, incumbent, slots.bound[: top + 1]), nodes
+
+
+def _matrix(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
+    matrix = np.zeros((n, n))
+    matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
+    return matrix
+
+
+def _first(
+    h: np.ndarray, weights: np.ndarray, problem: Problem, start: np.ndarray | None, deadline: Deadline
+) -> np.ndarray:
+    """`[n]`: the given state after single flips that gain, or that of a tabu search over the whole numbers."""
+    if start is not None:
+        return first_state(problem, start, deadline)
+    return tabu_search(h[None], weights[None], problem.edges, deadline=deadline, threads=1, once=True)[0]
+
+
+def _score(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
+    return float(h @ z + z @ matrix @ z / 2)  # exact: whole numbers below 2^53
 
 
 def _margin(units: Units) -> float:

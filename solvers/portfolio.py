@@ -1,0 +1,219 @@
+"""Sparse problems by several backends: presolve first, then each part of an instance by those that suit it, in turn."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .algorithms.presolve.one_by_one import one_by_one
+from .compiled.threads import available_cores
+from .deadline import Deadline
+from .options import check_threads
+from .problem import Problem
+from .registry import solver_class
+from .solution import Maximiser
+from .solver import ArgmaxSolver, Capabilities
+
+QUICK_WIDTH, QUICK_ENTRIES = 18, 1 << 21
+"""Tables of so few entries take less than ten milliseconds, and no search is much faster."""
+
+SOON_WIDTH, SOON_ENTRIES = 24, 1 << 24
+"""Tables of so many entries take less than a tenth of a second; beyond the width their orders take as long."""
+
+MOST_ENTRIES = 1 << 30
+"""Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field."""
+
+SECONDS_AN_ENTRY = 2e-9
+"""Of tables, about: those that would not be full in time are not begun."""
+
+EDGE_DEGREE = 8
+"""Up to this mean degree messages and odd cycles bound a search better than a convex relaxation does."""
+
+FEW_VISITS, MORE_VISITS = 1 << 17, 1 << 19
+"""Of `dual_ascent` before others have their turn: about 10 ms, and 40 ms where fields make messages worth it."""
+
+FIELDS = 0.95
+"""Share of variables with a field from which on a sparse part is no rest of couplings alone."""
+
+CUT_SECONDS, CUT_SHARE = 0.5, 0.3
+"""Of `cycle_cuts` where another backend may prove it sooner, and the share of the time left, at most."""
+
+MOST_CUT = 10_000
+"""Variables up to which linear programs over odd cycles are solved in less than hours."""
+
+BRANCHED, BRANCHED_DEGREE = 120, 6
+"""Variables up to which, and mean degree from which on, convex bounds soon prove what odd cycles leave open."""
+
+CPLEX_COMMUNITY = 1000
+"""Most variables of CPLEX's community edition."""
+
+SEPARATOR = " + "
+"""Between the names of several solvers that proved what is one answer."""
+
+
+class Turn(NamedTuple):
+    """A backend that tries a part.
+
+    Attributes:
+        solver: ready to use.
+        seconds: at most; infinite for all that are left.
+    """
+
+    solver: ArgmaxSolver
+    seconds: float = math.inf
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Who did what, over all parts of a batch.
+
+    Attributes:
+        turns: how many parts each backend tried.
+        bounds: of how many its bound was the least: where they are solved, it gave the proof.
+        states: of how many its state was the best.
+    """
+
+    turns: Counter[str] = field(default_factory=Counter)
+    bounds: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def solver(self) -> str:
+        """The names of those that gave a bound; `presolve` where it left nothing to them."""
+        return SEPARATOR.join(sorted(self.bounds, key=lambda name: -self.bounds[name])) or "presolve"
+
+    @property
+    def stats(self) -> Mapping[str, int]:
+        """Everything, by name."""
+        kinds = {"turns": self.turns, "bounds": self.bounds, "states": self.states}
+        return {f"{kind}_{name}": count for kind, counts in kinds.items() for name, count in counts.items()}
+
+
+@dataclass(frozen=True)
+class Portfolio(ArgmaxSolver):
+    """What `auto` does with sparse problems: what suits a part is seen once presolve has made it smaller.
+
+    `Solution.solver` names the backends that proved the parts, `presolve` where none was left to them. `stats` counts,
+    by backend, the parts that it tried (`turns_`), and those of which it gave the bound (`bounds_`) and the state
+    (`states_`).
+
+    Attributes:
+        threads: instances at once; None for all cores.
+    """
+
+    threads: int | None = None
+
+    name = "portfolio"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        ledgers: list[Ledger] = []
+
+        def solve(part: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
+            z, bound, ledger = in_turn(part, deadline)
+            ledgers.append(ledger)
+            return z, bound
+
+        found = one_by_one(problem, time_limit, solve, self.threads or available_cores())
+        kinds = zip(*((each.turns, each.bounds, each.states) for each in ledgers), strict=True)
+        total = Ledger(*(sum(counts, Counter()) for counts in kinds))
+        return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
+
+
+def in_turn(problem: Problem, deadline: Deadline) -> tuple[np.ndarray, float, Ledger]:
+    """The best state `[n]` that the backends of `turns` find for a part, the least bound, and whose they are."""
+    z, score, bound, ledger = np.zeros(problem.n, np.int8), -math.inf, math.inf, Ledger()
+    proved_by = found_by = ""
+    for solver, seconds in turns(problem, deadline):
+        if score > -math.inf and "start" in solver.options():
+            solver = solver.with_options(start=z)
+        left = deadline if seconds == math.inf else deadline.within(min(seconds, CUT_SHARE * deadline.left))
+        found = solver.solve_until(problem, left)
+        ledger.turns[solver.name] += 1
+        if found.score[0] > score:
+            z, score, found_by = found.z[0], float(found.score[0]), solver.name
+        if not proved_by or found.bound[0] < bound:
+            bound, proved_by = float(found.bound[0]), solver.name
+        if bound - score <= problem.rounding[0] or deadline.passed:
+            break
+    ledger.bounds[proved_by], ledger.states[found_by] = 1, 1
+    return z, bound, ledger
+
+
+def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
+    """The backends that a part is given to, one after the other until one has proved it."""
+    elimination, branch_and_bound = _with_one_thread("elimination"), _with_one_thread("branch_and_bound")
+    sparse, in_a_field = 2 * problem.e <= EDGE_DEGREE * problem.n, _in_a_field(problem)
+    if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
+        yield Turn(elimination)
+        return
+    yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else FEW_VISITS))
+    if _entries(problem, SOON_WIDTH) <= _in_time(SOON_ENTRIES, deadline):
+        yield Turn(elimination)
+    elif _excludes(problem):
+        yield Turn(third_party(problem.n))
+    elif sparse and problem.n <= MOST_CUT:
+        yield from _cuts(problem, deadline, in_a_field)
+    elif not branch_and_bound.why_not(problem):
+        yield Turn(branch_and_bound)
+    else:
+        if _entries(problem) <= _in_time(math.inf, deadline):
+            yield Turn(elimination)
+        yield Turn(third_party(problem.n))
+
+
+def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
+    """Odd cycles, and in a field, where they are weaker, what else can be expected to end."""
+    if in_a_field and _entries(problem) <= _in_time(MOST_ENTRIES, deadline):
+        yield Turn(_with_one_thread("elimination"))
+        return
+    cuts = _with_one_thread("cycle_cuts")
+    if in_a_field and problem.n <= BRANCHED and 2 * problem.e >= BRANCHED_DEGREE * problem.n:
+        yield Turn(cuts, CUT_SECONDS)
+        yield Turn(_with_one_thread("branch_and_bound"))
+    yield Turn(cuts)
+
+
+def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
+    return solver_class(name)().with_options(threads=1, **options)
+
+
+def _entries(problem: Problem, width: int | None = None) -> float:
+    """Entries of the tables of elimination; infinite where they are known to be too many, or above a width."""
+    elimination = solver_class("elimination")
+    if width is not None and elimination.treewidth_bound(problem, width) is None:
+        return math.inf
+    return math.inf if elimination().why_not(problem) else elimination.entries(problem)
+
+
+def _in_time(most: float, deadline: Deadline) -> float:
+    """The most entries that are filled before a deadline, and no more than `most`."""
+    return min(most, deadline.left / SECONDS_AN_ENTRY)
+
+
+def _in_a_field(problem: Problem) -> bool:
+    """Whether turning all spins changes something about nearly every variable."""
+    around = 2 * problem.unary[0]
+    for end in problem.edges.T:
+        around = around + np.bincount(end, problem.pairwise[0], problem.n)
+    return bool(np.count_nonzero(around) >= FIELDS * problem.n)
+
+
+def _excludes(problem: Problem) -> bool:
+    """Whether no pair is worth more than one of its ends alone: independent sets, as penalties make them."""
+    ends = problem.unary[0][problem.edges].min(axis=1)
+    return bool((problem.pairwise[0] <= -ends).all())
+
+
+def third_party(n: int) -> ArgmaxSolver:
+    """CPLEX where it is installed and takes so many variables, else CP-SAT."""
+    missing = n > CPLEX_COMMUNITY or solver_class("cplex").missing_packages()
+    return solver_class("cp_sat" if missing else "cplex")()
