@@ -19,12 +19,14 @@ from solvers import (
     available_solvers,
     select_solver,
     solve,
+    solve_problem,
     solver_class,
 )
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
+from solvers.deadline import Deadline
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
-from solvers.selection import AfterMessages
+from solvers.portfolio import CUT_SECONDS, Portfolio, turns
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -70,11 +72,7 @@ CHOICES = {
         "cplex",
         "an exact search, which may take long",
     ),
-    "very large": (
-        regular(500, 7),
-        "dual_ascent",
-        "what stays open goes to elimination or cycle_cuts",
-    ),
+    "sparse": (regular(500, 7), "portfolio", "mean degree 7: presolve first"),
 }
 
 
@@ -91,9 +89,9 @@ def test_auto_explains_itself_and_is_exact(case):
 @pytest.mark.parametrize("case", CHOICES)
 def test_auto_says_optimal_only_with_a_bound(case):
     problem, expected, _ = CHOICES[case]
-    limit = 0.3 if (problem.n > 100 and problem.e > 1000) or expected == "dual_ascent" else None
+    limit = 0.3 if (problem.n > 100 and problem.e > 1000) or expected == "portfolio" else None
     solution = solve(problem.unary, problem.pairwise, edges=problem.edges, time_limit=limit)
-    assert solution.solver == expected
+    assert solution.solver == expected or expected == "portfolio"
     gap = solution.bound - solution.score
     np.testing.assert_array_equal(solution.optimal, gap <= problem.rounding)
     assert solution.optimal.all() == (limit is None)
@@ -111,43 +109,121 @@ def test_auto_without_cplex(monkeypatch):
     assert selection.reason.endswith("cplex would need cplex")
 
 
-def test_auto_takes_messages_up_to_a_mean_degree_of_8():
-    chosen = {degree: select_solver(regular(120, degree)).solver.name for degree in (8, 9)}
-    assert chosen == {8: "dual_ascent", 9: "branch_and_bound"}
+def test_auto_makes_problems_up_to_a_mean_degree_of_20_smaller_first():
+    chosen = {degree: select_solver(regular(120, degree)).solver.name for degree in (20, 21)}
+    assert chosen == {20: "portfolio", 21: "branch_and_bound"}
 
 
-def after_messages(problem):
-    """What `auto` chooses for what messages leave open of a problem."""
-    return select_solver(problem).solver.rest.chosen(problem)
+def in_turn(problem, seconds=60.0):
+    """The backends that a part is given to, in their order."""
+    return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
 
 
-def test_auto_asks_no_more_messages_of_couplings_alone():
-    assert after_messages(regular(120, 8, field=0.0)).name == "cycle_cuts"
-    more = after_messages(regular(120, 8))
-    assert (more.name, more.rest.name) == ("dual_ascent", "cycle_cuts")
-    assert more.visits > select_solver(regular(120, 8)).solver.visits
+def test_a_part_is_given_to_elimination_where_its_tables_are_small():
+    assert in_turn(regular(60, 3)) == ["elimination"]
 
 
-def test_auto_solves_no_linear_programs_of_ten_thousand_variables():
-    assert after_messages(regular(10_001, 4)).rest.name == "cp_sat"
+def test_a_wider_part_in_a_field_gets_tables_after_messages_if_there_is_time():
+    problem = spin_glass(22, 22, 1, GENERATOR).problem()
+    assert in_turn(problem) == ["dual_ascent", "elimination"]
+    assert in_turn(problem, 1e-3) == ["dual_ascent", "cycle_cuts"]
 
 
-def test_auto_fills_tables_where_that_is_soon_done():
-    soon, late = regular(170, 3), regular(400, 3)
-    elimination = solver_class("elimination")
-    assert elimination.entries(soon) < 2**29
-    assert after_messages(soon).name == "elimination"
-    assert after_messages(late).name == "dual_ascent"
+def test_couplings_alone_go_to_odd_cycles_after_few_messages():
+    alone, field = (regular(400, 4, field) for field in (0.0, 1.0))
+    assert in_turn(alone) == in_turn(field) == ["dual_ascent", "cycle_cuts"]
+    few, more = (next(turns(problem, Deadline.after(None))).solver.visits for problem in (alone, field))
+    assert few < more
 
 
-def test_what_messages_leave_open_is_proved_and_starts_from_what_was_found():
-    problem = regular(60, 6, field=0.0)
-    rest = select_solver(problem).solver.rest
-    best = solver_class("elimination")().solve(problem)
-    for start in (None, best.z):
-        found = rest.with_options(start=start).solve(problem)
-        assert found.optimal.all()
-        np.testing.assert_allclose(found.score, best.score, rtol=1e-12)
+def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
+    problem = regular(100, 8)
+    assert in_turn(problem) == ["dual_ascent", "cycle_cuts", "branch_and_bound", "cycle_cuts"]
+    seconds = [turn.seconds for turn in turns(problem, Deadline.after(None))]
+    assert seconds == [np.inf, CUT_SECONDS, np.inf, np.inf]
+    assert in_turn(regular(100, 12)) == ["dual_ascent", "branch_and_bound"]
+
+
+def test_no_linear_programs_of_ten_thousand_variables():
+    assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]
+    assert in_turn(regular(400, 12)) == ["dual_ascent", "cplex"]
+
+
+def independent_set(n, degree):
+    """Weights of nodes, and penalties of pairs above both."""
+    graph = nx.random_regular_graph(degree, n, seed=0)
+    weights = np.random.default_rng(0).integers(1, 10, n).astype(float)
+    edges = np.array(graph.edges)
+    return Problem.from_arrays(weights[None], -(weights[edges].sum(axis=1) + 1)[None], edges=edges)
+
+
+def test_pairs_that_exclude_each_other_are_given_to_a_third_party():
+    assert in_turn(independent_set(300, 6)) == ["dual_ascent", "cplex"]
+    assert in_turn(independent_set(1001, 6)) == ["dual_ascent", "cp_sat"]
+
+
+TORUS = np.array(
+    [
+        (k, 14 * a + b)
+        for k in range(196)
+        for a, b in (divmod(k + 1 - 14 * (k % 14 == 13), 14), divmod((k + 14) % 196, 14))
+    ]
+)
+
+
+def torus():
+    """Couplings of +-1 on a torus, of which no rule takes anything out."""
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (1, len(TORUS)))
+    edges = np.sort(TORUS, axis=1)
+    return without_field(Instances(np.zeros((1, 196)), signs, edges)).problem()
+
+
+def test_auto_says_who_proved_it():
+    solution = solve_problem(torus())
+    assert solution.optimal.all()
+    assert solution.solver == "cycle_cuts"
+    said = {name: count for name, count in solution.stats.items() if name.startswith(("turns", "bounds"))}
+    assert said == {"turns_dual_ascent": 1, "turns_cycle_cuts": 1, "bounds_cycle_cuts": 1}
+    assert sum(count for name, count in solution.stats.items() if name.startswith("states_")) == 1
+    named = solver_class("cycle_cuts")().solve(torus())
+    assert named.score == solution.score
+
+
+def test_auto_names_every_solver_that_proved_a_part():
+    problems = [regular(60, 3, 0.0), torus()]
+    offsets = [0, problems[0].n]
+    joined = Problem.from_arrays(
+        np.concatenate([problem.unary for problem in problems], axis=1),
+        np.concatenate([problem.pairwise for problem in problems], axis=1),
+        edges=np.concatenate([problem.edges + at for problem, at in zip(problems, offsets, strict=True)]),
+    )
+    solution = solve_problem(joined)
+    assert solution.optimal.all()
+    assert set(solution.solver.split(" + ")) == {"elimination", "cycle_cuts"}
+    assert solution.stats["bounds_elimination"] == solution.stats["bounds_cycle_cuts"] == 1
+
+
+def test_auto_names_presolve_where_it_leaves_nothing():
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (1, 2 * 16 * 15))
+    square = nx.convert_node_labels_to_integers(nx.grid_2d_graph(16, 16))
+    edges = np.sort(np.array(square.edges), axis=1)
+    problem = without_field(Instances(np.zeros((1, 256)), signs, edges)).problem()
+    solution = Portfolio().solve(problem)
+    assert solution.solver == "presolve"
+    assert solution.optimal.all()
+    np.testing.assert_allclose(solution.score, solver_class("cycle_cuts")().solve(problem).score)
+
+
+@pytest.mark.parametrize("limit", [None, 1e-3, 0.05])
+def test_a_portfolio_proves_what_enumeration_confirms(limit):
+    for seed in range(5):
+        instances = spin_glass(4, 4, 3, np.random.default_rng(seed))
+        solution = Portfolio().solve(instances.problem(), limit)
+        best = enumerate_scores(instances).max(axis=1)
+        assert (solution.bound >= best - instances.problem().rounding).all()
+        proved = solution.optimal
+        np.testing.assert_allclose(solution.score[proved], best[proved])
+        assert proved.all() or limit is not None
 
 
 LIMITED = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
@@ -233,7 +309,8 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
         import sys
         import numpy as np
         import solvers
-        from solvers.testing import check_conformance
+        from solvers.portfolio import CUT_SECONDS, Portfolio, turns
+from solvers.testing import check_conformance
         rows = {info.name: info for info in solvers.available_solvers()}
         assert rows["zeros"].origin == "zeros-solver" and rows["zeros"].capabilities is None
         assert "zeros_solver" not in sys.modules
@@ -387,21 +464,3 @@ def test_registry_name_is_the_class_name():
         cls = solver_class(info.name)
         assert cls.name == info.name
         assert "".join(part.capitalize() for part in info.name.split("_")) == cls.__name__
-
-
-def test_what_the_rules_leave_of_couplings_alone_gets_no_more_messages():
-    torus = nx.grid_2d_graph(14, 14, periodic=True)
-    edges = np.sort(np.array([(14 * a + b, 14 * c + d) for (a, b), (c, d) in torus.edges]), axis=1)
-    signs = np.random.default_rng(3).choice([-1.0, 1.0], (1, len(edges)))
-    problem = without_field(Instances(np.zeros((1, 196)), signs, edges)).problem()
-    left = []
-
-    class Watched(AfterMessages):
-        def chosen(self, problem):
-            left.append(super().chosen(problem).name)
-            return super().chosen(problem)
-
-    selected = select_solver(problem).solver
-    watched = selected.with_options(rest=Watched(selected.rest.visits))
-    assert watched.solve(problem).optimal.all()
-    assert left == ["cycle_cuts"]

@@ -101,7 +101,8 @@ def _first(
     """`[n]`: the given state after single flips that gain, or that of a tabu search over the whole numbers."""
     if start is not None:
         return first_state(problem, start, deadline)
-    return tabu_search(h[None], weights[None], problem.edges, deadline=deadline, threads=1, once=True)[0]
+    found = tabu_search(h[None], weights[None], problem.edges, deadline=deadline, threads=1, once=True)
+    return np.asarray(found[0])
 
 
 def _score(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
