@@ -22,13 +22,13 @@ from .solver import ArgmaxSolver, Capabilities
 QUICK_WIDTH, QUICK_ENTRIES = 18, 1 << 21
 """Tables of so few entries take less than ten milliseconds, and no search is much faster."""
 
-SOON_WIDTH, SOON_ENTRIES = 24, 1 << 24
+SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
 """Tables of so many entries take less than a tenth of a second; beyond the width their orders take as long."""
 
 MOST_ENTRIES = 1 << 30
 """Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field."""
 
-SECONDS_AN_ENTRY = 2e-9
+SECONDS_AN_ENTRY = 1.5e-9
 """Of tables, about: those that would not be full in time are not begun."""
 
 EDGE_DEGREE = 8

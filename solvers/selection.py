@@ -20,8 +20,8 @@ ENUMERABLE = 20
 TREE_LIKE = 8
 """Up to this treewidth nothing is faster than elimination."""
 
-ELIMINABLE = 14
-"""Up to this treewidth elimination takes some milliseconds an instance."""
+ELIMINABLE, ELIMINABLE_STATES = 18, 1 << 24
+"""Treewidth, and n times 2 to its power, up to which elimination takes some milliseconds an instance."""
 
 SPARSE_DEGREE = 20
 """Up to this mean degree presolve makes problems smaller, and a part's backend is chosen for what is left of it."""
@@ -128,7 +128,8 @@ def select_solver(problem: Problem) -> Selection:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
     if not solver_class("max_flow")().why_not(problem):
         return _select("max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact")
-    if (width := elimination.treewidth_bound(problem, ELIMINABLE)) is not None:
+    width = elimination.treewidth_bound(problem, ELIMINABLE)
+    if width is not None and problem.n << width <= ELIMINABLE_STATES:
         return _eliminate(width)
     if problem.n <= (most := _largest("exhaustive")):
         return _select(

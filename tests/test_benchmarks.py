@@ -119,11 +119,20 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
     def answer(seconds, score, bound):
         return {"seconds": seconds, "score": score, "bound": bound, "proved": score == bound}
 
+    def row(answers):
+        return {"limit": 10.0, "answers": answers}
+
     answers = {"auto": answer(3.0, 5, 5), "quick": answer(1.0, 5, 5), "local_search": answer(1.0, 5, 9)}
-    assert regret.factor({"answers": answers}) == 3
-    assert regret.best({"answers": answers}) == "quick"
+    assert regret.factor(row(answers)) == 3
+    assert regret.best(row(answers)) == "quick"
     answers = {"auto": answer(3.0, 4, 9), "tight": answer(3.0, 5, 6), "none": {"refused": "too large"}}
-    assert regret.factor({"answers": answers}) == 4
-    assert regret.best({"answers": answers}) == "tight"
-    assert regret.missed({"answers": answers})
-    assert regret.factor({"answers": answers | {"quick": answer(1.0, 5, 5)}}) == np.inf
+    assert regret.factor(row(answers)) == 4
+    assert regret.best(row(answers)) == "tight"
+    assert regret.missed(row(answers))
+    assert regret.factor(row(answers | {"quick": answer(1.0, 5, 5)})) == np.inf
+    third = row({"auto": answer(3.0, 5, 5), "cplex": answer(1.0, 5, 5), "slow": answer(4.0, 5, 5)})
+    assert (regret.factor(third), regret.factor(third, True)) == (1, 3)
+    assert (regret.best(third, False), regret.best(third)) == ("slow", "cplex")
+    late = row({"auto": answer(10.0, 5, 7), "tables": answer(13.0, 5, 5), "search": answer(10.0, 5, 6)})
+    assert regret.factor(late) == 2
+    assert regret.kept({"family, 1": third, "family, 2": third}, True).endswith("0 of 1 families")
