@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from solvers import solver_class, warming, warmup
+from solvers.algorithms.presolve.roof_duality import _halve, halved
 from solvers.problem import Problem
 from solvers.registry import BUILT_IN
 
@@ -57,3 +58,17 @@ def test_no_kernel_is_left_out():
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
     assert "kernels are being compiled" not in done.stderr
+
+
+def test_views_of_arrays_wait_for_no_kernel_of_their_own():
+    plain = np.random.default_rng(0).normal(size=(30, 30))
+    problem = Problem.from_arrays(np.ones((1, 30)), np.triu(plain, 1))
+    expected = halved(problem)
+    known = len(_halve.signatures)
+    strided = Problem.from_arrays(np.ones((1, 60))[:, ::2], np.triu(plain, 1))
+    fixed = np.ones((1, 30))
+    fixed.flags.writeable = False
+    for other in (strided, Problem.from_arrays(fixed, np.triu(plain, 1))):
+        for found, known_array in zip(halved(other), expected, strict=True):
+            np.testing.assert_array_equal(found, known_array)
+    assert len(_halve.signatures) == known

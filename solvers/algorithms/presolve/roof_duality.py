@@ -106,7 +106,9 @@ def halved(problem: Problem) -> tuple[States, Scores]:
     nor the sum of the positive coefficients. In dense problems of both signs that is near the bound of roof duality.
     """
     field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
-    _halve(problem.topology.pairs, problem.unary, problem.pairwise, field, constant)
+    # Kernels are compiled for each layout: a view of the caller's would have to wait for its own.
+    scores = (np.require(array, requirements="CW") for array in (problem.unary, problem.pairwise))
+    _halve(problem.topology.pairs, *scores, field, constant)
     bound = constant + np.maximum(field, 0.0).sum(axis=1) + problem.rounding
     return (field > 0).astype(np.int8), np.minimum(bound, problem.positive_part)
 
