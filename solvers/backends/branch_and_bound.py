@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.branch_and_bound.search import search_dense
-from ..algorithms.local_search.warm_start import given_states
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
+from ..given import given_states
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser

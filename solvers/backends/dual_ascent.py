@@ -9,11 +9,12 @@ import numpy as np
 
 from ..algorithms.dual_ascent.search import DualSearch
 from ..algorithms.local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
-from ..algorithms.local_search.warm_start import first_state, given_states, without_model
+from ..algorithms.local_search.warm_start import first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
+from ..given import given_states
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser

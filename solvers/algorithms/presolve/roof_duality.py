@@ -107,8 +107,10 @@ def halved(problem: Problem) -> tuple[States, Scores]:
     """
     field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
     # Kernels are compiled for each layout: a view of the caller's would have to wait for its own.
-    scores = (np.require(array, requirements="CW") for array in (problem.unary, problem.pairwise))
-    _halve(problem.topology.pairs, *scores, field, constant)
+    unary, pairwise = (
+        np.require(array, requirements=["C", "W"]) for array in (problem.unary, problem.pairwise)
+    )
+    _halve(problem.topology.pairs, unary, pairwise, field, constant)
     bound = constant + np.maximum(field, 0.0).sum(axis=1) + problem.rounding
     return (field > 0).astype(np.int8), np.minimum(bound, problem.positive_part)
 
