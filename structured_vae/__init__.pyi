@@ -1,5 +1,14 @@
 from .data import ImageDataset, load_dataset
-from .errors import ConfigError, DataError, DivergedError, EstimatorError, RunError, StructuredVAEError
+from .errors import (
+    ConfigError,
+    DataError,
+    DivergedError,
+    EstimatorError,
+    RunError,
+    StalledWarning,
+    StructuredVAEError,
+    StructureError,
+)
 from .estimators import (
     ARM,
     REBAR,
@@ -15,6 +24,7 @@ from .estimators import (
     ImplicitMLE,
     MaximumLikelihood,
     PerturbedArgmax,
+    Relative,
     ScaleFree,
     Scheduled,
     ScoreFunction,
@@ -26,6 +36,15 @@ from .evaluation.discrete import evaluate
 from .evaluation.gradients import GradientReport, gradient_report
 from .evaluation.quantities import Evaluation, Quantity
 from .layer import ArgmaxLayer
+from .losses import (
+    DirectLoss,
+    GibbsLikelihood,
+    ImplicitMLELoss,
+    PerturbedFenchelYoung,
+    StructuredHinge,
+    StructuredLoss,
+    StructuredPerceptron,
+)
 from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL
 from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
@@ -38,6 +57,7 @@ from .runs.folder import Run
 from .runs.networks import load_vae
 from .runs.train import resume, train
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
+from .structures import Distribution, Structure, TractableStructure
 
 __all__ = [
     "ARM",
@@ -57,7 +77,9 @@ __all__ = [
     "DataConfig",
     "DataError",
     "Direct",
+    "DirectLoss",
     "DisARM",
+    "Distribution",
     "DivergedError",
     "Epsilon",
     "Estimate",
@@ -67,29 +89,40 @@ __all__ = [
     "Exact",
     "ExponentialDecay",
     "Gibbs",
+    "GibbsLikelihood",
     "GradientReport",
     "GumbelSoftmax",
     "Hamming",
     "ImageDataset",
     "ImplicitMLE",
+    "ImplicitMLELoss",
     "MaximumLikelihood",
     "Noise",
     "Objective",
     "PerturbAndMAP",
     "PerturbedArgmax",
+    "PerturbedFenchelYoung",
     "Posterior",
     "Quantity",
     "Ramp",
     "Reconstruction",
+    "Relative",
     "Run",
     "RunError",
     "ScaleFree",
     "Schedule",
     "Scheduled",
     "ScoreFunction",
+    "StalledWarning",
     "StraightThrough",
+    "Structure",
+    "StructureError",
+    "StructuredHinge",
+    "StructuredLoss",
+    "StructuredPerceptron",
     "StructuredVAEError",
     "TableDirect",
+    "TractableStructure",
     "TrainConfig",
     "WithKL",
     "argmax",

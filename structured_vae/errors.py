@@ -43,6 +43,14 @@ class EstimatorError(StructuredVAEError, ValueError):
     """A gradient estimator cannot take these potentials, or an option of it cannot work."""
 
 
+class StructureError(StructuredVAEError, ValueError):
+    """A structure of states cannot do what is asked, or does not keep its promise."""
+
+
+class StalledWarning(UserWarning):
+    """No argmax has moved for many steps, so that nothing was learned from them."""
+
+
 class RunError(StructuredVAEError, ValueError):
     """A run folder is missing, taken, finished or damaged."""
 

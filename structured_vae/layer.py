@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final, Literal, Protocol, overload
 
 import numpy as np
 import torch
-from torch import nn
 
 from models import Potentials
-from solvers import (
-    ArgmaxSolver,
-    Problem,
-    ProblemError,
-    Solution,
-    UnsupportedProblemError,
-    resolve,
-    solve,
-)
+from solvers import ArgmaxSolver, Solution, solve
 
-from .errors import ConfigError, shortened
-from .estimators import Direct, Estimate
+from .errors import ConfigError, StructureError, shortened
+from .estimators import Direct, Epsilon, Estimate, Relative, Scheduled
 from .objectives.costs import Cost, CostFunction, CostOfBits
+from .posteriors.argmax_module import ArgmaxModule, module_of
 from .posteriors.noise import no_noise, unary_noise
 from .schedules import Constant
+from .structures import Structure, is_structure
+from .structures.scores import EdgesLike, potentials_of
 
 Backward = Literal["implicit_mle", "straight_through"]
 
-ONE_VARIABLE: Final = Problem.from_arrays([0.0])
-"""To ask for a solver, and refuse what is none, before there are scores."""
 
-
-class ArgmaxLayer(nn.Module):
+class ArgmaxLayer(ArgmaxModule):
     """z = argmax_z sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j, z in {0,1}^n, to be learned through.
 
     There are two ways to learn. `layer(unary, pairwise)` gives z with a gradient, for a loss that is
@@ -48,15 +38,21 @@ class ArgmaxLayer(nn.Module):
     With a generator the unary scores get Gumbel noise first: z is then a perturb-and-MAP sample, and the
     gradients are those of an expected loss.
 
+    `torch.compile` takes calls without cost whole; noise needs a generator, which it does not take.
+
     Args:
-        solver: name or object of `solvers`.
+        solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
         estimator: "implicit_mle" or "straight_through", where no cost is given.
-        epsilon: step in the scores, of implicit MLE and of direct optimization.
+        epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an `Epsilon`, or None
+            for `Relative()`, which measures scores and gradient in every step, so that some argmaxes move.
 
     Raises:
         ConfigError: no such estimator, or epsilon not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: it needs a package that is not installed.
+
+    Warns:
+        StalledWarning: once, when no argmax moved in 20 steps.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE.
@@ -64,9 +60,9 @@ class ArgmaxLayer(nn.Module):
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max.
 
     Example:
-        >>> layer = ArgmaxLayer("max_flow")
+        >>> layer = ArgmaxLayer("max_flow", epsilon=1.0)
         >>> unary = torch.tensor([[1.0, -0.5]], requires_grad=True)
-        >>> z = layer(unary, torch.tensor([[0.2]]), edges=torch.tensor([[0, 1]]))
+        >>> z = layer(unary, torch.tensor([[0.2]]), edges=[[0, 1]])
         >>> z.tolist()
         [[1.0, 0.0]]
         >>> (z - torch.tensor([[1.0, 1.0]])).square().sum().backward()
@@ -78,20 +74,18 @@ class ArgmaxLayer(nn.Module):
 
     def __init__(
         self,
-        solver: str | ArgmaxSolver = "auto",
+        solver: str | ArgmaxSolver | Structure = "auto",
         estimator: Backward = "implicit_mle",
-        epsilon: float = 1.0,
+        epsilon: float | Epsilon | None = None,
     ):
-        super().__init__()
-        with suppress(UnsupportedProblemError):  # a plug-in may want more variables
-            resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
+        super().__init__(solver)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}")
-        if not _positive(epsilon):
-            raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
-        self.solver = solver
         self.estimator = estimator
-        self.epsilon = float(epsilon)  # an unsigned number of numpy has no negative
+        self.epsilon = step_of(epsilon)
+
+    def __repr__(self) -> str:
+        return f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r})"
 
     def forward(
         self,
@@ -99,7 +93,7 @@ class ArgmaxLayer(nn.Module):
         pairwise: torch.Tensor | None = None,
         *,
         cost: Cost | CostFunction | None = None,
-        edges: torch.Tensor | None = None,
+        edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor | Estimate:
         """The maximisers `[batch, n]`, or with a cost an `Estimate` of its gradient.
@@ -109,7 +103,7 @@ class ArgmaxLayer(nn.Module):
             pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`.
             cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
                 asked n + 1 times.
-            edges: `[e, 2]`, the pairs, shared by the batch.
+            edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
             generator: of Gumbel noise, on the device of the scores; None for none.
 
         Raises:
@@ -117,49 +111,53 @@ class ArgmaxLayer(nn.Module):
             solvers.SolverError: the solver cannot take it.
             ConfigError: the cost is no function, or the generator none of torch's for that device.
             EstimatorError: the cost of states has another shape than it must.
+            StructureError: the structure takes no pairwise scores, or gave no states.
         """
-        potentials = _potentials(unary, pairwise, edges)
-        _check_generator(generator, unary.device)
+        potentials = potentials_of(unary, pairwise, edges)
+        check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
-        perturbed = potentials
         if generator is not None:
-            perturbed = potentials.shifted(unary_noise(potentials, generator)[0])
-        return self._differentiable(perturbed, self._solution(perturbed))
+            potentials = potentials.shifted(unary_noise(potentials, generator)[0])
+        return self.learnable(potentials)
+
+    def learnable(self, potentials: Potentials) -> torch.Tensor:
+        """`[..., batch, n]`: the maximisers of checked potentials, with the gradient that the estimator gives."""
+        return BACKWARD[self.estimator](self, potentials, self.maximise(potentials))
 
     def solve(
         self,
         unary: torch.Tensor,
         pairwise: torch.Tensor | None = None,
         *,
-        edges: torch.Tensor | None = None,
+        edges: EdgesLike | None = None,
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
         """The maximisers with their gradient, as from `layer(unary, pairwise)`, and the solution itself.
 
         The solution says score, certificate and bound of every instance. Arguments and errors as there.
+
+        Raises:
+            StructureError: a structure has no certificates.
         """
-        potentials = _potentials(unary, pairwise, edges)
-        solution = self._solution(potentials)
-        return self._differentiable(potentials, solution), solution
-
-    def _solution(self, potentials: Potentials) -> Solution[torch.Tensor]:
+        if is_structure(self.solver):
+            raise StructureError("a structure gives states without certificates: call the layer itself")
+        potentials = potentials_of(unary, pairwise, edges)
         free = potentials.detach()
-        edges = None if free.edges is None else free.edges.cpu()
-        return solve(free.unary, free.pairwise, edges=edges, solver=self.solver)
-
-    def _differentiable(self, potentials: Potentials, solution: Solution[torch.Tensor]) -> torch.Tensor:
-        z = solution.z.to(potentials.unary.dtype)
-        return BACKWARD[self.estimator](self, potentials, z)
+        pairs = None if free.edges is None else free.edges.cpu()
+        solution = solve(free.unary, free.pairwise, edges=pairs, solver=self.solver)
+        return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
     def _direct(
         self, potentials: Potentials, cost: Cost | CostFunction, generator: torch.Generator | None
     ) -> Estimate:
-        noise = no_noise if generator is None else unary_noise
-        direct = Direct(self.solver, Constant(self.epsilon), noise=noise)
-        bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
         if not callable(cost):
             raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
-        return direct(potentials, bound, generator or torch.Generator())
+        noise = no_noise if generator is None else unary_noise
+        direct = Direct(self.solver, self.epsilon, noise=noise)
+        bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
+        estimate = direct(potentials, bound, generator or torch.Generator())
+        self.count_still(bool(estimate.stats["changed"] == 0 and estimate.stats["saturated"] < 1))
+        return estimate
 
 
 class _Call(Protocol):
@@ -171,7 +169,7 @@ class _Call(Protocol):
         unary: torch.Tensor,
         pairwise: torch.Tensor | None = None,
         *,
-        edges: torch.Tensor | None = None,
+        edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> torch.Tensor: ...
 
@@ -182,36 +180,40 @@ class _Call(Protocol):
         pairwise: torch.Tensor | None = None,
         *,
         cost: Cost | CostFunction,
-        edges: torch.Tensor | None = None,
+        edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> Estimate: ...
 
 
-def _potentials(unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None) -> Potentials:
-    """The scores by edge. A matrix gives every pair an edge, so that those which are zero can learn."""
-    for name, part in (("unary", unary), ("pairwise", pairwise), ("edges", edges)):
-        if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
-            raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
-    Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
-    if not unary.is_floating_point():
-        raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
-    if pairwise is None:
-        return Potentials(unary)
-    if edges is not None:
-        return Potentials(unary, pairwise, edges.reshape(-1, 2).long())
-    n = unary.shape[-1]
-    pairs = torch.triu_indices(n, n, 1, device=unary.device)
-    return Potentials(unary, pairwise[..., pairs[0], pairs[1]], pairs.T.contiguous())
+def step_of(epsilon: float | Epsilon | None) -> Epsilon:
+    """The rule that an argument `epsilon` means.
+
+    Raises:
+        ConfigError: it is neither positive and finite nor an `Epsilon`.
+    """
+    if epsilon is None:
+        return Relative()
+    if isinstance(epsilon, Epsilon):
+        return epsilon
+    if not positive(epsilon):
+        raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
+    return Scheduled(Constant(float(epsilon)))  # an unsigned number of numpy has no negative
 
 
-def _positive(value: object) -> bool:
+def positive(value: object) -> bool:
+    """Whether this is a positive, finite number."""
     if not isinstance(value, float | int | np.floating | np.integer):
         return False
     plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
     return bool(0 < plain <= sys.float_info.max)
 
 
-def _check_generator(generator: torch.Generator | None, device: torch.device) -> None:
+def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
+    """Refuses what generates no noise on that device.
+
+    Raises:
+        ConfigError: it is none of torch's, or one for another device.
+    """
     if not isinstance(generator, torch.Generator | None):
         raise ConfigError(f"generator must be a torch.Generator or None; got {shortened(generator)}")
     if generator is not None and generator.device.type != device.type:
@@ -221,37 +223,9 @@ def _check_generator(generator: torch.Generator | None, device: torch.device) ->
         )
 
 
-class _ImplicitMLE(torch.autograd.Function):
-    """z as it is; backwards, the difference to a second argmax."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        unary: torch.Tensor,
-        pairwise: torch.Tensor | None,
-        edges: torch.Tensor | None,
-        z: torch.Tensor,
-        layer: ArgmaxLayer,
-    ) -> torch.Tensor:
-        ctx.potentials, ctx.z, ctx.layer = Potentials(unary, pairwise, edges).detach(), z, layer
-        return z.clone()
-
-    @staticmethod
-    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        potentials, z, layer = ctx.potentials, ctx.z, ctx.layer
-        moved = layer._solution(potentials.shifted(-layer.epsilon * gradient))
-        other = moved.z.to(z.dtype)
-        unary = (z - other) / layer.epsilon
-        if potentials.pairwise is None:
-            return unary, None, None, None, None
-        pairs = (potentials.pairs(z) - potentials.pairs(other)) / layer.epsilon
-        return unary, pairs, None, None, None
-
-
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    given: torch.Tensor = _ImplicitMLE.apply(  # type: ignore[no-untyped-call]  # torch's
-        potentials.unary, potentials.pairwise, potentials.edges, z, layer
-    )
+    parts = potentials.unary, potentials.pairwise, potentials.edges
+    given: torch.Tensor = _learnable(*parts, z, layer._number)
     return given
 
 
@@ -264,3 +238,70 @@ BACKWARD: Final[dict[str, Callable[[ArgmaxLayer, Potentials, torch.Tensor], torc
     "straight_through": _straight_through,
 }
 """How z gets its gradient, by name."""
+
+
+@torch.library.custom_op("structured_vae::learnable", mutates_args=())
+def _learnable(
+    unary: torch.Tensor,
+    pairwise: torch.Tensor | None,
+    edges: torch.Tensor | None,
+    z: torch.Tensor,
+    layer: int,
+) -> torch.Tensor:
+    """The argmax z as it is; backwards, the difference to a second one."""
+    return z.clone()
+
+
+@_learnable.register_fake
+def _(
+    unary: torch.Tensor,
+    pairwise: torch.Tensor | None,
+    edges: torch.Tensor | None,
+    z: torch.Tensor,
+    layer: int,
+) -> torch.Tensor:
+    return torch.empty_like(z)
+
+
+@torch.library.custom_op("structured_vae::second_argmax", mutates_args=())
+def _second_argmax(
+    unary: torch.Tensor,
+    pairwise: torch.Tensor | None,
+    edges: torch.Tensor | None,
+    z: torch.Tensor,
+    gradient: torch.Tensor,
+    layer: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(z - argmax of the scores with unary - epsilon gradient) / epsilon, and that of the pairs."""
+    module, potentials = module_of(layer), Potentials(unary, pairwise, edges)
+    epsilon = module.epsilon.at(0, gradient, potentials, z)
+    other = module.maximise(potentials.shifted(-epsilon * gradient))
+    module.watch(z, other, gradient)
+    return (z - other) / epsilon, (potentials.pairs(z) - potentials.pairs(other)) / epsilon
+
+
+@_second_argmax.register_fake
+def _(
+    unary: torch.Tensor,
+    pairwise: torch.Tensor | None,
+    edges: torch.Tensor | None,
+    z: torch.Tensor,
+    gradient: torch.Tensor,
+    layer: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.empty_like(z), z.new_empty((*z.shape[:-1], 0 if edges is None else len(edges)))
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+    unary, pairwise, edges, z, ctx.number = inputs
+    ctx.layer = module_of(ctx.number)  # it may have no other owner when the gradient comes
+    ctx.save_for_backward(unary, pairwise, edges, z)
+
+
+def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    unary, pairwise, edges, z = ctx.saved_tensors
+    singles, pairs = _second_argmax(unary, pairwise, edges, z, gradient, ctx.number)
+    return singles, None if pairwise is None else pairs, None, None, None
+
+
+_learnable.register_autograd(_backward, setup_context=_keep)

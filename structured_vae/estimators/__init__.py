@@ -8,7 +8,7 @@ from ..objectives.recipes import KLTerm
 from .antithetic import ARM, DisARM
 from .control_variates import REBAR, RELAX
 from .direct import Direct
-from .epsilon import Adaptive, Epsilon, ScaleFree, Scheduled
+from .epsilon import Adaptive, Epsilon, Relative, ScaleFree, Scheduled
 from .estimator import Estimate, Estimator
 from .exact import Exact, MaximumLikelihood
 from .gumbel_softmax import GumbelSoftmax, StraightThrough
@@ -33,6 +33,7 @@ __all__ = [
     "KLTerm",
     "MaximumLikelihood",
     "PerturbedArgmax",
+    "Relative",
     "ScaleFree",
     "Scheduled",
     "ScoreFunction",

@@ -14,6 +14,7 @@ from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import Noise, unary_noise
 from ..schedules import Schedule
+from ..structures import Structure
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -37,7 +38,7 @@ class Direct(Estimator):
     is already the minimiser of cost~, whatever the scores.
 
     Args:
-        solver: name or object of `solvers`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; not used for categories.
         epsilon: a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
@@ -55,7 +56,7 @@ class Direct(Estimator):
 
     def __init__(
         self,
-        solver: str | ArgmaxSolver = "auto",
+        solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: Schedule | Epsilon | None = None,
         samples: int = 1,
         sides: Sides = 1,
@@ -83,7 +84,7 @@ class Direct(Estimator):
         z = argmax(perturbed, self.solver)
         around = cost.around(z)
         slope = _changes(potentials, around.slope)
-        epsilon = self.epsilon(step, slope)
+        epsilon = self.epsilon.at(step, slope, perturbed, z)
         shift = epsilon * slope
         low = argmax(perturbed.shifted(-shift), self.solver)
         high = z if self.sides == 1 else argmax(perturbed.shifted(shift), self.solver)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import nn
 
+from models import AnyPotentials
+
 from ..errors import EstimatorError
-from ..schedules import ExponentialDecay, Schedule
+from ..schedules import Constant, ExponentialDecay, Schedule
+
+SIZE = 2.0
+"""Of a relative step, chosen on validation images of `benchmarks/losses.py`."""
+
+Step: TypeAlias = torch.Tensor | float
+"""A positive number."""
 
 
 class Epsilon(nn.Module, ABC):
     """The epsilon of a training step."""
 
     @abstractmethod
-    def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor | float:
+    def forward(self, step: int, slope: torch.Tensor) -> Step:
         """Epsilon, positive.
 
         Args:
@@ -24,9 +32,21 @@ class Epsilon(nn.Module, ABC):
             slope: `[..., n]`, the changes of the cost that epsilon multiplies.
         """
 
+    def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> Step:
+        """Epsilon where the scores and their argmax are known too; that of `forward` if they do not matter.
+
+        Args:
+            step: of the training.
+            slope: `[..., n]`, the changes of the cost that epsilon multiplies.
+            potentials: the scores.
+            z: `[..., n]`, their argmax.
+        """
+        del potentials, z
+        return self(step, slope)
+
     if TYPE_CHECKING:
 
-        def __call__(self, step: int, slope: torch.Tensor) -> torch.Tensor | float:
+        def __call__(self, step: int, slope: torch.Tensor) -> Step:
             """As `forward`; torch says Any."""
 
     def observe(self, changed: torch.Tensor) -> None:
@@ -51,6 +71,10 @@ class Scheduled(Epsilon):
     def __init__(self, schedule: Schedule):
         super().__init__()
         self.schedule = schedule
+
+    def __repr__(self) -> str:
+        constant = isinstance(self.schedule, Constant)
+        return f"{self.schedule.value:g}" if constant else f"Scheduled({self.schedule!r})"
 
     def forward(self, step: int, slope: torch.Tensor) -> float:
         """The scheduled value."""
@@ -113,3 +137,49 @@ class Adaptive(Epsilon):
         """Moves epsilon towards the target, in training."""
         if self.training:
             self.log_epsilon += self.rate * (self.target - changed)
+
+
+class Relative(Epsilon):
+    """Epsilon that moves scores by `size` times the mean gap: neither the scale of scores nor of costs matters.
+
+    epsilon = size * mean_i |field_i(z)| / mean |slope_i|, the second mean over the slopes that are not zero. A
+    single variable flips where epsilon |slope_i| exceeds |field_i(z)|, by how much its flip lowers the score; so at
+    a size of 1 a variable with a typical gap and a typical slope is about to flip.
+
+    Args:
+        size: positive.
+
+    Raises:
+        EstimatorError: it is not.
+
+    Example:
+        >>> from models import Potentials
+        >>> unary = torch.tensor([[3.0, -1.0]])
+        >>> Relative(1.0).at(0, torch.tensor([[0.5, 0.0]]), Potentials(unary), (unary > 0).float())
+        tensor(4., dtype=torch.float64)
+    """
+
+    def __init__(self, size: float = SIZE):
+        super().__init__()
+        if not 0 < size < float("inf"):
+            raise EstimatorError(f"the size must be positive; got {size}")
+        self.size = size
+
+    def extra_repr(self) -> str:
+        """The size."""
+        return f"{self.size:g}"
+
+    def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
+        """For gaps of 1."""
+        return self.size / _typical(slope)
+
+    def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
+        """For the gaps of these scores."""
+        return self.size * _typical(potentials.field(z)) / _typical(slope)
+
+
+def _typical(values: torch.Tensor) -> torch.Tensor:
+    """The mean absolute value of those that are not zero; 1 if all are."""
+    sizes = values.detach().abs().double()
+    count = (sizes > 0).sum()
+    return torch.where(count > 0, sizes.sum() / count.clamp(min=1), 1.0)

@@ -11,6 +11,7 @@ from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
+from ..structures import Structure
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -22,7 +23,7 @@ class ImplicitMLE(Estimator):
     gradient knows less of what a whole flip does.
 
     Args:
-        solver: name or object of `solvers`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; not used for categories.
         epsilon: a schedule; lambda in the paper; default: 0.1.
         samples: noise draws an image.
 
@@ -38,7 +39,7 @@ class ImplicitMLE(Estimator):
 
     def __init__(
         self,
-        solver: str | ArgmaxSolver = "auto",
+        solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: Schedule | None = None,
         samples: int = 1,
     ):

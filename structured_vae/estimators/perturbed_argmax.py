@@ -13,6 +13,7 @@ from solvers import ArgmaxSolver, Problem, resolve
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
+from ..structures import Structure
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -28,7 +29,7 @@ class PerturbedArgmax(Estimator):
     noise of training; and a KL folded into the cost is taken at the relaxed mean, where it is no KL.
 
     Args:
-        solver: name or object of `solvers`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; not used for categories.
         sigma: of the noise, in units of scores.
         samples: noise draws an image, at least 2.
 
@@ -42,7 +43,7 @@ class PerturbedArgmax(Estimator):
 
     kl = "folded"
 
-    def __init__(self, solver: str | ArgmaxSolver = "auto", sigma: float = 1.0, samples: int = 8):
+    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 8):
         super().__init__()
         needs_samples(2, samples)
         if not sigma > 0:

@@ -1,0 +1,115 @@
+"""Modules that ask for argmaxes: what the layer and the losses share."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from abc import ABC
+from contextlib import suppress
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+import torch
+from torch import nn
+
+from models import Potentials
+from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
+
+from ..errors import StalledWarning
+from ..structures import Structure, is_structure
+from .argmax import argmax
+
+ONE_VARIABLE: Final = Problem.from_arrays([0.0])
+"""To ask for a solver, and refuse what is none, before there are scores."""
+
+PATIENCE: Final = 20
+"""Steps in a row without a move after which a module warns."""
+
+_NUMBERS = itertools.count()
+
+_MODULES: WeakValueDictionary[int, ArgmaxModule] = WeakValueDictionary()
+"""Living modules by number: an operator of torch takes numbers and tensors, and no objects."""
+
+
+class ArgmaxModule(nn.Module, ABC):
+    """Keeps a solver or a structure, and asks it through an operator that `torch.compile` leaves whole.
+
+    Args:
+        solver: name or object of `solvers`, or a `Structure`.
+
+    Raises:
+        solvers.UnknownSolverError: no solver has that name.
+        solvers.SolverUnavailableError: it needs a package that is not installed.
+    """
+
+    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto"):
+        super().__init__()
+        if not is_structure(solver):
+            with suppress(UnsupportedProblemError):  # a plug-in may want more variables
+                resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
+        self.solver = solver
+        self._still, self._warned = 0, False
+        self._enter()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._enter()
+
+    def _enter(self) -> None:
+        """Gives this module a number, which a copy of it must not share."""
+        self._number = next(_NUMBERS)
+        _MODULES[self._number] = self
+
+    def maximise(self, potentials: Potentials) -> torch.Tensor:
+        """`[..., batch, n]`: the states of highest score, without gradient.
+
+        Raises:
+            solvers.SolverError: the solver cannot take these potentials.
+        """
+        free = potentials.detach()
+        if torch.compiler.is_compiling():
+            return _argmax(free.unary, free.pairwise, free.edges, self._number)
+        return argmax(free, self.solver)
+
+    def watch(self, z: torch.Tensor, moved: torch.Tensor, direction: torch.Tensor) -> None:
+        """Counts the steps along a direction after which all argmaxes are what they were, and warns once.
+
+        Args:
+            z: before, `[..., n]`.
+            moved: after.
+            direction: of the step, `[..., n]`; none at all asks for no move.
+        """
+        if not self._warned and bool(direction.any()):
+            self.count_still(torch.equal(z, moved))
+
+    def count_still(self, still: bool) -> None:
+        """Counts a step, and says whether it moved nothing although it should have."""
+        self._still = self._still + 1 if still else 0
+        if self._still >= PATIENCE and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"none of the argmaxes of {PATIENCE} steps in a row moved, so that every gradient was zero: "
+                f"the step is too small for these scores in {self!r}. Leave epsilon out, take a larger "
+                "one, or pass a generator for noise",
+                StalledWarning,
+                stacklevel=2,
+            )
+
+
+def module_of(number: int) -> Any:
+    """The living module of that number."""
+    return _MODULES[number]
+
+
+@torch.library.custom_op("structured_vae::argmax", mutates_args=())
+def _argmax(
+    unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None, module: int
+) -> torch.Tensor:
+    return argmax(Potentials(unary, pairwise, edges), module_of(module).solver)
+
+
+@_argmax.register_fake
+def _(
+    unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None, module: int
+) -> torch.Tensor:
+    return torch.empty_like(unary, memory_format=torch.contiguous_format)

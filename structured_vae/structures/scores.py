@@ -1,0 +1,56 @@
+"""The scores that a caller gives, as checked potentials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import torch
+
+from models import Potentials
+from solvers import Problem, ProblemError
+
+from ..errors import shortened
+
+EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
+"""Pairs `[e, 2]`."""
+
+
+def potentials_of(
+    unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: EdgesLike | None = None
+) -> Potentials:
+    """The scores by edge, `[..., batch, n]` and `[..., batch, e]`.
+
+    A matrix gives every pair an edge, so that those which are zero can learn. Compiled code skips the checks:
+    the solver makes them again.
+
+    Raises:
+        solvers.ProblemError: the scores do not describe a problem.
+    """
+    if not torch.compiler.is_compiling():
+        _check(unary, pairwise, edges)
+    if pairwise is None:
+        return Potentials(unary)
+    if edges is not None:
+        pairs = torch.as_tensor(edges, device=unary.device).reshape(-1, 2).long()
+        return _broadcast(unary, pairwise, pairs)
+    n = unary.shape[-1]
+    first, second = torch.triu_indices(n, n, 1, device=unary.device)
+    return _broadcast(unary, pairwise[..., first, second], torch.stack([first, second], dim=1))
+
+
+def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
+    leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])
+    return Potentials(
+        unary.expand(*leading, unary.shape[-1]), pairwise.expand(*leading, pairwise.shape[-1]), edges
+    )
+
+
+def _check(unary: object, pairwise: object, edges: object) -> None:
+    for name, part in (("unary", unary), ("pairwise", pairwise)):
+        if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
+            raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
+    Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+    if not unary.is_floating_point():
+        raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
