@@ -316,7 +316,8 @@ class GibbsLikelihood(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        return self._log_partition(potentials) - potentials.score(y)
+        flat = _flat(potentials)
+        return self._log_partition(flat).reshape(y.shape[:-1]) - potentials.score(y)
 
     def _log_partition(self, potentials: Potentials) -> torch.Tensor:
         if not is_structure(self.solver):
@@ -341,6 +342,13 @@ def squared_differences(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def _noisy(potentials: Potentials, generator: torch.Generator | None) -> Potentials:
     return potentials if generator is None else potentials.shifted(unary_noise(potentials, generator)[0])
+
+
+def _flat(potentials: Potentials) -> Potentials:
+    """One leading dimension, as sums over states have it."""
+    unary, pairwise = potentials.unary, potentials.pairwise
+    pairs = None if pairwise is None else pairwise.reshape(-1, pairwise.shape[-1])
+    return Potentials(unary.reshape(-1, unary.shape[-1]), pairs, potentials.edges)
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:

@@ -1,6 +1,8 @@
 """An argmax as a layer: its values by enumeration, its gradients by their definitions."""
 
+import copy
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -21,8 +23,12 @@ from structured_vae import (
     Estimate,
     EstimatorError,
     Hamming,
+    Relative,
+    StalledWarning,
+    StructureError,
     gumbel_differences,
 )
+from structured_vae.layer import step_of
 
 FORMS = ["independent", "edges", "upper", "symmetric"]
 every_form = pytest.mark.parametrize("form", FORMS)
@@ -242,6 +248,184 @@ def test_hamming_counts_and_knows_its_changes():
     assert hamming.around(z).slope[0, 0].tolist() == [-1, 1, -1]
 
 
+# --- the step of its own ------------------------------------------------------------------------
+
+
+def expected_step(unary, by_edge, gradient, z, size):
+    """The relative step by numpy: the mean change of the score by a flip, over the mean slope that is not 0."""
+    matrix = np.zeros((len(unary), 5, 5))
+    first, second = np.triu_indices(5, 1)
+    matrix[:, first, second] = by_edge
+    field = unary + ((matrix + matrix.swapaxes(1, 2)) @ z[:, :, None])[..., 0]
+    return size * np.abs(field[field != 0]).mean() / np.abs(gradient[gradient != 0]).mean()
+
+
+@every_form
+@pytest.mark.parametrize("size", [None, 0.7])
+def test_the_default_step_is_that_of_scores_and_gradient(form, size):
+    unary, pairwise, edges, by_edge = scores_of(form)
+    coming = np.random.default_rng(1).normal(size=(40, 5)) * (np.arange(5) > 1)
+    z = ArgmaxLayer(epsilon=None if size is None else Relative(size))(unary, pairwise, edges=edges)
+    (found,) = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), unary)
+    base, states = unary.detach().numpy(), all_bits(5)
+    epsilon = expected_step(base, by_edge, coming, z.detach().numpy(), 2.0 if size is None else size)
+    first, second = (best_states(each, by_edge) for each in (base, base - epsilon * coming))
+    np.testing.assert_allclose(found, (states[first] - states[second]) / epsilon, atol=1e-12)
+    assert 0.1 < (first != second).mean() < 1
+
+
+@pytest.mark.parametrize("cost", [None, black_box])
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_the_default_step_moves_the_same_argmaxes_whatever_the_scale(cost, factor):
+    unary, pairwise, edges, _ = scores_of("edges")
+
+    def gradient(scores, loss):
+        leaves = [(scores * leaf.detach()).requires_grad_() for leaf in (unary, pairwise)]
+        if cost is None:
+            value = loss * (ArgmaxLayer()(*leaves, edges=edges) * torch.linspace(-2, 3, 5)).sum()
+        else:
+            value = ArgmaxLayer()(*leaves, edges=edges, cost=lambda z: loss * cost(z)).surrogate.sum()
+        return torch.cat(torch.autograd.grad(value, leaves), dim=1)
+
+    plain = gradient(1.0, 1.0)
+    assert (plain != 0).any(dim=1).float().mean() > 0.2
+    torch.testing.assert_close(gradient(factor, 1.0), plain / factor)  # a derivative in scores
+    torch.testing.assert_close(gradient(1.0, factor), plain * factor)
+
+
+def test_no_gradient_and_no_scores_give_none():
+    for unary, factor in ((torch.ones(2, 3), 0.0), (torch.zeros(2, 3), 1.0), (torch.ones(2, 3), 1e38)):
+        leaf = unary.clone().requires_grad_()
+        (found,) = torch.autograd.grad((factor * ArgmaxLayer()(leaf)).sum(), leaf)
+        assert found.isfinite().all()
+        assert factor > 0 or not found.any()
+
+
+@pytest.mark.parametrize("cost", [None, Hamming(torch.zeros(2, 3))])
+def test_a_layer_warns_once_when_nothing_moves(cost):
+    unary = torch.full((2, 3), 1e6, requires_grad=True)
+    layer = ArgmaxLayer("independent", epsilon=1.0)
+
+    def step():
+        answer = layer(unary, cost=cost)
+        (answer.sum() if cost is None else answer.surrogate.sum()).backward()
+
+    for _ in range(19):
+        step()
+    with pytest.warns(
+        StalledWarning, match=r"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1\)"
+    ):
+        step()
+    for _ in range(30):
+        step()  # warnings are errors here
+    assert not unary.grad.any()
+
+
+@pytest.mark.parametrize(
+    ("scores", "coming"), [(0.5, 1.0), (1e6, 0.0), (1e6, -1.0)], ids=["moves", "nothing asked", "every third"]
+)
+def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
+    layer = ArgmaxLayer("independent", epsilon=1.0)
+    for step in range(50):
+        size = 0.5 if coming < 0 and step % 3 == 0 else scores
+        unary = torch.full((2, 3), size, requires_grad=True)
+        (abs(coming) * layer(unary)).sum().backward()
+
+
+def test_the_representation_says_what_it_does():
+    assert repr(ArgmaxLayer("max_flow")) == "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(2))"
+    assert repr(ArgmaxLayer(estimator="straight_through", epsilon=0.5)) == (
+        "ArgmaxLayer('auto', 'straight_through', epsilon=0.5)"
+    )
+    assert "ArgmaxLayer('max_flow'" in repr(torch.nn.Sequential(ArgmaxLayer("max_flow")))
+
+
+# --- compiled, copied ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["independent", "edges", "upper"])
+@pytest.mark.parametrize("estimator", ["implicit_mle", "straight_through"])
+@pytest.mark.parametrize("solver", ["auto", solver_class("exhaustive")()])
+def test_compiled_code_is_one_graph_without_a_warning(form, estimator, solver, recwarn):
+    torch.compiler.reset()
+    unary, pairwise, edges, _ = scores_of(form)
+    layer = ArgmaxLayer(solver, estimator)
+    weights = torch.linspace(-2, 2, 5, dtype=torch.float64)
+
+    pairs = None if edges is None else edges.tolist()
+
+    def loss(unary, pairwise):
+        return (layer(2 * unary, pairwise, edges=pairs) * weights).sum()
+
+    leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
+    grads = []
+    for function in (loss, torch.compile(loss, fullgraph=True, backend="aot_eager")):
+        value = function(unary, pairwise)
+        grads.append((value, *torch.autograd.grad(value, leaves, allow_unused=True)))
+    for plain, compiled in zip(*grads, strict=True):
+        assert plain is compiled is None or torch.equal(plain, compiled)
+    assert grads[0][1].any()
+    assert [str(each.message) for each in recwarn] == []
+
+
+def test_a_copy_of_a_layer_is_another_layer():
+    layer = ArgmaxLayer("max_flow", epsilon=1.0)
+    twin = copy.deepcopy(layer)
+    twin.epsilon, twin.solver = step_of(100.0), "independent"
+    loaded = pickle.loads(pickle.dumps(twin))  # noqa: S301
+    grads = []
+    for each in (layer, twin, loaded):
+        unary = torch.full((1, 2), 3.0, requires_grad=True)
+        each(unary).sum().backward()
+        grads.append(unary.grad.tolist())
+    np.testing.assert_allclose(grads, [[[0, 0]], [[0.01, 0.01]], [[0.01, 0.01]]], rtol=1e-6)
+
+
+# --- structures ---------------------------------------------------------------------------------
+
+
+class TwoOf:
+    """States of two ones."""
+
+    def argmax(self, scores):
+        best = scores.topk(2, dim=-1).indices
+        return torch.zeros_like(scores).scatter(-1, best, 1.0)
+
+
+def test_a_structure_stands_where_a_solver_does():
+    unary, _, _, _ = scores_of("independent")
+    z = ArgmaxLayer(TwoOf(), epsilon=1.0)(unary)
+    assert (z.sum(dim=-1) == 2).all()
+    coming = torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
+    (found,) = torch.autograd.grad((z * coming).sum(), unary)
+    states = all_bits(5)[all_bits(5).sum(axis=1) == 2]
+
+    def best(scores):
+        return states[(scores @ states.T).argmax(axis=1)]
+
+    base = unary.detach().numpy()
+    np.testing.assert_array_equal(z.detach().numpy(), best(base))
+    np.testing.assert_allclose(found, best(base) - best(base - coming.numpy()))
+    estimate = ArgmaxLayer(TwoOf())(unary, cost=lambda z: z[..., 0], generator=seeded())
+    assert (estimate.z.sum(dim=-1) == 2).all()
+    assert torch.autograd.grad(estimate.surrogate.sum(), unary)[0].any()
+
+
+def test_what_a_structure_cannot_do_is_named():
+    unary, pairwise, edges, _ = scores_of("edges")
+    with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
+        ArgmaxLayer(TwoOf())(unary, pairwise, edges=edges)
+    with pytest.raises(StructureError, match="without certificates"):
+        ArgmaxLayer(TwoOf()).solve(unary)
+
+    class Half:
+        def argmax(self, scores):
+            return scores[..., :2]
+
+    with pytest.raises(StructureError, match=r"Half.argmax must give states \[40, 5\]; it gave \[40, 2\]"):
+        ArgmaxLayer(Half())(unary)
+
+
 # --- errors -------------------------------------------------------------------------------------
 
 
@@ -254,7 +438,6 @@ def test_hamming_counts_and_knows_its_changes():
         ({"epsilon": float("inf")}, "epsilon must be a positive number; got inf"),
         ({"epsilon": 10**400}, "epsilon must be a positive number; got 1000"),
         ({"epsilon": "1"}, "epsilon must be a positive number; got '1'"),
-        ({"epsilon": None}, "epsilon must be a positive number; got None"),
         ({"estimator": None}, "straight_through; got None"),
         ({"estimator": ["implicit_mle"]}, "straight_through; got "),
     ],
@@ -299,7 +482,6 @@ def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(mo
         ({"unary": None}, "unary must be a torch tensor; got None"),
         ({"unary": np.ones((2, 3))}, "unary must be a torch tensor; got array"),
         ({"pairwise": [[1.0], [2.0]]}, "pairwise must be a torch tensor"),
-        ({"edges": [[0, 1]]}, "edges must be a torch tensor"),
         ({"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)}, "edges must be integers"),
         ({"unary": torch.ones(2, 3, dtype=torch.int64)}, "unary must be of a floating-point type"),
         ({"unary": torch.ones(2, 3).to_sparse()}, "layout torch.sparse_coo"),
@@ -310,6 +492,15 @@ def test_what_are_no_scores_is_named(changed, words):
     given = {"unary": torch.ones(2, 3), "pairwise": torch.ones(2, 1), "edges": torch.tensor([[0, 1]])}
     with pytest.raises(ProblemError, match=words):
         ArgmaxLayer()(**{**given, **changed})
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.Tensor.tolist])
+def test_edges_as_an_array_or_a_list(kind):
+    unary, pairwise, edges, _ = scores_of("edges")
+    expected = ArgmaxLayer()(unary, pairwise, edges=edges)
+    found = ArgmaxLayer()(unary, pairwise, edges=kind(edges))
+    assert torch.equal(found, expected)
+    found.sum().backward()
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.uint16])

@@ -73,8 +73,9 @@ class Scheduled(Epsilon):
         self.schedule = schedule
 
     def __repr__(self) -> str:
-        constant = isinstance(self.schedule, Constant)
-        return f"{self.schedule.value:g}" if constant else f"Scheduled({self.schedule!r})"
+        if isinstance(self.schedule, Constant):
+            return f"{self.schedule.value:g}"
+        return f"Scheduled({self.schedule!r})"
 
     def forward(self, step: int, slope: torch.Tensor) -> float:
         """The scheduled value."""

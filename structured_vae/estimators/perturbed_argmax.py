@@ -13,7 +13,7 @@ from solvers import ArgmaxSolver, Problem, resolve
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
-from ..structures import Structure
+from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -61,6 +61,8 @@ class PerturbedArgmax(Estimator):
         """A solver that needs signs of the pairwise scores which noise does not keep."""
         if potentials.pairwise is None or potentials.edges is None:
             return ()
+        if is_structure(self.solver):
+            return ("they have pairwise scores, and structures take none",)
         noisy = -torch.ones(potentials.pairwise.shape[-1])  # frustrated wherever there is a triangle
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())

@@ -52,7 +52,7 @@ class ArgmaxModule(nn.Module, ABC):
         self._enter()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch's
         self._enter()
 
     def _enter(self) -> None:
@@ -68,7 +68,8 @@ class ArgmaxModule(nn.Module, ABC):
         """
         free = potentials.detach()
         if torch.compiler.is_compiling():
-            return _argmax(free.unary, free.pairwise, free.edges, self._number)
+            best: torch.Tensor = _argmax(free.unary, free.pairwise, free.edges, self._number)
+            return best
         return argmax(free, self.solver)
 
     def watch(self, z: torch.Tensor, moved: torch.Tensor, direction: torch.Tensor) -> None:

@@ -29,7 +29,10 @@ def potentials_of(
         solvers.ProblemError: the scores do not describe a problem.
     """
     if not torch.compiler.is_compiling():
-        _check(unary, pairwise, edges)
+        _check_tensors(unary, pairwise)
+        Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+        if not unary.is_floating_point():
+            raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
     if pairwise is None:
         return Potentials(unary)
     if edges is not None:
@@ -41,16 +44,13 @@ def potentials_of(
 
 
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
-    leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])
+    leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])  # type: ignore[no-untyped-call]  # torch's
     return Potentials(
         unary.expand(*leading, unary.shape[-1]), pairwise.expand(*leading, pairwise.shape[-1]), edges
     )
 
 
-def _check(unary: object, pairwise: object, edges: object) -> None:
+def _check_tensors(unary: object, pairwise: object) -> None:
     for name, part in (("unary", unary), ("pairwise", pairwise)):
         if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
             raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
-    Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
-    if not unary.is_floating_point():
-        raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
+from typing_extensions import TypeIs
 
 
 @runtime_checkable
@@ -31,7 +32,7 @@ class Structure(Protocol):
         """
 
 
-def is_structure(value: object) -> TypeGuard[Structure]:
+def is_structure(value: object) -> TypeIs[Structure]:
     """Whether this is a structure; arrays have an argmax too, which is another one."""
     return isinstance(value, Structure) and not isinstance(value, torch.Tensor | np.ndarray | type)
 
