@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import torch
 
@@ -42,6 +42,12 @@ class StructuredLoss(ArgmaxModule):
         solvers.SolverUnavailableError: it needs a package that is not installed.
     """
 
+    shown: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        options = [repr(self.solver), *(f"{name}={getattr(self, name)!r}" for name in self.shown)]
+        return f"{type(self).__name__}({', '.join(options)})"
+
     def forward(
         self,
         unary: torch.Tensor,
@@ -68,9 +74,7 @@ class StructuredLoss(ArgmaxModule):
         """
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
-        if not isinstance(target, torch.Tensor) or target.shape != potentials.unary.shape:
-            found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
-            raise ProblemError(f"target must be states {list(potentials.unary.shape)}; got {found}")
+        _check_target(target, potentials)
         return self._loss(potentials, target.to(potentials.unary), generator)
 
     if TYPE_CHECKING:
@@ -142,6 +146,7 @@ class StructuredHinge(StructuredLoss):
         tensor([1.5000], grad_fn=<AddBackward0>)
     """
 
+    shown = ("margin", "weights")
     weights: torch.Tensor | None
 
     def __init__(
@@ -189,6 +194,8 @@ class PerturbedFenchelYoung(StructuredLoss):
         section 4.
     """
 
+    shown = ("sigma", "samples")
+
     def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 1):
         super().__init__(solver)
         if not positive(sigma) or not positive(samples) or samples != int(samples):
@@ -230,6 +237,7 @@ class DirectLoss(StructuredLoss):
         McAllester, Hazan, Keshet (2010), Direct loss minimization for structured prediction, theorem 1.
     """
 
+    shown = ("epsilon", "side", "weights")
     weights: torch.Tensor | None
 
     def __init__(
@@ -243,7 +251,7 @@ class DirectLoss(StructuredLoss):
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
         self.epsilon = step_of(epsilon)
-        self.sign = -1 if side == "better" else 1
+        self.side, self.sign = side, -1 if side == "better" else 1
         self.register_buffer("weights", _checked(weights))
 
     def _loss(
@@ -279,6 +287,8 @@ class ImplicitMLELoss(StructuredLoss):
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete exponential family
         distributions.
     """
+
+    shown = ("layer", "loss")
 
     def __init__(
         self,
@@ -349,6 +359,15 @@ def _flat(potentials: Potentials) -> Potentials:
     unary, pairwise = potentials.unary, potentials.pairwise
     pairs = None if pairwise is None else pairwise.reshape(-1, pairwise.shape[-1])
     return Potentials(unary.reshape(-1, unary.shape[-1]), pairs, potentials.edges)
+
+
+def _check_target(target: object, potentials: Potentials) -> None:
+    shape = potentials.unary.shape
+    if not isinstance(target, torch.Tensor) or target.shape != shape:
+        found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
+        raise ProblemError(f"target must be states {list(shape)}; got {found}")
+    if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
+        raise ProblemError("target must be zeros and ones; got other values")
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
