@@ -57,7 +57,20 @@ from .runs.folder import Run
 from .runs.networks import load_vae
 from .runs.train import resume, train
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
-from .structures import Distribution, Structure, TractableStructure
+from .structures import (
+    Arborescences,
+    Assignments,
+    Distribution,
+    Knapsack,
+    KOfN,
+    Matchings,
+    Paths,
+    SpanningTrees,
+    Structure,
+    StructureGibbs,
+    TractableStructure,
+    grid_paths,
+)
 
 __all__ = [
     "ARM",
@@ -66,7 +79,9 @@ __all__ = [
     "RECIPES",
     "RELAX",
     "Adaptive",
+    "Arborescences",
     "ArgmaxLayer",
+    "Assignments",
     "Bound",
     "ConfigError",
     "Constant",
@@ -96,9 +111,13 @@ __all__ = [
     "ImageDataset",
     "ImplicitMLE",
     "ImplicitMLELoss",
+    "KOfN",
+    "Knapsack",
+    "Matchings",
     "MaximumLikelihood",
     "Noise",
     "Objective",
+    "Paths",
     "PerturbAndMAP",
     "PerturbedArgmax",
     "PerturbedFenchelYoung",
@@ -113,10 +132,12 @@ __all__ = [
     "Schedule",
     "Scheduled",
     "ScoreFunction",
+    "SpanningTrees",
     "StalledWarning",
     "StraightThrough",
     "Structure",
     "StructureError",
+    "StructureGibbs",
     "StructuredHinge",
     "StructuredLoss",
     "StructuredPerceptron",
@@ -131,6 +152,7 @@ __all__ = [
     "evaluate_bound",
     "export_run",
     "gradient_report",
+    "grid_paths",
     "gumbel",
     "gumbel_differences",
     "kl_ceiling",

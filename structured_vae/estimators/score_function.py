@@ -8,6 +8,7 @@ from models import AnyPotentials
 
 from ..objectives.costs import Cost
 from ..posteriors import Gibbs
+from ..structures import TractableStructure
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -20,9 +21,11 @@ class ScoreFunction(Estimator):
 
     Args:
         samples: an image, at least 2.
+        structure: with `gibbs`, over whose states q is; None for all states.
 
     Raises:
         EstimatorError: fewer samples.
+        StructureError: when it is asked: the structure has no `gibbs`, or the potentials pairwise scores.
 
     References:
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
@@ -30,15 +33,16 @@ class ScoreFunction(Estimator):
 
     kl = "exact"
 
-    def __init__(self, samples: int = 4):
+    def __init__(self, samples: int = 4, structure: TractableStructure | None = None):
         super().__init__()
         needs_samples(2, samples)
         self.samples = samples
+        self.structure = structure
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        z = Gibbs(potentials).sample(generator, self.samples)
+        z = Gibbs(potentials, self.structure).sample(generator, self.samples)
         costs = cost(z)
         fixed = costs.detach()
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)

@@ -14,7 +14,8 @@ from torch.nn.functional import one_hot, softplus
 import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
 
-from ..errors import ConfigError
+from ..errors import ConfigError, StructureError
+from ..structures import Distribution, TractableStructure
 from .kl import KL, kl_ceiling
 from .noise import gumbel
 
@@ -37,6 +38,11 @@ class Gibbs:
 
     Attributes:
         potentials: h.
+        structure: whose states alone z may be, with `gibbs`, for potentials without pairwise scores; None for all
+            of {0,1}^n. The KL is then that to the uniform distribution of its states.
+
+    Raises:
+        StructureError: the structure has no `gibbs`, or the potentials have pairwise scores.
 
     Example:
         >>> q = Gibbs(Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]])))
@@ -47,6 +53,16 @@ class Gibbs:
     """
 
     potentials: AnyPotentials
+    structure: TractableStructure | None = None
+
+    def __post_init__(self) -> None:
+        if self.structure is None:
+            return
+        name = type(self.structure).__name__
+        if not isinstance(self.structure, TractableStructure):
+            raise StructureError(f"{name} has no gibbs, so its log Z is not known")
+        if self.potentials.pairwise is not None:
+            raise StructureError(f"{name} has scores of variables and none of pairs")
 
     @property
     def log_partition(self) -> torch.Tensor:
@@ -55,7 +71,7 @@ class Gibbs:
         Raises:
             solvers.UnsupportedProblemError: too many states, and too large a treewidth.
         """
-        return self._sums[0]
+        return self._sums[0] if self._of_structure is None else self._of_structure.log_partition
 
     @property
     def marginals(self) -> Marginals:
@@ -64,7 +80,11 @@ class Gibbs:
         Raises:
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
-        return self._sums[1]
+        return self._sums[1] if self._of_structure is None else (self._of_structure.marginals, None)
+
+    @cached_property
+    def _of_structure(self) -> Distribution | None:
+        return None if self.structure is None else self.structure.gibbs(self.potentials.unary)
 
     @cached_property
     def _sums(self) -> tuple[torch.Tensor, Marginals]:
@@ -112,7 +132,13 @@ class Gibbs:
         """
         if method != "exact":
             raise ConfigError(f"the KL of a Gibbs posterior has one method, exact; got '{method}'")
-        return KL(kl_ceiling(self.potentials).value - self.entropy(), valid=True)
+        return KL(self._log_count() - self.entropy(), valid=True)
+
+    def _log_count(self) -> torch.Tensor:
+        """`[batch]` or `[1]`: the logarithm of the number of states."""
+        if self.structure is None:
+            return kl_ceiling(self.potentials).value
+        return self.structure.gibbs(torch.zeros_like(self.potentials.unary[:1])).log_partition
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
@@ -126,6 +152,8 @@ class Gibbs:
             solvers.UnsupportedProblemError: as for `log_partition`.
         """
         h = self.potentials
+        if self._of_structure is not None:
+            return self._of_structure.sample(generator, samples)
         if isinstance(h, CategoricalPotentials):
             noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
             return one_hot((h.unary + noise).argmax(dim=-1), h.unary.shape[-1]).to(h.unary.dtype)

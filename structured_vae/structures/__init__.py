@@ -3,6 +3,25 @@
 Stands on the root's small files; posteriors and all above may import it.
 """
 
+from .assignments import Assignments, Matchings
+from .paths import Paths, grid_paths
 from .structure import Distribution, Structure, TractableStructure, is_structure
+from .subsets import Knapsack, KOfN
+from .sums import StructureGibbs
+from .trees import Arborescences, SpanningTrees
 
-__all__ = ["Distribution", "Structure", "TractableStructure", "is_structure"]
+__all__ = [
+    "Arborescences",
+    "Assignments",
+    "Distribution",
+    "KOfN",
+    "Knapsack",
+    "Matchings",
+    "Paths",
+    "SpanningTrees",
+    "Structure",
+    "StructureGibbs",
+    "TractableStructure",
+    "grid_paths",
+    "is_structure",
+]

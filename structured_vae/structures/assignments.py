@@ -1,0 +1,118 @@
+"""Permutations, assignments and matchings of two sides."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..errors import MissingPackageError
+from .batches import checked, positive_integer, shaped
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """Every member of the smaller side gets one of the larger, none twice; permutations where both are equal.
+
+    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is a linear sum
+    assignment by scipy, in O(rows^2 columns), an instance after the other on the host. There is no `gibbs`: Z is a
+    permanent, which is #P-hard (Valiant 1979).
+
+    Args:
+        rows: of one side, at least 1.
+        columns: of the other; None for as many.
+
+    Raises:
+        StructureError: they are no such numbers.
+        MissingPackageError: scipy is not installed.
+
+    References:
+        Crouse (2016), On implementing 2D rectangular assignment algorithms.
+
+    Example:
+        >>> Assignments(2).argmax(torch.tensor([[1.0, 2.0, 3.0, 5.0]])).reshape(2, 2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
+
+    rows: int
+    columns: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_sides(self.rows, self.columns)
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """An assignment of highest score, as `Structure` says.
+
+        Raises:
+            StructureError: scores that are none, or not one a pair.
+        """
+        width = self.rows if self.columns is None else self.columns
+        flat = checked(scores, self.rows * width)
+        return shaped(_assigned(flat, self.rows, width), scores)
+
+
+@dataclass(frozen=True)
+class Matchings:
+    """Pairs of two sides in which nobody is twice; who is in no pair stays alone.
+
+    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is an assignment
+    of the positive part of the scores without its zeros, which are no better than no pair. There is no `gibbs`, as for
+    `Assignments`.
+
+    Args:
+        rows: of one side, at least 1.
+        columns: of the other; None for as many.
+
+    Raises:
+        StructureError: they are no such numbers.
+        MissingPackageError: scipy is not installed.
+
+    Example:
+        >>> Matchings(2).argmax(torch.tensor([[1.0, -2.0, 3.0, 1.0]])).reshape(2, 2)
+        tensor([[0., 0.],
+                [1., 0.]])
+    """
+
+    rows: int
+    columns: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_sides(self.rows, self.columns)
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """A matching of highest score, as `Structure` says.
+
+        Raises:
+            StructureError: scores that are none, or not one a pair.
+        """
+        width = self.rows if self.columns is None else self.columns
+        flat = checked(scores, self.rows * width)
+        return shaped(_assigned(flat.clamp_min(0), self.rows, width) * (flat > 0), scores)
+
+
+def _check_sides(rows: int, columns: int | None) -> None:
+    positive_integer(rows, "rows")
+    if columns is not None:
+        positive_integer(columns, "columns")
+    if importlib.util.find_spec("scipy") is None:
+        raise MissingPackageError("assignments need scipy: pip install 'structured-vae[assignments]'")
+
+
+def _assigned(scores: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """`[batch, rows columns]`: assignments of highest score."""
+    solve = _solver()
+    z = np.zeros((len(scores), rows, columns))
+    for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
+        instance[solve(values, maximize=True)] = 1
+    return torch.from_numpy(z.reshape(len(z), -1)).to(scores)
+
+
+def _solver() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    from scipy.optimize import linear_sum_assignment  # optional
+
+    solve: Callable[..., tuple[np.ndarray, np.ndarray]] = linear_sum_assignment
+    return solve

@@ -1,0 +1,69 @@
+"""Scores as the structures compute with them: checked, one row an instance, float64."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from ..errors import StructureError, shortened
+
+UNREACHABLE: Final = -1e200
+"""What stands for the logarithm of zero: its sums and second derivatives are numbers, unlike those of minus infinity."""
+
+LARGEST: Final = 1e50
+"""Scores beyond it would come near to what stands for zero."""
+
+
+def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
+    """`[instances, n]`: scores `[..., n]` as float64, differentiable.
+
+    Raises:
+        StructureError: they are no floating-point tensor, not finite, or of another number of variables.
+    """
+    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
+        found = scores.dtype if isinstance(scores, torch.Tensor) else shortened(scores)
+        raise StructureError(f"scores must be a floating-point tensor [..., n]; got {found}")
+    if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
+        wanted = "n" if n is None else n
+        raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
+    flat = scores.double().reshape(-1, scores.shape[-1])
+    if not bool((flat.detach().abs() <= LARGEST).all()):  # false for NaN, too
+        raise StructureError(f"scores must be finite, and at most {LARGEST:g} in size")
+    return flat
+
+
+def shaped(z: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """States `[instances, n]` in the shape and type of the scores `[..., n]`."""
+    return z.to(scores.dtype).reshape(scores.shape)
+
+
+def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """log(exp(first) + exp(second)), whose second derivative is finite however far apart they are."""
+    return torch.logsumexp(torch.stack([first, second]), dim=0)
+
+
+def logistic(shape: torch.Size | tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """The difference of two Gumbel draws, float64: a > b with it added has probability sigmoid(a - b)."""
+    u = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
+    return torch.logit(u.clamp(1e-300, 1 - 2.0**-53))
+
+
+def gumbel(shape: torch.Size | tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Gumbel draws, float64: their argmax with logits added is a draw of the softmax."""
+    u = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
+    return -torch.log(-torch.log(u.clamp(1e-300, 1 - 2.0**-53)))
+
+
+def positive_integer(value: object, name: str, least: int = 1) -> int:
+    """The value as an integer of at least `least`.
+
+    Raises:
+        StructureError: it is none.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise StructureError(f"{name} must be an integer of at least {least}; got {shortened(value)}")
+    number = int(value.__index__())
+    if number < least:
+        raise StructureError(f"{name} must be an integer of at least {least}; got {shortened(value)}")
+    return number

@@ -1,0 +1,187 @@
+"""Paths from a source to a target in a directed graph without cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import networkx as nx
+import numpy as np
+import torch
+
+from ..errors import StructureError, shortened
+from .arcs import arcs_of
+from .batches import UNREACHABLE, checked, gumbel, positive_integer, shaped
+from .scores import EdgesLike
+from .sums import StructureGibbs
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """The paths from source to target in a directed acyclic graph: z_i is one where arc i lies on the path.
+
+    The argmax is the longest path of the scores, of negative costs the shortest; scores may have any sign. Argmax,
+    log Z, marginals and samples by dynamic programming over the nodes, in O(arcs), a level of the graph at a time.
+    Arcs on no such path are always zero.
+
+    Args:
+        arcs: `[n, 2]`, from and to, nodes being integers from 0; parallel arcs may be given.
+        source: where paths start.
+        target: where they end; another node.
+
+    Raises:
+        StructureError: no such arcs or nodes, a cycle, or no path.
+
+    Example:
+        >>> diamond = Paths([[0, 1], [1, 3], [0, 2], [2, 3]], source=0, target=3)
+        >>> diamond.argmax(-torch.tensor([[1.0, 1.0, 0.5, 2.0]]))
+        tensor([[1., 1., 0., 0.]])
+        >>> diamond.gibbs(torch.zeros(1, 4)).log_partition.exp()  # paths
+        tensor([2.])
+    """
+
+    arcs: EdgesLike
+    source: int
+    target: int
+    _levels: list[tuple[torch.Tensor, torch.Tensor]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        arcs = arcs_of(self.arcs)
+        object.__setattr__(self, "arcs", arcs)
+        for name in ("source", "target"):
+            object.__setattr__(self, name, positive_integer(getattr(self, name), name, 0))
+        object.__setattr__(self, "_levels", _levels_of(arcs, self.source, self.target))
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """A path of highest score, as `Structure` says.
+
+        Raises:
+            StructureError: scores that are none, or not one an arc.
+        """
+        flat = self._checked(scores)
+        values = self._values(flat, "max")
+        noise = flat.new_zeros((1, 1, 1))
+        return shaped(self._trace(values, flat, [noise] * len(self._levels), 1)[0], scores)
+
+    def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
+        """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
+        return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
+
+    def _checked(self, scores: torch.Tensor) -> torch.Tensor:
+        return checked(scores, len(self.arcs))
+
+    def _values(self, scores: torch.Tensor, combine: Literal["max", "sum"]) -> torch.Tensor:
+        """`[batch, nodes]`: of the paths that end in a node the highest score, or log sum exp(score).
+
+        Nodes are in the order of their levels, the source first and the target last.
+        """
+        padded = _padded(scores)
+        values = scores.new_zeros((len(scores), 1))
+        for tails, places in self._levels:
+            given = values[:, tails.to(scores.device)] + padded[:, places.to(scores.device)]
+            level = given.amax(dim=-1) if combine == "max" else given.logsumexp(dim=-1)
+            values = torch.cat([values, level], dim=-1)
+        return values
+
+    def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
+        return self._values(scores, "sum")[:, -1]
+
+    def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
+        width = max(tails.shape[-1] for tails, _ in self._levels)
+        noise = [gumbel((samples, len(scores), width), generator) for _ in self._levels]
+        return self._trace(self._values(scores, "sum"), scores, noise, samples)
+
+    def _trace(
+        self, values: torch.Tensor, scores: torch.Tensor, noise: list[torch.Tensor], samples: int
+    ) -> torch.Tensor:
+        """`[samples, batch, n]`: from the target back to the source, by the best of values, scores and noise."""
+        tails, places = (part.to(scores.device) for part in self._predecessors())
+        rows = torch.arange(len(scores), device=scores.device)[:, None]
+        node = torch.full((samples, len(scores)), values.shape[-1] - 1, device=scores.device)
+        padded, z = _padded(scores), scores.new_zeros((samples, len(scores), scores.shape[-1] + 1))
+        for draw in noise:
+            given = values[rows, tails[node]] + padded[rows, places[node]] + draw
+            chosen = given.argmax(dim=-1, keepdim=True)
+            z.scatter_(-1, places[node].gather(-1, chosen), 1.0)
+            node = tails[node].gather(-1, chosen)[..., 0]
+        return z[..., :-1]
+
+    def _predecessors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of every node the tails of its arcs and these arcs; of the source itself and an arc that is none."""
+        width, none = max(tails.shape[-1] for tails, _ in self._levels), len(self.arcs)
+        parts = [(torch.zeros((1, width), dtype=torch.long), torch.full((1, width), none))]
+        for tails, places in self._levels:
+            more = (0, width - tails.shape[-1])
+            padding = torch.nn.functional.pad
+            parts.append((padding(tails, more), padding(places, more, value=none)))
+        first, second = zip(*parts, strict=True)
+        return torch.cat(first), torch.cat(second)
+
+
+def grid_paths(rows: int, columns: int) -> Paths:
+    """Paths through a grid from the upper left corner to the lower right, rightwards and downwards.
+
+    Arcs in the order of the nodes row by row, of each node the one to the right before the one below:
+    row by row all to the right, then all downwards, as PyEPO numbers them.
+
+    Args:
+        rows: at least 1.
+        columns: at least 1, and 2 where rows is 1.
+
+    Raises:
+        StructureError: there is one node or none.
+
+    Example:
+        >>> len(grid_paths(5, 5).arcs)
+        40
+    """
+    rows, columns = positive_integer(rows, "rows"), positive_integer(columns, "columns")
+    arcs = []
+    for row in range(rows):
+        first = row * columns
+        arcs += [(first + c, first + c + 1) for c in range(columns - 1)]
+        if row + 1 < rows:
+            arcs += [(first + c, first + columns + c) for c in range(columns)]
+    return Paths(np.array(arcs, dtype=np.int64).reshape(-1, 2), 0, rows * columns - 1)
+
+
+def _padded(scores: torch.Tensor) -> torch.Tensor:
+    """The scores with one more at the end, of the arc that is none."""
+    return torch.nn.functional.pad(scores, (0, 1), value=UNREACHABLE)
+
+
+def _levels_of(arcs: np.ndarray, source: int, target: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """For each level after the source's: tails `[nodes, degree]`, in the order of levels, and arcs, padded."""
+    graph = nx.MultiDiGraph()
+    graph.add_edges_from((u, v, place) for place, (u, v) in enumerate(arcs.tolist()))
+    if (
+        source not in graph
+        or target not in graph
+        or source == target
+        or not nx.has_path(graph, source, target)
+    ):
+        raise StructureError(f"there is no path from {source} to another node {target} in {len(arcs)} arcs")
+    if not nx.is_directed_acyclic_graph(graph):
+        cycle = [u for u, *_ in nx.find_cycle(graph)]
+        raise StructureError(f"paths need arcs without cycles; found one through {shortened(cycle)}")
+    between = (nx.descendants(graph, source) | {source}) & (nx.ancestors(graph, target) | {target})
+    part = graph.subgraph(between)
+    position: dict[int, int] = {}
+    levels = []
+    for level in nx.topological_generations(part):
+        if position:
+            levels.append(_level_of(part, level, position, len(arcs)))
+        position |= {node: len(position) + i for i, node in enumerate(level)}
+    return levels
+
+
+def _level_of(
+    graph: nx.MultiDiGraph, level: list[int], position: dict[int, int], none: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    entering = [list(graph.in_edges(node, keys=True)) for node in level]
+    shape = len(level), max(map(len, entering))
+    tails, places = torch.zeros(shape, dtype=torch.long), torch.full(shape, none)
+    for row, found in enumerate(entering):
+        for column, (tail, _, place) in enumerate(found):
+            tails[row, column], places[row, column] = position[tail], place
+    return tails, places

@@ -1,0 +1,55 @@
+"""The Gibbs distribution of a structure, from a function that sums over its states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, eq=False)
+class StructureGibbs:
+    """p(z) = exp(sum_i scores[i] z_i) / Z over the states of a structure, exact.
+
+    Attributes:
+        scores: `[..., batch, n]`.
+        log_sum: log Z `[batch]` of checked scores `[batch, n]`, differentiable twice.
+        draw: states `[samples, batch, n]` for checked scores, a generator and the number of samples.
+        check: checked scores `[instances, n]` of scores `[..., n]`.
+
+    Example:
+        >>> from structured_vae import KOfN
+        >>> p = KOfN(1).gibbs(torch.tensor([[0.0, 0.0, 1.0]]))
+        >>> p.marginals
+        tensor([[0.2119, 0.2119, 0.5761]])
+        >>> p.log_partition
+        tensor([1.5514])
+    """
+
+    scores: torch.Tensor
+    log_sum: Callable[[torch.Tensor], torch.Tensor]
+    draw: Callable[[torch.Tensor, torch.Generator, int], torch.Tensor]
+    check: Callable[[torch.Tensor], torch.Tensor]
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[..., batch]`: log Z in nats, differentiable in the scores; its gradient is the marginals."""
+        total = self.log_sum(self.check(self.scores))
+        return total.to(self.scores.dtype).reshape(self.scores.shape[:-1])
+
+    @property
+    def marginals(self) -> torch.Tensor:
+        """`[..., batch, n]`: P(z_i = 1), differentiable: the gradient of log Z."""
+        differentiable = self.scores.requires_grad and torch.is_grad_enabled()
+        with torch.enable_grad():
+            scores = self.scores if differentiable else self.scores.detach().requires_grad_()
+            total = self.log_sum(self.check(scores)).sum()
+            (given,) = torch.autograd.grad(total, scores, create_graph=differentiable)
+        return given
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
+        z = self.draw(self.check(self.scores.detach()), generator, samples)
+        return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)

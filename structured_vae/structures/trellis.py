@@ -1,0 +1,70 @@
+"""Dynamic programming over variables and the total weight of those that are one.
+
+table[i][c] is the best score, or the logarithm of the sum of exp(score), of the first i variables with total weight c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from .batches import UNREACHABLE
+
+Combine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def tables(
+    scores: torch.Tensor, weights: Sequence[int], capacity: int, combine: Combine
+) -> list[torch.Tensor]:
+    """N + 1 tables `[batch, capacity + 1]` of `scores [batch, n]`.
+
+    Args:
+        scores: float64.
+        weights: of the variables, integers of at least 0.
+        capacity: the largest total.
+        combine: of two tables: `torch.maximum` or `log_add`.
+    """
+    start = scores.new_full((len(scores), capacity + 1), UNREACHABLE)
+    start[:, 0] = 0
+    found = [start]
+    for score, weight in zip(scores.unbind(dim=1), weights, strict=True):
+        found.append(combine(found[-1], _moved(found[-1], weight) + score[:, None]))
+    return found
+
+
+def _moved(table: torch.Tensor, weight: int) -> torch.Tensor:
+    """The totals before a variable of that weight became one; `[..., capacity + 1]`."""
+    width = table.shape[-1]
+    out = table.new_full((*table.shape[:-1], min(weight, width)), UNREACHABLE)
+    return torch.cat([out, table[..., : max(width - weight, 0)]], dim=-1)
+
+
+def trace(
+    found: list[torch.Tensor],
+    scores: torch.Tensor,
+    weights: Sequence[int],
+    total: torch.Tensor,
+    noise: torch.Tensor,
+) -> torch.Tensor:
+    """`[samples, batch, n]`: the states that lead to a total, from the last variable to the first.
+
+    Of maxima without noise it is the argmax; of sums with `logistic` noise an exact draw.
+
+    Args:
+        found: the tables of these scores.
+        scores: `[batch, n]`.
+        weights: of the variables.
+        total: `[samples, batch]`, where to end.
+        noise: `[n, samples, batch]`, added to the advantage of a one.
+    """
+    rows = torch.arange(len(scores), device=scores.device).expand_as(total)
+    z = scores.new_zeros((*total.shape, len(weights)))
+    for i in reversed(range(len(weights))):
+        before = total - weights[i]
+        with_it = found[i][rows, before.clamp_min(0)] + scores[:, i]
+        advantage = with_it - found[i][rows, total]
+        one = (before >= 0) & (advantage + noise[i] > 0) & (with_it > UNREACHABLE / 2)
+        z[..., i] = one.to(z)
+        total = torch.where(one, before, total)
+    return z
