@@ -268,7 +268,7 @@ def test_the_default_step_is_that_of_scores_and_gradient(form, size):
     z = ArgmaxLayer(epsilon=None if size is None else Relative(size))(unary, pairwise, edges=edges)
     (found,) = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), unary)
     base, states = unary.detach().numpy(), all_bits(5)
-    epsilon = expected_step(base, by_edge, coming, z.detach().numpy(), 2.0 if size is None else size)
+    epsilon = expected_step(base, by_edge, coming, z.detach().numpy(), 1.0 if size is None else size)
     first, second = (best_states(each, by_edge) for each in (base, base - epsilon * coming))
     np.testing.assert_allclose(found, (states[first] - states[second]) / epsilon, atol=1e-12)
     assert 0.1 < (first != second).mean() < 1
@@ -333,7 +333,7 @@ def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
 
 
 def test_the_representation_says_what_it_does():
-    assert repr(ArgmaxLayer("max_flow")) == "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(2))"
+    assert repr(ArgmaxLayer("max_flow")) == "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(1))"
     assert repr(ArgmaxLayer(estimator="straight_through", epsilon=0.5)) == (
         "ArgmaxLayer('auto', 'straight_through', epsilon=0.5)"
     )

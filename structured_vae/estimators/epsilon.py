@@ -13,7 +13,7 @@ from models import AnyPotentials
 from ..errors import EstimatorError
 from ..schedules import Constant, ExponentialDecay, Schedule
 
-SIZE = 2.0
+SIZE = 1.0
 """Of a relative step, chosen on validation images of `benchmarks/losses.py`."""
 
 Step: TypeAlias = torch.Tensor | float
