@@ -108,7 +108,7 @@ def _assigned(scores: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
     z = np.zeros((len(scores), rows, columns))
     for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
         instance[solve(values, maximize=True)] = 1
-    return torch.from_numpy(z.reshape(len(z), -1)).to(scores)
+    return torch.from_numpy(z.reshape(len(z), rows * columns)).to(scores)
 
 
 def _solver() -> Callable[..., tuple[np.ndarray, np.ndarray]]:
