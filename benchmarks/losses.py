@@ -236,6 +236,11 @@ def at_step(row: dict[str, Any], step: int) -> list[float]:
     return [iou for run in row["runs"] for at, iou in zip(run["step"], run["iou"], strict=True) if at == step]
 
 
+def ends(row: dict[str, Any]) -> list[float]:
+    """The quality of each seed after its last step."""
+    return [run["iou"][-1] for run in row["runs"]]
+
+
 def milliseconds(row: dict[str, Any]) -> float:
     """Of a step, the median over seeds."""
     return median(1000 * run["seconds"][-1] / run["step"][-1] for run in row["runs"])
@@ -258,10 +263,8 @@ def main(arguments: list[str] | None = None) -> None:
         for name in options.only:
             row = compare(name, options.seeds, options.selection)
             record["rows"][name] = {**row, "commit": record["commit"]}
-            ends = [each["iou"][-1] for each in row["runs"]]
-            console.print(
-                f"{name}: IoU {median(ends):.3f}, worst {min(ends):.3f}, {milliseconds(row):.1f} ms a step"
-            )
+            found = f"IoU {median(ends(row)):.3f}, worst {min(ends(row)):.3f}"
+            console.print(f"{name}: {found}, {milliseconds(row):.1f} ms a step")
             with whole_file(options.output) as part:
                 part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -10,9 +10,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
 
+from matplotlib.figure import Figure
+
+from benchmarks.losses import at_step, ends, milliseconds
 from benchmarks.qplib import PUBLISHED_LIMIT, summary
 from benchmarks.regret import Row, best, by_family, factor, kept
 from solvers import SolverInfo, available_solvers
@@ -27,7 +31,8 @@ def write(app) -> None:
     """Writes the tables in `generated/`, and a page in `reproduction/` for each experiment that has records."""
     for folder in ("generated", "reproduction"):
         (HERE / folder).mkdir(exist_ok=True)
-    for page in (backends, qplib, regret):
+    loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
+    for page in (backends, losses, qplib, regret):
         (HERE / "generated" / f"{page.__name__}.md").write_text(page(), encoding="utf-8")
     for experiment in map(Experiment.named, experiment_names()):
         if records_of(experiment, RESULTS):
@@ -104,6 +109,55 @@ def _worst(rows: Sequence[Row], third_parties: bool) -> tuple[str, str]:
     """The largest factor of a family, and who was the best there."""
     worst = max(rows, key=partial(factor, third_parties=third_parties))
     return f"{factor(worst, third_parties):.2g}", f"`{best(worst, third_parties)}`"
+
+
+def losses() -> str:
+    """How well each loss learns to segment: after few steps, at the end, and how much its setting matters."""
+    record = json.loads((RESULTS / "losses.json").read_text(encoding="utf-8"))
+    heading = (
+        *("loss", "convex", "argmaxes", "IoU after 25 steps", "at the end", "worst seed"),
+        *("validation, best rate", "worst rate", "steps", "ms a step"),
+    )
+    lines = [
+        (
+            *(name, "yes" if row["convex"] else "no", str(row["argmaxes"])),
+            *(f"{value:.3f}" for value in (median(at_step(row, 25)), median(ends(row)), min(ends(row)))),
+            *(f"{tried:.3f}" for tried in (row["tried"][0]["iou"], row["tried"][-1]["iou"])),
+            *(f"{row['runs'][0]['step'][-1]} of {row['batch']}", f"{milliseconds(row):.0f}"),
+        )
+        for name, row in sorted(record["rows"].items(), key=lambda item: -median(ends(item[1])))
+    ]
+    versions = ", ".join(f"{name} {record['versions'][name]}" for name in ("torch", "numpy", "numba"))
+    return (
+        table(heading, lines)
+        + f"\nMedian of {len(row_seeds(record))} seeds and the worst of them, {record['held_out']} test images; "
+        f"{record['hardware']['processor']}, one core, {versions}.\n"
+    )
+
+
+def row_seeds(record: dict) -> list[int]:
+    """The seeds of a record of losses, which are those of every row."""
+    (seeds,) = {tuple(row["seeds"]) for row in record["rows"].values()}
+    return list(seeds)
+
+
+def loss_curves() -> Figure:
+    """The median quality of every loss against steps, and against seconds."""
+    rows = json.loads((RESULTS / "losses.json").read_text(encoding="utf-8"))["rows"]
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    by_step, by_second = figure.subplots(1, 2, sharey=True)
+    for number, (name, row) in enumerate(rows.items()):
+        iou, seconds = (
+            [median(run[key][i] for run in row["runs"]) for i in range(len(row["runs"][0]["step"]))]
+            for key in ("iou", "seconds")
+        )
+        style = {"color": f"C{number % 10}", "linestyle": "-" if number < 10 else "--"}
+        by_step.plot(row["runs"][0]["step"], iou, label=name, **style)
+        by_second.plot(seconds[1:], iou[1:], **style)
+    by_step.set(xlabel="steps", ylabel="intersection over union, test images", ylim=(0, 1))
+    by_second.set(xlabel="seconds of CPU time", xscale="log")
+    figure.legend(loc="outside right center", fontsize=8, frameon=False)
+    return figure
 
 
 def _row(info: SolverInfo) -> Sequence[str]:

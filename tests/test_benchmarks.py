@@ -3,10 +3,12 @@
 import importlib
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
 
@@ -136,3 +138,31 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
     late = row({"auto": answer(10.0, 5, 7), "tables": answer(13.0, 5, 5), "search": answer(10.0, 5, 6)})
     assert regret.factor(late) == 2
     assert regret.kept({"family, 1": third, "family, 2": third}, True).endswith("0 of 1 families")
+
+
+def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
+    losses = benchmark("losses")
+    quick = {
+        name: replace(losses.METHODS[name], settings=(1.0,), rates=(0.01, 0.03), steps=(0, 25), batch=4)
+        for name in ("StructuredHinge", "ArgmaxLayer, cost=1 - IoU")
+    }
+    monkeypatch.setattr(losses, "METHODS", quick)
+    monkeypatch.setattr(losses, "HELD_OUT", 20)
+    output = tmp_path / "losses.json"
+    for name in quick:  # the second keeps the row of the first
+        losses.main(["--seeds", "0", "1", "--selection", "100", "--output", str(output), "--only", name])
+    rows = json.loads(output.read_text())["rows"]
+    assert set(rows) == set(quick)
+    for row in rows.values():
+        assert [tried["iou"] for tried in row["tried"]] == sorted(
+            (tried["iou"] for tried in row["tried"]), reverse=True
+        )
+        assert losses.at_step(row, 25) == losses.ends(row)
+        assert losses.milliseconds(row) > 0
+    hinge = rows["StructuredHinge"]
+    assert min(losses.ends(hinge)) > 0.4 > max(losses.at_step(hinge, 0))
+
+
+def test_overlap_is_intersection_over_union(benchmark):
+    z, truth = torch.tensor([[1.0, 1, 0, 0], [0, 0, 0, 0]]), torch.tensor([[1.0, 0, 1, 0], [0, 0, 0, 0]])
+    assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])

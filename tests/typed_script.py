@@ -9,7 +9,18 @@ import torch
 from models import AnyPotentials, AttributeVAE, DiscreteVAE, Gaussian, MixtureVAE, Potentials, load_pretrained
 from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many, solve_problem
 from solvers.conversions import from_qubo
-from structured_vae import ArgmaxLayer, Direct, Estimate, Gibbs, Hamming, Run, TrainConfig, load_vae, train
+from structured_vae import (
+    ArgmaxLayer,
+    Direct,
+    Estimate,
+    Gibbs,
+    Hamming,
+    Run,
+    StructuredHinge,
+    TrainConfig,
+    load_vae,
+    train,
+)
 
 
 def answers_are_of_the_callers_kind(unary: torch.Tensor, pairwise: torch.Tensor | None) -> None:
@@ -54,6 +65,7 @@ def layers_and_estimators(unary: torch.Tensor, target: torch.Tensor) -> None:
     assert_type(layer(unary), torch.Tensor)
     assert_type(layer(unary, cost=lambda z: z.sum(-1)), Estimate)
     assert_type(layer.solve(unary), tuple[torch.Tensor, Solution[torch.Tensor]])
+    assert_type(StructuredHinge()(unary, edges=[[0, 1]], target=target), torch.Tensor)
     estimate = Direct()(Potentials(unary, None, None), Hamming(target), torch.Generator())
     assert_type(estimate.surrogate, torch.Tensor)
     assert_type(estimate.cost, torch.Tensor)

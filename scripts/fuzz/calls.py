@@ -334,7 +334,7 @@ def _layer(draw: Draw, folder: Path) -> Call:
     options = {
         "solver": _solver(draw),
         "estimator": draw.of(("implicit_mle", "straight_through")),
-        "epsilon": draw.of((0.5, 1.0)),
+        "epsilon": draw.of((None, 0.5, 1.0)),
     }
     arrays = {
         name: value if name == "edges" else torch.from_numpy(np.array(value, np.float32)).requires_grad_()
