@@ -14,6 +14,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
 
+import structure_pages
 from matplotlib.figure import Figure
 
 from benchmarks.losses import at_step, ends, milliseconds
@@ -32,6 +33,11 @@ def write(app) -> None:
     for folder in ("generated", "reproduction"):
         (HERE / folder).mkdir(exist_ok=True)
     loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
+    for picture in (structure_pages.chosen_pixels, structure_pages.regret_by_degree):
+        picture().savefig(HERE / "generated" / f"{picture.__name__}.png", dpi=150)
+    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets):
+        heading, *lines = rows()
+        (HERE / "generated" / f"{rows.__name__}.md").write_text(table(heading, lines), encoding="utf-8")
     for page in (backends, losses, qplib, regret):
         (HERE / "generated" / f"{page.__name__}.md").write_text(page(), encoding="utf-8")
     for experiment in map(Experiment.named, experiment_names()):

@@ -166,3 +166,66 @@ def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
 def test_overlap_is_intersection_over_union(benchmark):
     z, truth = torch.tensor([[1.0, 1, 0, 0], [0, 0, 0, 0]]), torch.tensor([[1.0, 0, 1, 0], [0, 0, 0, 0]])
     assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])
+
+
+def test_shortest_paths_learned(benchmark, tmp_path, monkeypatch):
+    paths = benchmark("shortest_paths")
+    for name, value in (("WITH_PYEPO", False), ("TRAIN", 200), ("HELD_OUT", 50), ("RATES", (0.05,))):
+        monkeypatch.setattr(paths, name, value)
+    output = tmp_path / "paths.json"
+    paths.main(["--epochs", "4", "--degrees", "2", "--seeds", "0", "--output", str(output)])
+    rows = json.loads(output.read_text())["rows"]
+    assert [row["method"] for row in rows] == list(paths.OURS)
+    x, cost = paths.generated(250, 2, 0)
+    untrained = paths.regret(torch.nn.Linear(5, 40), x[200:], cost[200:])
+    for row in rows:
+        assert 0 <= row["regret"][0] < 0.8 * untrained, row["method"]
+
+
+def test_the_generator_is_the_formula_of_the_paper(benchmark):
+    paths = benchmark("shortest_paths")
+    draws = np.random.RandomState(3)  # noqa: NPY002
+    matrix, x = draws.binomial(1, 0.5, (40, 5)), draws.normal(0, 1, (6, 5))
+    expected = [[((row @ b) / 5**0.5 + 3) ** 2 + 1 for b in matrix] for row in x]
+    found_x, found = paths.by_formula(6, 2, 3)
+    np.testing.assert_array_equal(found_x, x)
+    ratio = found * 3.5**2 / expected
+    assert ratio.min() > 0.5
+    assert ratio.max() < 1.5
+
+
+def test_spo_plus_bounds_what_the_path_costs_too_much(benchmark):
+    paths = benchmark("shortest_paths")
+    _, cost = paths.generated(20, 4, 0)
+    predicted, shortest = torch.rand(20, 40), paths.PATHS.argmax(-cost)
+    batch = paths.Batch(predicted, cost, shortest, torch.Generator())
+    too_much = (cost * (paths.PATHS.argmax(-predicted) - shortest)).sum(dim=1).mean()
+    assert paths.spo_plus(batch) >= too_much > 0
+    assert abs(paths.spo_plus(replace(batch, predicted=cost))) < 1e-5
+
+
+def test_pixel_subsets(benchmark, tmp_path, monkeypatch):
+    subsets = benchmark("pixel_subsets")
+    draws = np.random.default_rng(0)
+    x, y = torch.from_numpy(draws.random((300, 400))).float(), torch.from_numpy(draws.integers(0, 10, 300))
+    monkeypatch.setattr(subsets, "images", lambda: dict.fromkeys(("train", "validation", "test"), (x, y)))
+    output = tmp_path / "pixels.json"
+    options = ["--sizes", "10", "--epochs", "1", "--outsider_epochs", "1", "--output", str(output)]
+    for name in ("random pixels", "implicit MLE"):  # the second keeps the row of the first
+        subsets.main([*options, "--only", name])
+    rows = json.loads(output.read_text())["rows"]
+    assert [row["method"] for row in rows] == ["random pixels", "implicit MLE"]
+    for row in rows:
+        assert 0 <= row["accuracy"][0] <= 1
+        assert [len(pixels) for pixels in row["pixels"]] == [10] * subsets.SHOWN
+
+
+def test_masks_have_k_ones_and_a_gradient(benchmark):
+    subsets, scores = benchmark("pixel_subsets"), torch.randn(4, 30)
+    for name in ("straight-through", "implicit MLE", "exact sample and marginals"):
+        mask, learnt = subsets.METHODS[name](5), scores.clone().requires_grad_()
+        z = mask(learnt, torch.Generator().manual_seed(0))
+        torch.testing.assert_close(z.sum(dim=1), torch.full((4,), 5.0))
+        (z * torch.arange(30.0)).sum().backward()
+        assert learnt.grad.any(dim=1).all()
+        assert torch.equal(mask(scores, None).sum(dim=1), torch.full((4,), 5.0))

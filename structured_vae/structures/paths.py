@@ -121,8 +121,7 @@ class Paths:
 def grid_paths(rows: int, columns: int) -> Paths:
     """Paths through a grid from the upper left corner to the lower right, rightwards and downwards.
 
-    Arcs in the order of the nodes row by row, of each node the one to the right before the one below:
-    row by row all to the right, then all downwards, as PyEPO numbers them.
+    Nodes are numbered row by row. Of each row come the arcs to the right, then those downwards, as in PyEPO.
 
     Args:
         rows: at least 1.

@@ -1,0 +1,84 @@
+"""Tables and pictures of the page about structures, made of records in every build."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+from matplotlib.figure import Figure
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def shortest_paths() -> list[list[str]]:
+    """Normalised regret of each method by the degree of the costs, and seconds a training."""
+    record = json.loads((RESULTS / "shortest_paths.json").read_text(encoding="utf-8"))
+    degrees = sorted({row["degree"] for row in record["rows"]})
+    lines = [["method", *(f"degree {degree}" for degree in degrees), "seconds a training"]]
+    for name in dict.fromkeys(row["method"] for row in record["rows"]):
+        own = {row["degree"]: row for row in record["rows"] if row["method"] == name}
+        seconds = mean(second for row in own.values() for second in row["seconds"])
+        lines.append([name, *(percent(own[degree]["regret"]) for degree in degrees), f"{seconds:.2f}"])
+    return lines
+
+
+def pixel_subsets() -> list[list[str]]:
+    """Accuracies of each method by k, and seconds a training."""
+    record = json.loads((RESULTS / "pixel_subsets.json").read_text(encoding="utf-8"))
+    sizes = sorted({row["k"] for row in record["rows"]})
+    lines = [
+        [
+            "the k pixels",
+            *(f"k = {k}" for k in sizes),
+            *(f"k = {k}, judged" for k in sizes),
+            "seconds a training",
+        ]
+    ]
+    for name in dict.fromkeys(row["method"] for row in record["rows"]):
+        own = {row["k"]: row for row in record["rows"] if row["method"] == name}
+        accuracies = (percent(own[k][key]) for key in ("accuracy", "accuracy_of_outsider") for k in sizes)
+        seconds = mean(second for row in own.values() for second in row["seconds"])
+        lines.append([name, *accuracies, f"{seconds:.1f}"])
+    return lines
+
+
+def percent(values: list[float]) -> str:
+    """The mean, and the range of several."""
+    span = f" ({100 * min(values):.1f} to {100 * max(values):.1f})" if len(values) > 1 else ""
+    return f"{100 * mean(values):.1f}{span}"
+
+
+def chosen_pixels() -> Figure:
+    """Test digits with the pixels that implicit MLE has chosen, a row a k."""
+    record = json.loads((RESULTS / "pixel_subsets.json").read_text(encoding="utf-8"))
+    rows = [row for row in record["rows"] if row["method"] == "implicit MLE"]
+    side, images = record["side"], np.array(record["images"])
+    figure = Figure(figsize=(1.3 * len(images), 1.4 * len(rows)), layout="constrained")
+    for line, row in zip(figure.subplots(len(rows), len(images), squeeze=False), rows, strict=True):
+        line[0].set_ylabel(f"k = {row['k']}")
+        for axes, image, pixels in zip(line, images, row["pixels"], strict=True):
+            axes.imshow(image.reshape(side, side), cmap="gray_r", vmax=400)
+            down, right = np.divmod(pixels, side)
+            axes.scatter(right, down, s=9, c="C3", marker="s")
+            axes.set(xticks=[], yticks=[])
+    return figure
+
+
+def regret_by_degree() -> Figure:
+    """The lines of the table of shortest paths."""
+    record = json.loads((RESULTS / "shortest_paths.json").read_text(encoding="utf-8"))
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    for number, name in enumerate(dict.fromkeys(row["method"] for row in record["rows"])):
+        own = [row for row in record["rows"] if row["method"] == name]
+        regret = [100 * mean(row["regret"]) for row in own]
+        style = "--" if name.startswith("PyEPO") else "-"
+        axes.plot(
+            [row["degree"] for row in own], regret, style, color=f"C{number % 10}", label=name, marker="."
+        )
+    axes.set(xlabel="polynomial degree of the costs", ylabel="normalised regret, %", ylim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right center", fontsize=8, frameon=False)
+    return figure
