@@ -184,7 +184,7 @@ def test_shortest_paths_learned(benchmark, tmp_path, monkeypatch):
 
 def test_the_generator_is_the_formula_of_the_paper(benchmark):
     paths = benchmark("shortest_paths")
-    draws = np.random.RandomState(3)  # noqa: NPY002
+    draws = np.random.RandomState(3)
     matrix, x = draws.binomial(1, 0.5, (40, 5)), draws.normal(0, 1, (6, 5))
     expected = [[((row @ b) / 5**0.5 + 3) ** 2 + 1 for b in matrix] for row in x]
     found_x, found = paths.by_formula(6, 2, 3)

@@ -9,7 +9,7 @@ import torch
 from ..errors import StructureError, shortened
 
 UNREACHABLE: Final = -1e200
-"""What stands for the logarithm of zero: its sums and second derivatives are numbers, unlike those of minus infinity."""
+"""What stands for the logarithm of zero: unlike minus infinity, it has sums and second derivatives that are numbers."""
 
 LARGEST: Final = 1e50
 """Scores beyond it would come near to what stands for zero."""

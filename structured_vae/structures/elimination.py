@@ -43,8 +43,7 @@ def eliminated(weights: torch.Tensor, combine: Literal["max", "sum"]) -> tuple[l
         through = into[:, :, None] + weights[:, v, None, :v] - d[:, None, None]
         direct = weights[:, :v, :v]
         both = torch.maximum(direct, through) if combine == "max" else log_add(direct, through)
-        loops = torch.eye(v, dtype=torch.bool, device=weights.device)
-        weights = both.clamp_min(UNREACHABLE).masked_fill(loops, UNREACHABLE)
+        weights = both.clamp_min(UNREACHABLE)  # its diagonal, loops, is never asked for
     return graphs[::-1], total
 
 
