@@ -2,8 +2,8 @@ r"""
 Learn what paths cost
 =====================
 
-A network sees five numbers and predicts what the arcs of a grid cost, so that the shortest path of its prediction is the
-one that people took. It learns from these paths alone, by the likelihood of a path under an exact Gibbs distribution.
+A network sees five numbers and predicts what the arcs of a grid cost, so that the shortest path of its prediction is
+the one that was taken. It learns from these paths alone, by the likelihood of a path under an exact Gibbs distribution.
 """
 
 # %%
@@ -56,7 +56,7 @@ def regret(net):
 torch.manual_seed(0)
 net, loss = torch.nn.Linear(5, n), GibbsLikelihood(paths)
 adam, curve = torch.optim.Adam(net.parameters(), lr=0.1), []
-for step in range(60):
+for _ in range(60):
     curve.append(100 * regret(net))
     rows = torch.randint(500, (64,), generator=generator)
     value = loss(net(x[rows]), target=taken[rows]).mean()
