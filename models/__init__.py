@@ -14,24 +14,28 @@ from .encoder import (
     independent_encoder,
     supermodular_encoder,
 )
-from .errors import ModelsError, PretrainedError
+from .errors import ModelsError, NetworkError, PretrainedError
 from .gaussian import Gaussian
 from .layers import train_mixed
+from .likelihoods import LIKELIHOODS, BernoulliLikelihood, GaussianLikelihood, Likelihood
 from .loading import VAES, load_pretrained
 from .mixture import GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
 from .model_card import Figure, ModelCard
+from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNetwork
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Pretrained
 from .states import MOST_BITS, all_states, state_index
 
 __all__ = [
     "ENCODERS",
+    "LIKELIHOODS",
     "MOST_BITS",
     "VAES",
     "AnyPotentials",
     "AttributeDecoder",
     "AttributeEncoder",
     "AttributeVAE",
+    "BernoulliLikelihood",
     "BinaryDecoder",
     "CategoricalDecoder",
     "CategoricalEncoder",
@@ -40,20 +44,27 @@ __all__ = [
     "Decoder",
     "DiscreteVAE",
     "Encoder",
+    "FastPaths",
     "Figure",
     "Flips",
     "Gaussian",
+    "GaussianLikelihood",
     "GivenCode",
     "GivenStyle",
+    "Likelihood",
     "MixtureDecoder",
     "MixtureEncoder",
     "MixtureVAE",
     "ModelCard",
     "ModelsError",
     "Neighbourhood",
+    "NetworkDecoder",
+    "NetworkEncoder",
+    "NetworkError",
     "Potentials",
     "Pretrained",
     "PretrainedError",
+    "StatesOfNetwork",
     "all_states",
     "general_encoder",
     "independent_encoder",

@@ -118,6 +118,10 @@ class Decoder(nn.Module, ABC):
         def __call__(self, z: torch.Tensor) -> Logits:
             """As `forward`; torch says Any."""
 
+    def mean(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., pixels]`: the mean image of each state."""
+        return self(z).sigmoid()
+
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
         """`[..., batch]`: -log p(x | z) in nats, differentiable in the decoder and in relaxed states.
 

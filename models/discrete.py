@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final, cast
 
 import torch
+from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from .decoder import BinaryDecoder, CategoricalDecoder, Decoder
 from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
-from .errors import PretrainedError
+from .errors import NetworkError, PretrainedError
+from .likelihoods import Likelihood, likelihood_name
+from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
+from .potentials import AnyPotentials
 from .pretrained import Pretrained
 from .shapes import Images
 
@@ -16,51 +21,139 @@ from .shapes import Images
 class DiscreteVAE(Pretrained):
     """A variational auto-encoder with discrete latent variables and a uniform prior.
 
-    The latent state is n bits, or one of k categories as a one-hot vector; n is then k.
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Encoder and decoder may
+    be any modules: one that takes images `[batch, pixels]` and returns `Potentials` or `CategoricalPotentials`,
+    and one that takes states `[count, n]` and returns the logits or means of their images. Everything else is
+    made of these two calls, see `NetworkDecoder`.
 
     Args:
         encoder: gives the potentials of the posterior.
         decoder: gives the image distribution of a state.
+        likelihood: of a decoder of one's own: "bernoulli" (it returns logits) or "gaussian" (means).
+        pixels: of an image, by which n is read from a blank one; needed where neither network is ours, and then not
+            before the encoder has seen its first image.
 
     Raises:
-        ValueError: encoder and decoder have different n, or one has bits and the other categories.
+        ValueError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
+            ours, which is Bernoulli, has another likelihood.
+        NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
+
+    Example:
+        >>> class Scores(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.layer = torch.nn.Linear(9, 4)
+        ...
+        ...     def forward(self, x):
+        ...         return Potentials(self.layer(x))
+        >>> from models import Potentials
+        >>> vae = DiscreteVAE(Scores(), torch.nn.Linear(4, 9), pixels=9)
+        >>> vae.n, vae.sample(2, torch.Generator().manual_seed(0)).shape
+        (4, torch.Size([2, 9]))
     """
 
     usage: ClassVar[str] = "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
 
-    def __init__(self, encoder: Encoder | CategoricalEncoder, decoder: Decoder):
+    def __init__(
+        self,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        likelihood: str | Likelihood = "bernoulli",
+        pixels: int | None = None,
+    ):
         super().__init__()
-        if encoder.n != decoder.n:
+        if isinstance(decoder, Decoder) and likelihood != "bernoulli":
             raise ValueError(
-                f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
+                f"{type(decoder).__name__} gives logits: its likelihood is bernoulli, not {likelihood!r}"
             )
-        if isinstance(encoder, CategoricalEncoder) != isinstance(decoder, CategoricalDecoder):
-            raise ValueError(
-                f"{type(encoder).__name__} and {type(decoder).__name__}: one is of bits, the other of "
-                "categories; they must agree"
-            )
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = (
+            encoder
+            if isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder)
+            else NetworkEncoder(encoder)
+        )
+        self.decoder: Decoder | NetworkDecoder = (
+            decoder if isinstance(decoder, Decoder | NetworkDecoder) else NetworkDecoder(decoder, likelihood)
+        )
+        pixels = self._pixels_of_ours() if pixels is None else pixels
+        if not self.own:
+            self._check_agreement()
+        elif pixels is not None:
+            self.fit_to(pixels)
 
     @property
     def n(self) -> int:
-        """Number of binary latent variables, or of categories."""
+        """Number of binary latent variables, or of categories.
+
+        Raises:
+            NetworkError: the encoder is not ours, and has not seen an image.
+        """
         return self.encoder.n
 
     @property
     def categorical(self) -> bool:
-        """Whether the latent state is one of n categories rather than n bits."""
+        """Whether the latent state is one of n categories rather than n bits.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.encoder.known().categorical
         return isinstance(self.encoder, CategoricalEncoder)
 
     @property
+    def pixels(self) -> int:
+        """Number of values of an image.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        ours = self._pixels_of_ours()
+        return cast("NetworkEncoder", self.encoder).known().pixels if ours is None else ours
+
+    @property
+    def own(self) -> bool:
+        """Whether encoder or decoder is not ours, so that a configuration cannot make them again."""
+        return isinstance(self.encoder, NetworkEncoder) or isinstance(self.decoder, NetworkDecoder)
+
+    def fit_to(self, pixels: int) -> None:
+        """Reads from the potentials of a blank image what the latent variables are, and holds the decoder against it.
+
+        Args:
+            pixels: of an image.
+
+        Raises:
+            NetworkError: the networks take images of another size, or do not give what they have to.
+            ValueError: they have different n, or one has bits and the other categories.
+        """
+        like = self._like()
+        try:
+            with torch.no_grad(), evaluating(self):
+                potentials = self.encoder(like.new_zeros(1, pixels))
+                self._check_agreement()
+                outputs = self.decoder(torch.zeros_like(potentials.unary))
+        except RuntimeError as error:
+            raise NetworkError(
+                f"the networks cannot take an image of {pixels} pixels: {str(error)[:400]}"
+            ) from error
+        if outputs.shape[-1] != pixels:
+            raise NetworkError(f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}")
+
+    def blank(self) -> AnyPotentials:
+        """The potentials of one blank image, without gradient, in evaluation mode."""
+        with torch.no_grad(), evaluating(self.encoder):
+            return self.encoder(self._like().new_zeros(1, self.pixels))
+
+    @property
     def arguments(self) -> dict[str, int | str]:
-        """What `paper_vae` makes networks of these shapes from.
+        """What `paper_vae` makes networks of these shapes from; of networks of one's own what can be said in words.
 
         Raises:
             PretrainedError: it cannot make them.
         """
+        if self.own:
+            return self._described()
         name = encoder_name(self.encoder)
-        if name is None or type(self.decoder) not in (BinaryDecoder, CategoricalDecoder):
+        if name is None or not isinstance(self.decoder, Decoder) or type(self.decoder) not in OURS:
             raise PretrainedError(
                 f"networks of {type(self.encoder).__name__} and {type(self.decoder).__name__} are not among "
                 "those that paper_vae makes, and so cannot be made again from a configuration"
@@ -75,14 +168,70 @@ class DiscreteVAE(Pretrained):
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
-        """`[count, pixels]`: the mean images of `count` states drawn from the prior."""
-        weight = self.decoder.last.weight
+        """`[count, pixels]`: the mean images of `count` states drawn from the prior.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        like = self._like()
         if self.categorical:
-            category = torch.randint(self.n, (count,), generator=generator, device=weight.device)
+            category = torch.randint(self.n, (count,), generator=generator, device=like.device)
             z = torch.nn.functional.one_hot(category, self.n)
         else:
-            z = torch.randint(2, (count, self.n), generator=generator, device=weight.device)
-        return self.decoder(z.to(weight.dtype)).sigmoid()
+            z = torch.randint(2, (count, self.n), generator=generator, device=like.device)
+        return self.decoder.mean(z.to(like.dtype))
+
+    def _like(self) -> torch.Tensor:
+        """A weight, for type and device."""
+        known = (
+            each
+            for each in self.parameters()
+            if each.is_floating_point() and not isinstance(each, UninitializedParameter)
+        )
+        return next(known, torch.zeros(0))
+
+    def _pixels_of_ours(self) -> int | None:
+        """What a network of ours says of the size of an image."""
+        if isinstance(self.decoder, Decoder):
+            return self.decoder.last.out_features
+        return None if isinstance(self.encoder, NetworkEncoder) else self.encoder.pixels
+
+    def _check_agreement(self) -> None:
+        encoder, decoder = self.encoder, self.decoder
+        if isinstance(decoder, NetworkDecoder):
+            decoder.categorical = self.categorical
+            return
+        if encoder.n != decoder.n:
+            raise ValueError(
+                f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
+            )
+        if self.categorical != isinstance(decoder, CategoricalDecoder):
+            raise ValueError(
+                f"{_name(encoder)} and {type(decoder).__name__}: one is of bits, the other of "
+                "categories; they must agree"
+            )
+
+    def _described(self) -> dict[str, int | str]:
+        decoder = self.decoder
+        likelihood = (
+            likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
+        )
+        return {
+            "encoder": _name(self.encoder),
+            "decoder": _name(decoder),
+            "likelihood": likelihood,
+            "pixels": self.pixels,
+            "n": self.n,
+        }
+
+
+OURS: Final = (BinaryDecoder, CategoricalDecoder)
+"""The decoders that `paper_vae` makes."""
+
+
+def _name(network: nn.Module) -> str:
+    """The class of a network, as its author calls it."""
+    return type(network.network if isinstance(network, NetworkEncoder | NetworkDecoder) else network).__name__
 
 
 def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> DiscreteVAE:

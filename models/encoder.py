@@ -33,6 +33,7 @@ class Encoder(nn.Module):
 
     def __init__(self, pixels: int, n: int, hidden: int = 300, link: Link | None = None):
         super().__init__()
+        self.pixels = pixels
         pairs = torch.triu_indices(n, n, 1).T if link else torch.empty((0, 2), dtype=torch.long)
         self.n = n
         self.link = link
@@ -92,6 +93,7 @@ class CategoricalEncoder(nn.Module):
 
     def __init__(self, pixels: int, k: int, hidden: int = 300):
         super().__init__()
+        self.pixels = pixels
         self.n = k
         self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, k))
 

@@ -7,3 +7,7 @@ class ModelsError(Exception):
 
 class PretrainedError(ModelsError, OSError):
     """A folder with a model is missing or damaged, holds something else, or cannot be written."""
+
+
+class NetworkError(ModelsError, TypeError):
+    """A network of one's own does not take or give what it has to."""

@@ -159,6 +159,11 @@ class MixtureVAE(Pretrained):
         return self.encoder.n
 
     @property
+    def pixels(self) -> int:
+        """Number of values of an image."""
+        return self.decoder.last.out_features
+
+    @property
     def arguments(self) -> dict[str, int | str]:
         """What `MixtureVAE` makes networks of these shapes from."""
         return {"pixels": self.decoder.last.out_features, "k": self.n, "c": self.decoder.c}

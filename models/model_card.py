@@ -56,16 +56,22 @@ class ModelCard:
     figures: tuple[Figure, ...] = ()
     facts: tuple[str, ...] = ()
 
-    def text(self, model: str, arguments: Mapping[str, Any], usage: str) -> str:
+    def text(self, model: str, arguments: Mapping[str, Any], usage: str, own: bool = False) -> str:
         """The whole file.
 
         Args:
             model: name of the class.
             arguments: of its networks.
             usage: a line of Python that uses a model called `vae`.
+            own: whether there are networks that are not ours, so that a reader has to bring their code.
         """
         front = yaml.safe_dump(self._front_matter(model), sort_keys=False, allow_unicode=True)
-        parts = [f"---\n{front}---", f"# {self.title}", self._what(model, arguments), _snippet(model, usage)]
+        parts = [
+            f"---\n{front}---",
+            f"# {self.title}",
+            self._what(model, arguments),
+            _snippet(model, usage, own),
+        ]
         if self.figures:
             parts.append(
                 f"## Measured\n\nAverages over {self.measured_on}, in nats an image.\n\n{self._table()}"
@@ -107,14 +113,21 @@ class ModelCard:
         return "\n".join(["| figure | value | standard error | meaning |", "|---|---|---|---|", *rows])
 
 
-def _snippet(model: str, usage: str) -> str:
+def _snippet(model: str, usage: str, own: bool) -> str:
+    given = ", model=networks" if own else ""
+    needed = (
+        "\nThe folder has the weights alone, not the code of the networks: `networks` is a "
+        f"`{model}` made of the classes above, from wherever their author publishes them.\n"
+        if own
+        else ""
+    )
     return f"""## Use it
-
+{needed}
 ```python
 import torch
 from models import {model}  # pip install {LIBRARY}
 
-vae = {model}.from_pretrained("FOLDER")  # the folder of this file; nothing in it is unpickled
+vae = {model}.from_pretrained("FOLDER"{given})  # the folder of this file; nothing in it is unpickled
 {usage}
 ```
 

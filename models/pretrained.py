@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -31,6 +31,11 @@ DTYPES: Final = {
     "BOOL": torch.bool,
 }
 """The types of weights and buffers, as safetensors calls them."""
+
+OWN: Final = "OwnNetworks"
+"""What config.json calls a model with networks that are not ours."""
+
+Model = TypeVar("Model", bound="Pretrained")
 
 Layout: TypeAlias = dict[str, tuple[tuple[int, ...], torch.dtype]]
 """Shape and type of every weight and buffer by its name."""
@@ -61,10 +66,18 @@ class Pretrained(nn.Module, ABC):
     def of_arguments(cls, *args: Any, **kwargs: Any) -> Self:
         """Networks with fresh weights; the signature says which arguments there are."""
 
+    @property
+    def own(self) -> bool:
+        """Whether a network is not ours, so that `of_arguments` cannot make it."""
+        return False
+
     def save_pretrained(
         self, folder: str | Path, card: ModelCard | None = None, training: Mapping[str, Any] | None = None
     ) -> None:
         """Writes model.safetensors, config.json and the model card README.md; older ones are replaced.
+
+        Of networks of one's own the folder has the weights, and in config.json their classes' names, for people:
+        whoever loads them gives the networks.
 
         Args:
             folder: is made where it does not exist.
@@ -83,34 +96,42 @@ class Pretrained(nn.Module, ABC):
             ...     MixtureVAE.from_pretrained(folder).n
             3
         """
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
+        weights = {
+            name: value.detach().cpu().clone().contiguous() for name, value in self.state_dict().items()
+        }
         dtypes = {value.dtype for value in weights.values() if value.is_floating_point()}
         if len(dtypes) != 1:
             raise PretrainedError(f"the weights must all be of one floating-point type; they are {dtypes}")
         arguments = self.arguments
         name, dtype = type(self).__name__, dtypes.pop()
-        if _expected(type(self), arguments, dtype) != _layout(weights):
+        if not self.own and _expected(type(self), arguments, dtype) != _layout(weights):
             raise PretrainedError(f"these networks are not those that {name}.of_arguments makes")
-        config = PretrainedConfig(name, str(dtype).removeprefix("torch."), arguments, training)
-        text = (card or ModelCard()).text(name, arguments, self.usage)
+        kept_as = OWN if self.own else name
+        config = PretrainedConfig(kept_as, str(dtype).removeprefix("torch."), arguments, training)
+        text = (card or ModelCard()).text(name, arguments, self.usage, own=self.own)
         try:
             _write(Path(folder), text, config.text(), save(weights, {"format": "pt"}))
         except OSError as error:
             raise PretrainedError(f"{folder} cannot be written to: {error}") from error
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path) -> Self:
+    def from_pretrained(cls, folder: str | Path, model: Self | None = None) -> Self:
         """The model of a folder that `save_pretrained` wrote, on the host, in evaluation mode.
 
         Every name, shape and type is compared with what the configuration says before a weight is read.
 
         Args:
             folder: holds model.safetensors and config.json.
+            model: of a folder with networks of one's own these networks, whose weights are replaced: nothing in a
+                folder says which code to run.
 
         Raises:
-            PretrainedError: a file is missing, damaged, or does not fit; or the model is of another class.
+            PretrainedError: a file is missing, damaged, or does not fit; the model is of another class; or it is to be
+                given, or must not be.
         """
         config = pretrained_config(folder)
+        if config.model == OWN or model is not None:
+            return _into_given(Path(folder), config, cls, model)
         if config.model != cls.__name__:
             raise PretrainedError(
                 f"{folder} holds a {config.model}: load it with {config.model}.from_pretrained"
@@ -135,6 +156,20 @@ def pretrained_config(folder: str | Path) -> PretrainedConfig:
         PretrainedError: there is no config.json, it is damaged, or it is not one of ours.
     """
     return read_config(_file(_path(folder), CONFIG))
+
+
+def _into_given(folder: Path, config: PretrainedConfig, kind: type[Model], model: Model | None) -> Model:
+    """The weights of a folder in networks that the caller made."""
+    said = ", ".join(f"{name} {shortened(value)}" for name, value in config.arguments.items())
+    if config.model != OWN:
+        raise PretrainedError(f"{folder} holds a {config.model}, which needs no model: leave it out")
+    if not isinstance(model, kind):
+        raise PretrainedError(
+            f"{folder} holds weights of networks that are not ours ({said}), and a file never says which code to run: "
+            f"give a {kind.__name__} of the same networks, from_pretrained(folder, model=...)"
+        )
+    model.load_state_dict(_weights(_file(folder, WEIGHTS), _layout(model.state_dict())))
+    return model.eval()
 
 
 def _path(folder: str | Path) -> Path:

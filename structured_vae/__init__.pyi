@@ -1,4 +1,4 @@
-from .data import ImageDataset, load_dataset
+from .data import ImageDataset, dataset_of_images, load_dataset
 from .errors import (
     ConfigError,
     DataError,
@@ -52,6 +52,7 @@ from .posteriors.argmax import argmax, perturb_and_map
 from .posteriors.kl import KL, kl_ceiling, kl_of_unary
 from .posteriors.noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
 from .runs.config import DataConfig, TrainConfig
+from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
 from .runs.networks import load_vae
@@ -147,9 +148,11 @@ __all__ = [
     "TrainConfig",
     "WithKL",
     "argmax",
+    "dataset_of_images",
     "elbo_recipe",
     "evaluate",
     "evaluate_bound",
+    "evaluate_run",
     "export_run",
     "gradient_report",
     "grid_paths",

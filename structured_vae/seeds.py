@@ -20,6 +20,7 @@ class Stream(IntEnum):
     BINARISATION = 6
     LABELS = 7
     LABELLED_BATCH = 8
+    NETWORKS = 9
 
 
 def generator(

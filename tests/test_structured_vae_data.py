@@ -696,7 +696,8 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
     ("changed", "message"),
     [
         ({"train_images": np.zeros((7, 15), np.uint8)}, r"train_images is uint8 \[7, 15\]"),
-        ({"test_images": np.zeros((3, 3, 5))}, r"test_images is float64 \[3, 3, 5\]"),
+        ({"test_images": np.zeros((3, 3, 5))}, "different sizes or types"),
+        ({"test_images": np.zeros((3, 3, 5), int)}, r"test_images is int64 \[3, 3, 5\]"),
         ({"validation_images": np.zeros((0, 3, 5), np.uint8)}, r"validation_images is uint8 \[0, 3, 5\]"),
         ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
         (own_labels() | {"train_labels": np.zeros(6, int)}, r"train_labels must be integers \[7\]"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-Binarise = Callable[[NDArray[np.uint8], int], NDArray[np.float32 | np.uint8]]
+Binarise = Callable[[NDArray[Any], int], NDArray[np.float32 | np.uint8]]
 """(intensities, number of the split) -> values of the same shape; splits differ in what is drawn for them."""
 
 STATIC_SEED: Final = 2008
@@ -33,11 +33,11 @@ class Binarisation:
     redrawn: bool = False
 
 
-def threshold(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
+def threshold(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
     """1 where `grey / 255 > 0.5`, else 0, in the shape of `grey`.
 
     Args:
-        grey: intensities in 0..255, any shape.
+        grey: intensities in 0..255, or floats in [0, 1], any shape.
         split: makes no difference.
 
     References:
@@ -50,11 +50,11 @@ def threshold(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
     """
     binary = np.empty(grey.shape, np.float32)
     # v / 255 > 0.5 means v > 127.5, so v > 127 for integers; `out` saves a boolean copy.
-    np.greater(grey, np.uint8(127), out=binary)
+    np.greater(grey, np.uint8(127) if grey.dtype == np.uint8 else np.float32(0.5), out=binary)
     return binary
 
 
-def static(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
+def static(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
     """`[count, ...]`: one Bernoulli draw a pixel, 1 with probability `grey / 255`, always the same one.
 
     It depends on the intensities and the split alone. It is a draw like Salakhutdinov and Murray's of MNIST,
@@ -80,17 +80,19 @@ def static(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
     return binary
 
 
-def none(grey: NDArray[np.uint8], split: int = 0) -> NDArray[np.float32]:
+def none(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
     """`grey / 255`, in the shape of `grey`: values in [0, 1], not binarised.
 
     Args:
-        grey: intensities in 0..255, any shape.
+        grey: intensities in 0..255, or floats in [0, 1], which stay as they are; any shape.
         split: makes no difference.
 
     Example:
         >>> none(np.array([0, 51, 255], np.uint8))
         array([0. , 0.2, 1. ], dtype=float32)
     """
+    if grey.dtype == np.float32:
+        return np.asarray(grey, np.float32)
     return np.divide(grey, np.float32(255), dtype=np.float32)
 
 

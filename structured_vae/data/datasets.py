@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +19,19 @@ from .binarisation import BINARISATIONS, MAPPED, Binarisation, none
 from .celeba.faces import read_celeba
 from .fashion_mnist_mini import read_mini
 from .files.sources import FASHION_MNIST, MNIST
+from .folders import read_folder
+from .given import given_images
 from .mnist import read_official
 from .omniglot import read_omniglot
 from .own import read_own
-from .reader import Reader, StoredSplit
+from .reader import Reader, StoredDataset, StoredSplit
 
 T = TypeVar("T")
+
+GIVEN: Final = "given-"
+"""How the name of images in memory starts; their digest follows."""
+
+LONGEST_PATH: Final = 4096
 
 CELEBA: Final = "celeba"
 """The name of the dataset whose labels are attributes."""
@@ -126,7 +135,7 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
             of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored. Or the path
-            of an .npz file with images of your own, as `read_own` takes it.
+            of an .npz file with images of your own, as `read_own` takes it, or of a folder, as `read_folder` does.
         root: the folder with the files. None means the environment variable
             `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
             downloading. A root that is named, either way, is never downloaded to.
@@ -146,11 +155,62 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         >>> dataset.train.images.shape
         (5000, 784)
     """
-    own = isinstance(name, str) and name.endswith(".npz")
-    reader = Reader(lambda _: read_own(name)) if own else _look_up("dataset", name, READERS)
+    reader = _own_reader(name) or _look_up("dataset", name, READERS)
     binarisation = usual_binarisation(name) if binarisation is None else binarisation
     chosen = _allowed(name, reader, binarisation)
-    stored = reader.read(root)
+    return _dataset(name, reader.read(root), binarisation, chosen, reader.shown)
+
+
+def dataset_of_images(data: Any, binarisation: str = "threshold") -> ImageDataset:
+    """A dataset of images in memory, in three splits that share none.
+
+    Args:
+        data: arrays, tensors, or a dataset of torch, as `given_images` takes them.
+        binarisation: one of `binarisation_names()`.
+
+    Raises:
+        UnknownDataNameError: there is no such binarisation.
+        DataError: the images have another type, shape or size, or the splits share some.
+
+    Example:
+        >>> images = np.random.default_rng(0).integers(0, 256, (100, 8, 8), np.uint8)
+        >>> dataset = dataset_of_images(images)
+        >>> dataset.train.images.shape, dataset.name[:6]
+        ((80, 64), 'given-')
+    """
+    chosen = _look_up("binarisation", binarisation, BINARISATIONS)
+    stored = given_images(data)
+    name = given_name(stored.train, stored.validation, stored.test)
+    return _dataset(name, stored, binarisation, chosen, shown=True)
+
+
+def given_name(*splits: StoredSplit | Split) -> str:
+    """The name of images in memory, another one where images or labels are."""
+    digest = hashlib.sha256()
+    for split in splits:
+        for part in (split.images, split.labels):
+            digest.update(f"{part.dtype} {part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+    return f"{GIVEN}{digest.hexdigest()[:16]}"
+
+
+def _own_reader(name: str) -> Reader | None:
+    """What reads images of the user's own; None of a name that is no path."""
+    if not isinstance(name, str) or name in READERS:
+        return None
+    if name.endswith(".npz"):
+        return Reader(lambda _: read_own(name))
+    if name.startswith(GIVEN):
+        raise DataError(f"{name} stands for images in memory: give them again, data=...")
+    folder = (
+        len(name) <= LONGEST_PATH and "\0" not in name and (Path(name).is_dir() or {"/", os.sep} & set(name))
+    )
+    return Reader(lambda _: read_folder(name)) if folder else None
+
+
+def _dataset(
+    name: str, stored: StoredDataset, binarisation: str, chosen: Binarisation, shown: bool
+) -> ImageDataset:
     channels, height, width = stored.size
     return ImageDataset(
         name=name,
@@ -162,7 +222,7 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
         test=_binarised(stored.test, chosen, 2),
         channels=channels,
         attributes=stored.attributes,
-        shown=reader.shown,
+        shown=shown,
     )
 
 

@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
 from .files.npz import read_npz
+from .given import checked_images, whole
 from .reader import StoredDataset, StoredSplit
-
-SPLITS: Final = ("train", "validation", "test")
+from .splits import SPLITS
 
 WAY: Final = (
     "To provide images of your own: numpy.savez(FILE, train_images=..., validation_images=..., test_images=...), "
-    "each uint8 [count, height, width]"
+    "each uint8 or float in [0, 1], [count, height, width], or in colour [count, height, width, 3]"
 )
 
 
 def read_own(file: str | Path) -> StoredDataset:
     """The images of an .npz file.
 
-    It holds `train_images`, `validation_images` and `test_images`, uint8 `[count, height, width]`, and perhaps
+    It holds `train_images`, `validation_images` and `test_images`, which share no image, uint8 or floats in [0, 1],
+    `[count, height, width]` or in colour `[count, height, width, 3]`, and perhaps
     `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0 to 255. Without
     labels every image has the label 0.
 
@@ -44,24 +45,23 @@ def read_own(file: str | Path) -> StoredDataset:
         if 0 < len(absent) < len(SPLITS):
             raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
         splits = {split: _split(arrays, split) for split in SPLITS}
-        sizes = {name: split.images.shape[1:] for name, split in splits.items()}
-        if len(set(sizes.values())) > 1:
-            raise ValueError(f"the splits have images of different sizes: {sizes}")
+        return whole(splits)
     except DataNotFoundError:
         raise
-    except DataError as error:  # which names the file
-        raise DataError(f"{error}. {WAY}") from error
+    except DataError as error:
+        named = str(error) if str(file) in str(error) else f"{file}: {error}"
+        raise DataError(f"{named}. {WAY}") from error
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: {error}. {WAY}") from error
-    return StoredDataset(splits["train"], splits["validation"], splits["test"])
 
 
 def _split(arrays: Mapping[str, NDArray[Any]], split: str) -> StoredSplit:
     if f"{split}_images" not in arrays:
         raise ValueError(f"there is no array {split}_images")
     images = arrays[f"{split}_images"]
-    if images.dtype != np.uint8 or images.ndim != 3 or images.size == 0:
+    if images.ndim < 3:
         raise ValueError(f"{split}_images is {images.dtype} {list(images.shape)}")
+    images = checked_images(images, f"{split}_images")
     labels = arrays.get(f"{split}_labels", np.zeros(len(images), np.uint8))
     whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (len(images),)
     if not whole or labels.min() < 0 or labels.max() > 255:

@@ -19,11 +19,11 @@ class StoredSplit:
 
     Attributes:
         images: intensities in 0..255, uint8 `[count, height, width]`, or in colour
-            `[count, channels, height, width]`.
+            `[count, channels, height, width]`; or float32 in [0, 1].
         labels: classes, `[count]`; or attributes, 0 or 1, `[count, n]`.
     """
 
-    images: NDArray[np.uint8]
+    images: NDArray[np.uint8 | np.float32]
     labels: NDArray[np.uint8 | np.int64]
 
 

@@ -19,6 +19,8 @@ from models import (
     CategoricalPotentials,
     DecodedStates,
     DiscreteVAE,
+    NetworkDecoder,
+    StatesOfNetwork,
     state_index,
 )
 
@@ -107,7 +109,7 @@ class _View:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         if table is not None and not self._sums:
             columns |= self._gibbs(potentials, table)
-        if self.refine and isinstance(self.vae.decoder, BinaryDecoder):
+        if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
             start = self.posterior(potentials).sample(self.generator)[0]
             columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine)
         return columns
@@ -192,14 +194,13 @@ class _View:
         return self._probe.states() if few else None
 
     @cached_property
-    def _decoded(self) -> DecodedStates | None:
+    def _decoded(self) -> DecodedStates | StatesOfNetwork | None:
         """All of them decoded, once for all images."""
         return None if self._states is None else self.vae.decoder.decoded(self._states)
 
     @cached_property
     def _probe(self) -> AnyPotentials:
-        weight = self.vae.decoder.last.weight
-        return self.vae.encoder(weight.new_zeros(1, len(weight)))
+        return self.vae.blank()
 
     @cached_property
     def _factorised(self) -> bool:

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from models import BinaryDecoder
+from models import BinaryDecoder, NetworkDecoder
 from models.shapes import Binary, Costs, Images
 
 TENURE = 4
@@ -17,7 +17,7 @@ INDEXED_BITS = 62
 
 
 @torch.no_grad()
-def refined_bound(decoder: BinaryDecoder, x: Images, z: Binary, moves: int) -> Costs:
+def refined_bound(decoder: BinaryDecoder | NetworkDecoder, x: Images, z: Binary, moves: int) -> Costs:
     """`[batch]`: -log sum p(x, z) over the states that a search for each image meets, in nats.
 
     A sum over some of the states is not more than p(x), so this is an upper bound on -log p(x) whatever the

@@ -93,8 +93,8 @@ class Explored:
         """
         z = self._row(state)
         if isinstance(self.vae, MixtureVAE):
-            return self._image(self.vae.decoder(z, self._style(style)))
-        return self._image(self.vae.decoder(z))
+            return self._image(self.vae.decoder(z, self._style(style)).sigmoid())
+        return self._image(self.vae.decoder.mean(z))
 
     @torch.no_grad()
     def encode(self, pixels: NDArray[np.float32], seed: int = 0) -> Encoded:
@@ -106,7 +106,11 @@ class Explored:
         z = argmax(h)
         marginals, how = self._marginals(h, seed)
         return Encoded(
-            marginals, how, _couplings(h), tuple(map(int, z[0].tolist())), self._image(self.vae.decoder(z))
+            marginals,
+            how,
+            _couplings(h),
+            tuple(map(int, z[0].tolist())),
+            self._image(self.vae.decoder.mean(z)),
         )
 
     def samples(self, rows: int, seed: int) -> NDArray[np.float32]:
@@ -164,7 +168,7 @@ class Explored:
 
     @property
     def _weight(self) -> torch.Tensor:
-        return self.vae.decoder.last.weight
+        return next(self.vae.parameters())
 
     def _row(self, values: tuple[int, ...]) -> torch.Tensor:
         return torch.tensor([values], dtype=self._weight.dtype)
@@ -175,13 +179,17 @@ class Explored:
             style.normal_(generator=torch.Generator().manual_seed(number))
         return style.to(self._weight.dtype)
 
-    def _image(self, logits: torch.Tensor) -> NDArray[np.float32]:
-        image: NDArray[np.float32] = logits[0].sigmoid().float().reshape(self.size).numpy()
+    def _image(self, means: torch.Tensor) -> NDArray[np.float32]:
+        image: NDArray[np.float32] = means[0].float().reshape(self.size).numpy()
         return image
 
 
-def open_model(folder: str | Path) -> Explored:
+def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored:
     """The model of a run, or of a folder that `save_pretrained` wrote.
+
+    Args:
+        folder: of either.
+        model: networks of one's own that it has the weights of; they are replaced.
 
     Raises:
         RunError: the folder is neither, or it is damaged; or the page cannot show its model.
@@ -191,9 +199,9 @@ def open_model(folder: str | Path) -> Explored:
     run = Run.at(folder)
     if run.config_file.exists():
         training: TrainConfig | None = run.config()
-        vae: AnyVAE = load_vae(folder)
+        vae: AnyVAE = load_vae(folder, model=model)
     elif (run.folder / "config.json").exists():
-        training, vae = exported_training(folder), load_pretrained(folder)
+        training, vae = exported_training(folder), load_pretrained(folder, model)
     else:
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
@@ -202,7 +210,7 @@ def open_model(folder: str | Path) -> Explored:
         raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {' and '.join(SHOWN)}")
     if isinstance(vae, DiscreteVAE) and not vae.categorical and vae.n > MOST_BITS:
         raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")
-    return Explored(vae, training, _size(vae.decoder.last.out_features, training, folder))
+    return Explored(vae, training, _size(vae.pixels, training, folder))
 
 
 def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tuple[int, int]:
@@ -213,6 +221,8 @@ def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tupl
     if training is None:
         raise RunError(f"nothing in {folder} says the height and width of its images of {pixels} pixels")
     images = dataset_of(training)
+    if images.channels > 1:
+        raise RunError(f"the images of {folder} have {images.channels} colours; the explorer shows grey ones")
     return images.height, images.width
 
 

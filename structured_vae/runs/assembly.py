@@ -22,21 +22,31 @@ from ..training.labelled import balanced_labels, drawn_labels
 from ..training.mixture import MixtureTraining
 from .config import Decay, TrainConfig
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
+from .given import NOTHING, Given
 from .networks import AnyVAE, vae_of
 
 
-def dataset_of(config: TrainConfig) -> ImageDataset:
-    """The images that a configuration names."""
+def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
+    """The images that a configuration names, or that were given."""
+    if given.dataset is not None:
+        return given.dataset
     return load_dataset(config.data.name, config.data.root, config.data.binarisation)
 
 
-def initialised(config: TrainConfig, pixels: int) -> AnyVAE:
-    """New networks, with the weights that the seed gives."""
+def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> AnyVAE:
+    """New networks, with the weights that the seed gives; or those that were given, once they fit the images.
+
+    Raises:
+        models.NetworkError: those that were given do not.
+    """
+    if given.model is not None:
+        given.model.fit_to(pixels)
+        return given.model
     with _torch_seeded(config.seed, Stream.INITIALISATION):
         return vae_of(config, pixels)
 
 
-def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
+def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Training:
     """What Lightning trains for a configuration.
 
     Raises:
@@ -47,7 +57,7 @@ def training_of(config: TrainConfig, vae: AnyVAE) -> Training:
         train_mixed(vae)
     solver = fitting_solver(config.solver, vae)
     with _torch_seeded(config.seed, Stream.ESTIMATOR):
-        estimator = fitting_estimator(config, vae, solver)
+        estimator = fitting_estimator(config, vae, solver, given.estimator)
     options = _options(config)
     if isinstance(vae, DiscreteVAE):
         return ArgmaxTraining(

@@ -17,7 +17,7 @@ from ..errors import ConfigError, shortened
 from ..schedules import ExponentialDecay
 from .plain_values import mistyped, refuse_foreign
 
-Model = Literal["discrete", "mixture", "attributes"]
+Model = Literal["discrete", "mixture", "attributes", "own"]
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Estimator = Literal[
     "direct",
@@ -33,7 +33,9 @@ Estimator = Literal[
     "disarm",
     "implicit_mle",
     "perturbed_argmax",
+    "own",
 ]
+Logger = Literal["tensorboard", "csv", "wandb", "mlflow", "none"]
 Decay = Literal["none", "cosine"]
 Precision = Literal["32-true", "bf16-mixed"]
 EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
@@ -47,8 +49,9 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba; or an .npz
-            file with train_images, validation_images and test_images, uint8 [count, height, width].
+        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba; an .npz
+            file with train_images, validation_images and test_images, uint8 [count, height, width]; or a folder
+            of PNG or JPEG files.
         root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the environment variable
             STRUCTURED_VAE_DATA, then a per-user cache filled by download.
         binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
@@ -68,13 +71,13 @@ class TrainConfig:
 
     Attributes:
         model: discrete, with bits or categories alone; mixture, a class with a continuous style, whose
-            networks are the paper's; or attributes, eight bits with a continuous code, for celeba. Options
-            of the other models are refused.
+            networks are the paper's; attributes, eight bits with a continuous code, for celeba; or own,
+            networks that are given in Python. Options of the other models are refused.
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
             categorical, over k categories; of attributes one of the first three.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
-            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, implicit_mle or
-            perturbed_argmax.
+            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, implicit_mle,
+            perturbed_argmax, or own, one that is given in Python.
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
         recipe: paper (direct does not train the KL, as in the released code) or elbo (KL trained too).
         n: binary latent variables.
@@ -112,6 +115,8 @@ class TrainConfig:
             0.2 of a mixture and of attributes, else 0.
         dropout_decay: none; or cosine, which lowers dropout to zero over all epochs.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
+        patience: evaluations without a better one after which the training ends early; 0 for none.
+        logger: where curves go beside metrics.csv: tensorboard, csv, wandb, mlflow or none.
     """
 
     model: Model = "discrete"
@@ -146,6 +151,8 @@ class TrainConfig:
     dropout: float | None = None
     dropout_decay: Decay = "none"
     channels: int = 32
+    patience: int = 0
+    logger: Logger = "tensorboard"
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -157,7 +164,7 @@ class TrainConfig:
             named = replace(self.data, binarisation=usual_binarisation(self.data.name))
             object.__setattr__(self, "data", named)
         if self.dropout is None:
-            object.__setattr__(self, "dropout", 0.0 if self.model == "discrete" else 0.2)
+            object.__setattr__(self, "dropout", 0.0 if self.model in ("discrete", "own") else 0.2)
         if fault := next(_faults(self), None):
             raise ConfigError(fault)
 
@@ -170,12 +177,12 @@ class TrainConfig:
         if self.model == "attributes":
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
-        latent = f"{self.encoder}{self.latent}"
+        latent = "own" if self.model == "own" else f"{self.encoder}{self.latent}"
         return f"{data}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
     def latent(self) -> int:
-        """Binary latent variables, or categories."""
+        """Binary latent variables, or categories; those of networks of one's own are not in a configuration."""
         if self.model == "attributes":
             return len(ATTRIBUTES)
         return self.k if self.model == "mixture" or self.encoder == "categorical" else self.n
@@ -220,6 +227,7 @@ LEAST: Final = {
     "nodes": 1,
     "labels": 0,
     "channels": 1,
+    "patience": 0,
 }
 """The smallest value of what is counted."""
 
@@ -237,6 +245,7 @@ FOREIGN: Final = {
         "channels",
     ),
     "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start"),
+    "own": ("encoder", "n", "k", "hidden", "labels", "label_weight", "consistency", "channels"),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -263,6 +272,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (
         lambda c: c.model != "attributes" or c.encoder != "categorical",
         "attributes are bits: encoder must be independent, supermodular or general",
+    ),
+    (
+        lambda c: c.model != "own" or c.precision == "32-true",
+        "precision bf16-mixed is that of our layers; of networks of your own it must be 32-true",
     ),
 )
 """What must hold of a configuration c (of nan nothing does), and what is said where it does not."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from models import AttributeVAE, DiscreteVAE, MixtureVAE
 
 from ..errors import ConfigError
+from ..estimators import Estimator
 from ..evaluation.attributes import evaluate_attributes
 from ..evaluation.discrete import evaluate
 from ..evaluation.mixture import evaluate_mixture
@@ -16,6 +18,7 @@ from ..training.batches import InOrderBatches, batches
 from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of
 from .folder import Run, Which
+from .given import given_for
 from .networks import load_vae
 
 IMAGES_AT_ONCE = 100
@@ -33,6 +36,10 @@ def evaluate_run(
     which: Which = "best",
     samples: int | None = None,
     refine: int = 0,
+    *,
+    model: DiscreteVAE | None = None,
+    data: Any = None,
+    estimator: Estimator | None = None,
 ) -> Evaluation:
     """All that is known of a run on a split, with the posterior that it was trained with.
 
@@ -43,10 +50,14 @@ def evaluate_run(
         samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
             attributes 10.
         refine: moves of a search for each image that tighten the bound of a model of bits; 0 for none.
+        model: networks of one's own that the run has trained; their weights are replaced.
+        data: images in memory that it was given.
+        estimator: an object that it was given.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
-        ConfigError: no samples, or a refinement that the model does not allow.
+        ConfigError: no samples, or a refinement that the model does not allow; or what was given to `train` is
+            missing or is another.
         DataError: images are missing or damaged.
     """
     if samples is not None and samples < 1:
@@ -54,8 +65,9 @@ def evaluate_run(
     if refine < 0:
         raise ConfigError(f"refine must be at least 0; got {refine}")
     config = Run.at(folder).config()
-    vae = load_vae(folder, which)
-    dataset = dataset_of(config)
+    given = given_for(config, model, data, estimator)
+    vae = load_vae(folder, which, given.model)
+    dataset = dataset_of(config, given)
     images = dataset.split(split)
     noise = generator(config.seed, Stream.EVALUATION)
     image_batches = batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
@@ -68,5 +80,5 @@ def evaluate_run(
     if isinstance(vae, AttributeVAE):
         names, supervised = dataset.attributes, config.labels > 0
         return evaluate_attributes(vae, image_batches, names, noise, solver, count, supervised)
-    posterior = posterior_of(fitting_estimator(config, vae, solver), solver)
+    posterior = posterior_of(fitting_estimator(config, vae, solver, given.estimator), solver)
     return evaluate(vae, image_batches, posterior, noise, SAMPLES if samples is None else samples, refine)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from models import Figure, ModelCard
+from models import DiscreteVAE, Figure, ModelCard
 from models.pretrained import pretrained_config
 
 from ..data import CELEBA
@@ -31,7 +31,12 @@ LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 
 def export_run(
-    run_folder: str | Path, folder: str | Path, which: Which = "best", license: str | None = None
+    run_folder: str | Path,
+    folder: str | Path,
+    which: Which = "best",
+    license: str | None = None,
+    *,
+    model: DiscreteVAE | None = None,
 ) -> Path:
     """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
 
@@ -44,13 +49,15 @@ def export_run(
         which: the best epoch on the validation split, or the last.
         license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0"; default: mit.
             What celeba trained has none: its terms allow research alone.
+        model: networks of one's own that the run has trained; their weights are replaced. The folder then holds the
+            weights, and loading takes the networks again: `DiscreteVAE.from_pretrained(folder, model)`.
 
     Returns:
         The folder.
 
     Raises:
         RunError: the run is none, or damaged; or the folder is that of a run.
-        ConfigError: the licence is no identifier, or must be named.
+        ConfigError: the licence is no identifier, or must be named; or the networks are to be given, or must not be.
         models.PretrainedError: the folder cannot be written to, or has a README.md that is not ours.
     """
     if license is not None and not LICENSE.fullmatch(license):
@@ -63,7 +70,7 @@ def export_run(
         raise ConfigError(
             "the terms of celeba allow non-commercial research alone: name a license, such as other"
         )
-    vae = load_vae(run.folder, which)
+    vae = load_vae(run.folder, which, model)
     shared = replace(config, data=replace(config.data, root=None))  # a path of this machine
     vae.save_pretrained(folder, _card(run, config, which, license or "mit"), shared.to_dict())
     return target.folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -15,6 +15,8 @@ from models import (
     CategoricalPotentials,
     DiscreteVAE,
     MixtureEncoder,
+    NetworkEncoder,
+    Potentials,
 )
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve_problem
 
@@ -44,23 +46,23 @@ from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from .config import TrainConfig
 from .networks import AnyVAE
 
-Build = Callable[[TrainConfig, ArgmaxSolver, int], Estimator]
-"""(configuration, solver, samples) -> an estimator."""
+Build = Callable[[TrainConfig, ArgmaxSolver, int, int], Estimator]
+"""(configuration, solver, samples, n) -> an estimator."""
 
 ESTIMATORS: Final[dict[str, Build]] = {
-    "direct": lambda config, solver, samples: Direct(solver, epsilon_of(config), samples, config.sides),
-    "table_direct": lambda config, solver, samples: TableDirect(epsilon_of(config), samples, config.sides),
-    "exact": lambda config, solver, samples: Exact(),
-    "maximum_likelihood": lambda config, solver, samples: MaximumLikelihood(),
-    "score_function": lambda config, solver, samples: ScoreFunction(samples),
-    "gumbel_softmax": lambda config, solver, samples: GumbelSoftmax(config.temperature, samples),
-    "straight_through": lambda config, solver, samples: StraightThrough(config.temperature, samples),
-    "rebar": lambda config, solver, samples: REBAR(samples=samples),
-    "relax": lambda config, solver, samples: RELAX(config.latent, samples=samples),
-    "arm": lambda config, solver, samples: ARM(samples),
-    "disarm": lambda config, solver, samples: DisARM(samples),
-    "implicit_mle": lambda config, solver, samples: ImplicitMLE(solver, config.epsilon, samples),
-    "perturbed_argmax": lambda config, solver, samples: PerturbedArgmax(solver, samples=samples),
+    "direct": lambda config, solver, samples, n: Direct(solver, epsilon_of(config), samples, config.sides),
+    "table_direct": lambda config, solver, samples, n: TableDirect(epsilon_of(config), samples, config.sides),
+    "exact": lambda config, solver, samples, n: Exact(),
+    "maximum_likelihood": lambda config, solver, samples, n: MaximumLikelihood(),
+    "score_function": lambda config, solver, samples, n: ScoreFunction(samples),
+    "gumbel_softmax": lambda config, solver, samples, n: GumbelSoftmax(config.temperature, samples),
+    "straight_through": lambda config, solver, samples, n: StraightThrough(config.temperature, samples),
+    "rebar": lambda config, solver, samples, n: REBAR(samples=samples),
+    "relax": lambda config, solver, samples, n: RELAX(n, samples=samples),
+    "arm": lambda config, solver, samples, n: ARM(samples),
+    "disarm": lambda config, solver, samples, n: DisARM(samples),
+    "implicit_mle": lambda config, solver, samples, n: ImplicitMLE(solver, config.epsilon, samples),
+    "perturbed_argmax": lambda config, solver, samples, n: PerturbedArgmax(solver, samples=samples),
 }
 """By the name that a configuration gives them."""
 
@@ -88,7 +90,7 @@ def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
         ConfigError: it does not fit; the message names solvers that do.
         solvers.SolverError: it is unknown or its package missing.
     """
-    worst = _worst(vae)
+    worst = _worst(vae, name)
     if isinstance(worst, CategoricalPotentials):
         return resolve(name, Problem.from_arrays(worst.unary))
     problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
@@ -100,19 +102,22 @@ def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
     return solver
 
 
-def fitting_estimator(config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver) -> Estimator:
-    """The estimator that a configuration names, if it takes what the encoder gives.
+def fitting_estimator(
+    config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver, given: Estimator | None = None
+) -> Estimator:
+    """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
     Raises:
         ConfigError: it does not fit; the message names estimators that do.
         EstimatorError: an option of it is out of range.
     """
-    estimator = _estimator(config.estimator, config, solver, config.samples)
-    worst = _worst(vae)
+    worst = _worst(vae, config.solver)
+    estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if reasons := _misfit(estimator, worst):
-        able = [name for name in ESTIMATORS if not _misfit(_estimator(name, config, solver), worst)]
+        able = [name for name in ESTIMATORS if not _misfit(_estimator(name, config, solver, vae.n), worst)]
+        of = "" if config.model == "own" else f" {config.encoder}"
         raise ConfigError(
-            f"the estimator {config.estimator} does not fit the encoder {config.encoder}: "
+            f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
     if estimator.kl == "none" and not isinstance(vae, DiscreteVAE):
@@ -140,8 +145,12 @@ def label_loss_of(config: TrainConfig, solver: ArgmaxSolver) -> LabelLoss | None
     return losses.get(config.estimator, exact_loss)
 
 
-def _estimator(name: str, config: TrainConfig, solver: ArgmaxSolver, samples: int | None = None) -> Estimator:
-    return ESTIMATORS[name](config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples)
+def _estimator(
+    name: str, config: TrainConfig, solver: ArgmaxSolver, n: int, samples: int | None = None
+) -> Estimator:
+    if name not in ESTIMATORS:
+        raise ConfigError("the estimator of this training was given in Python: give it again, estimator=...")
+    return ESTIMATORS[name](config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples, n)
 
 
 def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
@@ -156,12 +165,25 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
     return ()
 
 
-def _worst(vae: AnyVAE) -> AnyPotentials:
-    """Potentials of one image, all outputs of the encoder's network being negative."""
+def _worst(vae: AnyVAE, solver: str = "auto") -> AnyPotentials:
+    """Potentials of one image, all outputs of the encoder's network being negative.
+
+    Of an encoder that is not ours nobody knows which signs its pairwise scores can take. They are negative for `auto`,
+    which then chooses what takes every sign; who names a solver is believed, as far as a blank image shows.
+    """
     encoder = vae.encoder
     if isinstance(encoder, MixtureEncoder):
         return CategoricalPotentials(-torch.ones((1, encoder.n)))
     if isinstance(encoder, AttributeEncoder):
         encoder = encoder.attributes
+    if isinstance(encoder, NetworkEncoder):
+        return _worst_of_own(cast("DiscreteVAE", vae).blank(), solver)
     outputs = encoder.n if isinstance(encoder, CategoricalEncoder) else encoder.n + len(encoder.edges)
     return encoder.potentials(-torch.ones((1, outputs)))
+
+
+def _worst_of_own(blank: AnyPotentials, solver: str) -> AnyPotentials:
+    if isinstance(blank, CategoricalPotentials) or solver != "auto":
+        return blank
+    pairwise = None if blank.pairwise is None else -torch.ones_like(blank.pairwise)
+    return Potentials(-torch.ones_like(blank.unary), pairwise, blank.edges)

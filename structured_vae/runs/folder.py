@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
 from ..atomic import remove_leftovers, whole_file
 from ..errors import RunError, shortened
 from .config import TrainConfig
 from .config_file import config_text, is_whole
+from .curves import curves
 from .plain_values import read_yaml
 
 Which = Literal["best", "last"]
@@ -50,6 +55,39 @@ class Run:
     def checkpoints(self) -> Path:
         """The folder of `best.ckpt` and `last.ckpt`."""
         return self.folder / "checkpoints"
+
+    @property
+    def start(self) -> Path:
+        """The weights that networks of one's own began with; no file of other runs."""
+        return self.checkpoints / "start.ckpt"
+
+    @property
+    def metrics(self) -> dict[str, NDArray[np.float64]]:
+        """`[epochs]` each: the columns of metrics.csv, one value an evaluated epoch; none where there is no file yet.
+
+        Raises:
+            RunError: the file is damaged.
+
+        Example:
+            >>> Run(Path("runs/none")).metrics
+            {}
+        """
+        rows = self._rows()
+        try:
+            return {name: np.array([float(row[name]) for row in rows]) for name in (rows[0] if rows else ())}
+        except (ValueError, LookupError, TypeError) as error:
+            raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
+
+    def plot(self, *names: str) -> Figure:
+        """A figure of metrics over the epochs, an axes for each; a notebook shows it.
+
+        Args:
+            names: of metrics without the split, such as "bound" or "kl"; default: bound, reconstruction and kl.
+
+        Raises:
+            RunError: there is no such metric, or none at all yet.
+        """
+        return curves(self.metrics, names)
 
     @property
     def pictures(self) -> Path:
@@ -99,13 +137,20 @@ class Run:
         Raises:
             RunError: the file is damaged.
         """
+        rows = self._rows()
+        try:
+            return int(rows[-1]["epoch"]) if rows else 0
+        except (ValueError, LookupError, TypeError) as error:
+            raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
+
+    def _rows(self) -> list[dict[str, str]]:
+        """Those of metrics.csv; none where there is no such file."""
         file = self.folder / "metrics.csv"
         try:
-            rows = list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
-            return int(rows[-1]["epoch"])
+            return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), strict=True))
         except FileNotFoundError:
-            return 0
-        except (ValueError, LookupError, TypeError) as error:
+            return []
+        except (csv.Error, ValueError) as error:
             raise RunError(f"{file} is damaged: {error!r}") from error
 
     def remove_leftovers(self) -> None:

@@ -34,6 +34,7 @@ from ..seeds import Stream, generator
 from .assembly import dataset_of
 from .fitting import fitting_solver
 from .folder import Run, Which
+from .given import Given, given_images
 from .networks import load_vae
 
 SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
@@ -79,6 +80,9 @@ def gradient_figure(
     images: int = 100,
     draws: int = 10_000,
     output: Path | None = None,
+    *,
+    model: DiscreteVAE | None = None,
+    data: Any = None,
 ) -> GradientFigure:
     """Bias and deviation of the estimators that fit a run's encoder, drawn over epsilon and temperature.
 
@@ -91,6 +95,8 @@ def gradient_figure(
         images: how many.
         draws: for each image and setting.
         output: folder of the two files; default: the run's own.
+        model: networks of one's own that the run has trained; their weights are replaced.
+        data: images in memory that it was given.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
@@ -101,12 +107,12 @@ def gradient_figure(
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
     run = Run.at(folder)
     config = run.config()
-    vae = load_vae(folder, which)
+    vae = load_vae(folder, which, model)
     if not isinstance(vae, DiscreteVAE):
         raise ConfigError(
             f"the gradients of the model {config.model} are not compared; name a run of the discrete model"
         )
-    x = torch.from_numpy(dataset_of(config).test.images[:images])
+    x = torch.from_numpy(dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images])
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")

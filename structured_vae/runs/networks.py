@@ -14,6 +14,7 @@ from ..errors import RunError
 from ..training.checkpoints import read_checkpoint
 from .config import TrainConfig
 from .folder import Run, Which
+from .given import Given
 
 AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
 """What a configuration can name."""
@@ -28,27 +29,38 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
     return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden)
 
 
-def load_vae(folder: str | Path, which: Which = "best") -> AnyVAE:
+def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | None = None) -> AnyVAE:
     """The trained networks of a run, on the host, ready to use.
 
     Args:
         folder: of the run.
         which: the best epoch on the validation split, or the last one.
+        model: of a run with networks of one's own these networks, whose weights are replaced: a run holds weights, and
+            never says which code to run.
 
     Raises:
-        RunError: the folder is not a run or its checkpoint is missing or damaged.
+        RunError: the folder is not a run or its checkpoint is missing or damaged; or it is of other networks.
+        ConfigError: the networks are to be given, or must not be.
     """
     run = Run.at(folder)
     config = run.config()
+    Given(model, dataset=None, estimator=None).check_model(config)
     state = read_checkpoint(run.checkpoint(which)).get("state_dict", {})
     prefix = "vae."  # beside it there is what the estimator has learned
     weights = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
     try:
-        vae = vae_of(config, _pixels(config, weights))
+        vae: AnyVAE = _sized(model, run) if model else vae_of(config, _pixels(config, weights))
         vae.load_state_dict(weights)
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{run.checkpoint(which)} does not fit the run's configuration: {error}") from error
     return vae.eval()
+
+
+def _sized(model: DiscreteVAE, run: Run) -> DiscreteVAE:
+    """Networks of one's own that know the size of the run's images."""
+    if run.start.exists():
+        model.fit_to(int(read_checkpoint(run.start)["pixels"]))
+    return model.cpu()
 
 
 def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:

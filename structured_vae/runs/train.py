@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
-from lightning.pytorch.callbacks import RichProgressBar
-from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.callbacks import EarlyStopping, RichProgressBar, TQDMProgressBar
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import DDPStrategy
+
+from models import DiscreteVAE
 
 from ..data import ImageDataset
 from ..errors import ConfigError, RunError, TerminatedError
+from ..estimators import Estimator
 from ..training.base import Training
 from ..training.batches import ImageData
 from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
-from ..training.epochs import EvaluatedAtLast, RateByEpoch
+from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ..training.pictures import Pictures
 from ..training.record import RunRecord
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig
 from .folder import Run, Which
+from .given import configured, given_for
+from .loggers import logger_of
 from .networks import load_vae
 from .processes import check_room, end_with_launcher, launching
 
@@ -35,42 +42,81 @@ PICTURED = 50
 """Validation images in a picture of reconstructions."""
 
 
-def train(config: TrainConfig, folder: str | Path, progress: bool = True) -> Run:
+def train(
+    config: TrainConfig | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+    *,
+    model: DiscreteVAE | None = None,
+    data: Any = None,
+    estimator: str | Estimator | None = None,
+    callbacks: Sequence[pl.Callback] = (),
+    logger: Logger | str | None = None,
+    **options: Any,
+) -> Run:
     """Trains a VAE and leaves checkpoints, metrics and pictures in a new folder.
 
     Everything is checked before the folder is made: the data, the solver, and whether the two fit.
 
     Args:
-        config: what to train.
-        folder: must not hold a run yet.
-        progress: whether to show a bar.
+        config: what to train; default: that of `TrainConfig()`.
+        folder: must not hold a run yet; default: in `runs/`, named by the configuration.
+        progress: whether to show a bar; in a notebook it is one of a notebook.
+        model: networks of one's own, which are trained in place; their options in the configuration have no effect.
+        data: a name, an .npz file or a folder of images; or images in memory: arrays or tensors `[count, height,
+            width]`, `[count, height, width, 3]` or `[count, features]`, uint8 or floats in [0, 1], alone or in a pair
+            with labels, a dataset of torch, or a mapping of these by split. Splits that are not given are drawn.
+        estimator: a name, or an object of one's own.
+        callbacks: of Lightning, called beside those of the library; their states travel in the checkpoints.
+        logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of TensorBoard's.
+        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`, `binarisation` and
+            `root` of the data.
 
     Raises:
-        ConfigError: encoder, solver and estimator do not fit, there is no such device, or there are more processes
-            than cores or GPUs.
+        ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no such device, or there
+            are more processes than cores or GPUs.
         RunError: the folder holds a run, or cannot be written to: a full disk, say.
         TerminatedError: the training was asked to end, by SIGTERM.
-        DataError: images are missing or damaged.
+        DataError: images are missing or damaged, or two splits share some.
+        MissingPackageError: the logger's package is not installed.
+        models.NetworkError: networks of one's own do not take the images, or do not give what they have to.
         solvers.SolverError: the solver is unknown or its package missing.
     """
     end_with_launcher()
-    run = Run.at(folder)
-    dataset = dataset_of(config)
-    vae = initialised(config, dataset.pixels)
-    training = training_of(config, vae)
-    data = data_of(config, dataset)
-    trainer = _trainer(config, run, dataset, training, progress)
+    if isinstance(logger, str):
+        options["logger"], logger = logger, None
+    config, given = configured(config, model, data, estimator, options)
+    run = Run.at(Path("runs") / config.title if folder is None else folder)
+    dataset = dataset_of(config, given)
+    vae = initialised(config, dataset.pixels, given)
+    training = training_of(config, vae, given)
+    batches = data_of(config, dataset)
+    trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
     if trainer.is_global_zero:
         run.create(config)
         run.remove_leftovers()
-    _fit(trainer, run, data, training, checkpoint=None)
+        if given.model is not None:
+            _save_start(run, training, dataset.pixels)
+    _fit(trainer, run, batches, training, checkpoint=None)
     return run
 
 
 def resume(
-    folder: str | Path, epochs: int | None = None, progress: bool = True, start: Which = "last"
+    folder: str | Path,
+    epochs: int | None = None,
+    progress: bool = True,
+    start: Which = "last",
+    *,
+    model: DiscreteVAE | None = None,
+    data: Any = None,
+    estimator: Estimator | None = None,
+    callbacks: Sequence[pl.Callback] = (),
+    logger: Logger | None = None,
 ) -> Run:
     """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
+
+    What `train` was given as an object is given again, since no file of a run holds it; the weights of the networks
+    come from the run.
 
     Args:
         folder: of the run.
@@ -79,9 +125,15 @@ def resume(
         progress: whether to show a bar.
         start: the checkpoint to go on from. Both hold all that a training needs; from the best one, the epochs after it
             are done again.
+        model: networks of one's own.
+        data: images in memory; others are refused.
+        estimator: an object of one's own.
+        callbacks: of Lightning.
+        logger: of Lightning.
 
     Raises:
-        ConfigError: there are more processes than cores or GPUs here, or no such device.
+        ConfigError: there are more processes than cores or GPUs here, or no such device; or what was given to `train`
+            is missing or is another.
         RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged, or the
             folder cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
@@ -89,10 +141,12 @@ def resume(
     end_with_launcher()
     run = Run.at(folder)
     config = run.config()
+    given = given_for(config, model, data, estimator)
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0
     if checkpoint:
-        load_vae(folder, start)  # refuses weights that do not fit, before any work
+        if given.model is None:
+            load_vae(folder, start)  # refuses weights that do not fit, before any work
         done = read_checkpoint(checkpoint)["epoch"] + 1
     config = config if epochs is None else replace(config, epochs=epochs)
     if done >= config.epochs:
@@ -100,18 +154,34 @@ def resume(
             f"{folder} has trained all of its {done} epochs; for more: "
             f"structured-vae resume {folder} --epochs {2 * done}"
         )
-    dataset = dataset_of(config)
-    vae = initialised(config, dataset.pixels)
-    training = training_of(config, vae)
+    dataset = dataset_of(config, given)
+    vae = initialised(config, dataset.pixels, given)
+    training = training_of(config, vae, given)
     if checkpoint:
         _refuse_other_weights(training, checkpoint)
-    data = data_of(config, dataset)
-    trainer = _trainer(config, run, dataset, training, progress)
+    elif given.model is not None and run.start.exists():
+        _refuse_other_weights(training, run.start)  # and goes on with them
+    batches = data_of(config, dataset)
+    trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
-    _fit(trainer, run, data, training, checkpoint)
+    _fit(trainer, run, batches, training, checkpoint)
     return run
+
+
+def _save_start(run: Run, training: Training, pixels: int) -> None:
+    """Networks of one's own begin with weights that no seed of ours makes again.
+
+    Raises:
+        RunError: the folder cannot be written to.
+    """
+    run.checkpoints.mkdir(parents=True, exist_ok=True)
+    content = {"epoch": -1, "pixels": pixels, "state_dict": training.state_dict()}
+    try:
+        WholeCheckpoints().save_checkpoint(content, run.start)
+    except OSError as error:
+        raise RunError(f"{run.folder} cannot be written to: {error}") from error
 
 
 def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
@@ -150,7 +220,13 @@ def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
 
 
 def _trainer(
-    config: TrainConfig, run: Run, dataset: ImageDataset, training: Training, progress: bool
+    config: TrainConfig,
+    run: Run,
+    dataset: ImageDataset,
+    training: Training,
+    progress: bool,
+    callbacks: Sequence[pl.Callback],
+    logger: Logger | None,
 ) -> pl.Trainer:
     if config.device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("device is cuda, but torch sees none; use --device cpu")
@@ -158,15 +234,18 @@ def _trainer(
     check_room(config.processes, cuda)
     pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
     size = (dataset.channels, dataset.height, dataset.width)
-    callbacks = [
+    ours = [
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
         RateByEpoch(by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
         EvaluatedAtLast(),
+        SeededEpochs(config.seed),
     ]
+    if config.patience:
+        ours.append(_early_stopping(training, config.patience))
     if progress:
-        callbacks.append(RichProgressBar(refresh_rate=10, leave=True))
+        ours.append(_progress_bar())
     logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
     return pl.Trainer(
         accelerator="cuda" if cuda else "cpu",
@@ -174,8 +253,8 @@ def _trainer(
         num_nodes=config.nodes,
         strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
         max_epochs=config.epochs,
-        callbacks=callbacks,
-        logger=TensorBoardLogger(run.folder, name="tensorboard", version=""),
+        callbacks=[*ours, *callbacks],
+        logger=logger_of(config, run) if logger is None else logger,
         plugins=[WholeCheckpoints()],
         num_sanity_val_steps=0,
         check_val_every_n_epoch=config.evaluate_every,
@@ -187,6 +266,18 @@ def _trainer(
     )
 
 
+def _early_stopping(training: Training, patience: int) -> pl.Callback:
+    """Asked after an evaluation, so that the pictures of the last epoch know that it is the last."""
+    return EarlyStopping(
+        training.monitored, patience=patience, check_finite=False, check_on_train_epoch_end=False
+    )
+
+
+def _progress_bar() -> pl.Callback:
+    """Lightning's other bar knows what a notebook shows."""
+    return TQDMProgressBar(10) if "ipykernel" in sys.modules else RichProgressBar(10, leave=True)
+
+
 def _fit(
     trainer: pl.Trainer,
     run: Run,
@@ -195,7 +286,13 @@ def _fit(
     checkpoint: Path | None,
 ) -> None:
     again = f"structured-vae resume {run.folder}"
-    with warnings.catch_warnings(), _told_once(), _handlers_restored(), launching():
+    with (
+        warnings.catch_warnings(),
+        _told_once(),
+        _handlers_restored(),
+        launching(),
+        _global_generator_restored(),
+    ):
         # Batches are slices of tensors in memory: worker processes would only add copies.
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")  # Lightning beside torch
@@ -211,6 +308,14 @@ def _fit(
             ) from error
     if trainer.received_sigterm:
         raise TerminatedError(f"training was terminated; it goes on from the last epoch with: {again}")
+
+
+@contextmanager
+def _global_generator_restored() -> Iterator[None]:
+    """Layers such as dropout draw from torch's global generator, which each epoch seeds."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=devices):
+        yield
 
 
 @contextmanager

@@ -72,7 +72,7 @@ class ArgmaxTraining(Training):
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: images decoded from one posterior sample each."""
         z = self.posterior(self.vae.encoder(x)).sample(noise)[0]
-        return self.vae.decoder(z).sigmoid()
+        return self.vae.decoder.mean(z)
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A hundred, ten a row."""

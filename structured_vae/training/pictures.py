@@ -60,7 +60,7 @@ class Pictures(Callback):
         """Draws, if it is an epoch's turn."""
         epoch = trainer.current_epoch + 1
         asked = self.every and epoch % self.every == 0
-        if trainer.is_global_zero and (asked or epoch == trainer.max_epochs):
+        if trainer.is_global_zero and (asked or epoch == trainer.max_epochs or trainer.should_stop):
             self._save(cast("Training", pl_module), epoch)
 
     @torch.no_grad()

@@ -1,0 +1,45 @@
+"""Metrics of a run over its epochs, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ..errors import RunError
+
+USUAL: Final = ("bound", "reconstruction", "kl")
+
+WIDTH: Final = 4.0
+"""Inches of an axes."""
+
+
+def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Figure:
+    """A figure with an axes for each metric, and in it a line for each split that has it.
+
+    Args:
+        metrics: columns by name, such as "validation/bound", and "epoch".
+        names: of metrics without the split; default: bound, reconstruction and kl.
+
+    Raises:
+        RunError: there is no such metric, or none at all.
+    """
+    found = {
+        name: [column for column in metrics if column.partition("/")[2] == name] for name in names or USUAL
+    }
+    if absent := [name for name, columns in found.items() if not columns]:
+        known = sorted({column.partition("/")[2] for column in metrics if "/" in column})
+        there = f"there are: {', '.join(known)}" if known else "the run has not come to its first evaluation"
+        raise RunError(f"no metric is called {', '.join(absent)}; {there}")
+    figure = Figure(figsize=(WIDTH * len(found), 3), layout="constrained")
+    for axes, (name, columns) in zip(
+        figure.subplots(1, len(found), squeeze=False)[0], found.items(), strict=True
+    ):
+        for column in columns:
+            axes.plot(metrics["epoch"], metrics[column], marker=".", label=column.partition("/")[0])
+        axes.set(xlabel="epoch", title=name)
+        axes.legend(fontsize=8)
+    return figure

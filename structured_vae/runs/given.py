@@ -1,0 +1,179 @@
+"""What a caller gives in Python, beside a configuration: networks, images in memory, an estimator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from models import DiscreteVAE, GaussianLikelihood
+
+from ..data import GIVEN, ImageDataset, dataset_of_images, given_name
+from ..errors import ConfigError, shortened
+from ..estimators import Estimator
+from .config import DataConfig, TrainConfig
+
+DATA_OPTIONS: Final = ("batch_size", "binarisation", "root")
+"""Options of `DataConfig` that a call may name as its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Objects that no file of a run holds, so that whoever goes on with it gives them again.
+
+    Attributes:
+        model: networks of one's own.
+        dataset: images in memory.
+        estimator: of the gradient.
+    """
+
+    model: DiscreteVAE | None = None
+    dataset: ImageDataset | None = None
+    estimator: Estimator | None = None
+
+    def check(self, config: TrainConfig) -> None:
+        """Holds what is given against what a configuration says is.
+
+        Raises:
+            ConfigError: something is missing, or given though the configuration names another; or the images differ.
+        """
+        self.check_objects(config)
+        _check_images(config, self.dataset)
+
+    def check_objects(self, config: TrainConfig) -> None:
+        """The same of networks and estimator.
+
+        Raises:
+            ConfigError: one is missing, or given though the configuration names another.
+        """
+        self.check_model(config)
+        _check("estimator", config.estimator, self.estimator)
+
+    def check_model(self, config: TrainConfig) -> None:
+        """The same of the networks alone.
+
+        Raises:
+            ConfigError: they are missing, or given though the configuration names others.
+        """
+        _check("model", config.model, self.model)
+
+
+NOTHING: Final = Given()
+
+
+def _check(what: str, named: str, value: object) -> None:
+    if (named == "own") == (value is None):
+        said = "one of your own: give it" if value is None else f"{named}: leave it out"
+        raise ConfigError(f"the {what} of this training is {said}, {what}=...")
+
+
+def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
+    name = config.data.name
+    if dataset is None and name.startswith(GIVEN):
+        raise ConfigError("the images of this training were given: give them again, data=...")
+    if dataset is not None and dataset.name != name:
+        raise ConfigError(f"these images are {dataset.name}, and not those of this training, {name}")
+
+
+def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
+    """Images in memory that a run was given; None where it names its images.
+
+    Raises:
+        ConfigError: they are missing, or others.
+        DataError: they cannot be taken.
+    """
+    named = data is None or isinstance(data, str | Path)
+    dataset = None if named else _images(data, config.data.binarisation or "threshold")
+    _check_images(config, dataset)
+    return dataset
+
+
+def given_for(config: TrainConfig, model: Any, data: Any, estimator: Any) -> Given:
+    """What is given once more for a run of a configuration.
+
+    Raises:
+        ConfigError: it is not what the configuration says.
+        DataError: the images cannot be taken.
+    """
+    given = Given(_checked_model(model), estimator=_checked_estimator(estimator))
+    given.check_objects(config)
+    return replace(given, dataset=given_images(config, data))
+
+
+def configured(
+    config: TrainConfig | None, model: Any, data: Any, estimator: Any, options: dict[str, Any]
+) -> tuple[TrainConfig, Given]:
+    """A configuration with options replaced, and what is given beside it.
+
+    Args:
+        config: default: that of `TrainConfig()`.
+        model: networks of one's own, or None.
+        data: images, as `train` takes them, or None.
+        estimator: a name, an object, or None.
+        options: fields of `TrainConfig`, and batch_size, binarisation and root of `DataConfig`.
+
+    Raises:
+        ConfigError: there is no such option, or its value is impossible.
+        DataError: the images cannot be taken.
+    """
+    config = config or TrainConfig()
+    if not isinstance(config, TrainConfig):
+        raise ConfigError(f"expected a TrainConfig; got {shortened(config)}")
+    model = _checked_model(model)
+    changes, source = _split_options(options, config, model)
+    dataset = None
+    if isinstance(data, DataConfig):
+        source = replace(data, **{name: options[name] for name in DATA_OPTIONS if name in options})
+    elif isinstance(data, str | Path):
+        source = replace(source, name=str(data))
+    elif data is not None:
+        dataset = _images(data, source.binarisation or "threshold")
+        source = replace(source, name=dataset.name, binarisation=dataset.binarisation)
+    changes |= {"data": source}
+    if model is not None:
+        changes["model"] = "own"
+    if estimator is not None:
+        changes["estimator"] = estimator if isinstance(estimator, str) else "own"
+    given = Given(model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator))
+    chosen = replace(config, **changes)
+    given.check(chosen)
+    return chosen, given
+
+
+def _split_options(
+    options: dict[str, Any], config: TrainConfig, model: DiscreteVAE | None
+) -> tuple[dict[str, Any], DataConfig]:
+    """The fields of a training, and those of its data."""
+    known = {field.name for field in fields(TrainConfig)} - {"model", "data", "estimator"}
+    if unknown := set(options) - known - set(DATA_OPTIONS):
+        raise ConfigError(
+            f"no option is called {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}, and of the data "
+            f"{', '.join(DATA_OPTIONS)}"
+        )
+    changes = {name: value for name, value in options.items() if name in known}
+    source = replace(config.data, **{name: options[name] for name in DATA_OPTIONS if name in options})
+    means = isinstance(getattr(model and model.decoder, "likelihood", None), GaussianLikelihood)
+    if means and "binarisation" not in options:
+        source = replace(source, binarisation="none")
+    return changes, source
+
+
+def _images(data: Any, binarisation: str) -> ImageDataset:
+    """Images in memory; a dataset that is one already is taken as it is, under a name that says what is in it."""
+    if isinstance(data, ImageDataset):
+        return replace(data, name=given_name(data.train, data.validation, data.test))
+    return dataset_of_images(data, binarisation)
+
+
+def _checked_model(model: Any) -> DiscreteVAE | None:
+    if model is not None and not isinstance(model, DiscreteVAE):
+        raise ConfigError(
+            f"model must be a models.DiscreteVAE, DiscreteVAE(encoder, decoder); got {shortened(model)}"
+        )
+    return model
+
+
+def _checked_estimator(estimator: Any) -> Estimator | None:
+    if estimator is not None and not isinstance(estimator, Estimator):
+        raise ConfigError(f"estimator must be an Estimator or its name; got {shortened(estimator)}")
+    return estimator

@@ -1,0 +1,377 @@
+"""Networks, images, estimators, callbacks and loggers of one's own, through training and what follows."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+from enumeration import all_bits, softmax
+from lightning.pytorch.loggers import CSVLogger
+from own_networks import Categories, convolutional_vae
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from models import DiscreteVAE, Potentials, load_pretrained, paper_vae
+from structured_vae import (
+    ConfigError,
+    DataConfig,
+    DataError,
+    Direct,
+    RunError,
+    ScoreFunction,
+    TrainConfig,
+    evaluate_run,
+    export_run,
+    load_vae,
+    resume,
+    train,
+)
+from structured_vae.errors import MissingPackageError
+from structured_vae.explorer.explored_model import open_model
+from structured_vae.runs.gradients import gradient_figure
+from structured_vae.training.discrete import ArgmaxTraining
+
+SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}
+
+pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
+
+
+@pytest.fixture(scope="module")
+def arrays(tiny_images):
+    """Grey images, some of each split."""
+    return {
+        name: tiny_images.split(name).images[:count].reshape(-1, 28, 28)
+        for name, count in (("train", 150), ("validation", 50), ("test", 50))
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, arrays):
+    folder = tmp_path_factory.mktemp("own") / "run"
+    return train(folder=folder, model=convolutional_vae(), data=arrays, **SMALL)
+
+
+def state(folder, which="last"):
+    return torch.load(Path(folder) / "checkpoints" / f"{which}.ckpt", weights_only=True)
+
+
+def assert_same(first, second):
+    one, other = state(first), state(second)
+    assert one["state_dict"].keys() == other["state_dict"].keys()
+    for name, value in one["state_dict"].items():
+        assert torch.equal(value, other["state_dict"][name]), name
+    for key, values in one["optimizer_states"][0]["state"].items():
+        assert all(
+            torch.equal(each, other["optimizer_states"][0]["state"][key][name])
+            for name, each in values.items()
+        )
+
+
+# --- networks -----------------------------------------------------------------------------------
+
+
+def test_own_networks_are_evaluated_exactly(finished, arrays):
+    vae = convolutional_vae(1)
+    found = evaluate_run(finished.folder, model=vae, data=arrays, samples=50, refine=3).quantities
+    x = torch.from_numpy(arrays["test"].reshape(50, -1)).double()
+    with torch.no_grad():
+        vae = vae.double()
+        states = torch.from_numpy(all_bits(4)).double()
+        means = vae.decoder.mean(states).numpy()
+        h = vae.encoder(x)
+        scores = h.table(states).numpy()
+    costs = -(x.numpy() @ np.log(means).T + (1 - x.numpy()) @ np.log(1 - means).T)
+    minus_log_p = -np.log(np.exp(-costs).mean(axis=1)).mean()
+    assert found["minus_log_p"].value == pytest.approx(minus_log_p, rel=1e-5)
+    q = np.stack([softmax(row) for row in scores])
+    gibbs = ((q * costs).sum(axis=1) + (q * np.log(16 * q)).sum(axis=1)).mean()
+    assert found["gibbs_bound"].value == pytest.approx(gibbs, rel=1e-5)
+    assert minus_log_p - 1e-3 < found["refined_bound"].value < found["bound"].value + 50
+
+
+def test_own_networks_learn(tmp_path, arrays):
+    run = train(
+        folder=tmp_path / "run", model=convolutional_vae(), data=arrays, estimator="exact",
+        **{**SMALL, "epochs": 8, "learning_rate": 0.01},
+    )  # fmt: skip
+    bounds = run.metrics["validation/bound"]
+    assert bounds[-1] < bounds[0] - 50
+
+
+@pytest.mark.parametrize("estimator", ["direct", "score_function", "gumbel_softmax", "maximum_likelihood"])
+def test_own_networks_of_categories(tmp_path, arrays, estimator):
+    vae = DiscreteVAE(Categories(784, 5), nn.Linear(5, 784))
+    run = train(folder=tmp_path / "run", model=vae, data=arrays, estimator=estimator, **SMALL)
+    assert np.isfinite(run.metrics["validation/bound"]).all()
+    assert load_vae(run.folder, model=DiscreteVAE(Categories(784, 5), nn.Linear(5, 784))).n == 5
+
+
+def test_a_gaussian_likelihood_trains_on_intensities(tmp_path, arrays):
+    grey = {name: (images * 0.8 + 0.1).astype(np.float32) for name, images in arrays.items()}
+    vae = convolutional_vae()
+    own = DiscreteVAE(vae.encoder, vae.decoder.network, "gaussian")
+    run = train(folder=tmp_path / "run", model=own, data=grey, **SMALL)
+    assert run.config().data.binarisation == "none"
+    assert own.decoder.likelihood.scale.item() != pytest.approx(0.3, abs=1e-6)
+    found = evaluate_run(run.folder, model=own, data=grey, samples=20).quantities
+    assert found["minus_log_p"].value <= found["gibbs_bound"].value
+
+
+def test_own_networks_are_exported_and_explored(finished, tmp_path):
+    export_run(finished.folder, tmp_path / "out", model=convolutional_vae(1))
+    trained = load_vae(finished.folder, model=convolutional_vae(2))
+    sized = convolutional_vae(3)
+    sized.fit_to(784)
+    loaded = load_pretrained(tmp_path / "out", sized)
+    for name, value in trained.state_dict().items():
+        assert torch.equal(value, loaded.state_dict()[name])
+    assert loaded.sample(3, torch.Generator().manual_seed(0)).shape == (3, 784)
+    for folder in (finished.folder, tmp_path / "out"):
+        fresh = convolutional_vae(4)
+        fresh.fit_to(784)
+        explored = open_model(folder, fresh)
+        assert explored.decode((0, 1, 0, 1)).shape == (28, 28)
+        assert explored.encode(np.zeros(784, np.float32)).marginals.shape == (4,)
+        assert explored.samples(1, 0).shape == (28, 280)
+
+
+def test_own_networks_have_a_figure_of_gradients(finished, arrays, tmp_path):
+    figure = gradient_figure(
+        finished.folder, images=2, draws=4, output=tmp_path, model=convolutional_vae(), data=arrays
+    )
+    assert figure.picture.exists()
+
+
+def test_no_file_of_a_run_says_which_code_to_run(finished, arrays):
+    for act in (load_vae, resume, evaluate_run, open_model):
+        with pytest.raises(
+            ConfigError, match=r"the model of this training is one of your own: give it, model="
+        ):
+            act(finished.folder)
+    with pytest.raises(ConfigError, match="the images of this training were given"):
+        resume(finished.folder, epochs=3, model=convolutional_vae())
+    others = {**arrays, "train": arrays["train"][:-1]}
+    with pytest.raises(ConfigError, match="not those of this training"):
+        resume(finished.folder, epochs=3, model=convolutional_vae(), data=others)
+
+
+def test_ours_take_no_networks(tmp_path, arrays):
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, **SMALL)
+    with pytest.raises(ConfigError, match="the model of this training is discrete: leave it out"):
+        load_vae(run.folder, model=convolutional_vae())
+    with pytest.raises(ConfigError, match=r"model must be a models\.DiscreteVAE"):
+        train(model=nn.Linear(3, 3), data=arrays)
+    with pytest.raises(ConfigError, match="give it, model="):
+        train(TrainConfig(model="own"), tmp_path / "other")
+    with pytest.raises(ConfigError, match="hidden has no meaning with model own"):
+        train(model=convolutional_vae(), data=arrays, hidden=3)
+
+
+def test_networks_of_the_library_are_given_as_well(tmp_path, arrays):
+    vae = paper_vae("supermodular", n=3, hidden=5)
+    run = train(folder=tmp_path / "run", model=vae, data=arrays, **SMALL)
+    again = load_vae(run.folder, "last", paper_vae("supermodular", n=3, hidden=5))
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in vae.state_dict().items())
+
+
+# --- going on -----------------------------------------------------------------------------------
+
+
+class PowerCutError(Exception):
+    """What a test raises in the midst of a training."""
+
+
+@pytest.mark.parametrize("step", [2, 5])  # in the first epoch, before any checkpoint, and in the second
+def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(finished, arrays, tmp_path, monkeypatch, step):
+    plain, calls = ArgmaxTraining.training_step, []
+
+    def cut(*arguments, **named):
+        calls.append(1)
+        if len(calls) == step:
+            raise PowerCutError
+        return plain(*arguments, **named)
+
+    monkeypatch.setattr(ArgmaxTraining, "training_step", cut)
+    with pytest.raises(PowerCutError):
+        train(folder=tmp_path / "cut", model=convolutional_vae(), data=arrays, **SMALL)
+    torch.rand(7)  # the global generator is elsewhere
+    resume(tmp_path / "cut", model=convolutional_vae(5), data=arrays, progress=False)
+    assert_same(finished.folder, tmp_path / "cut")
+
+
+KILLED = """
+import os, signal, sys
+import lightning.pytorch as pl
+import numpy as np
+from own_networks import convolutional_vae
+from structured_vae import train
+
+class Kill(pl.Callback):
+    def on_train_batch_end(self, trainer, *rest):
+        if trainer.global_step == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+data = dict(np.load(sys.argv[1]))
+train(folder=sys.argv[2], model=convolutional_vae(), data=data, callbacks=[Kill()], epochs=2, picture_every=0,
+      recipe="elbo", progress=False, batch_size=50)
+"""
+
+
+def test_a_killed_run_goes_on_with_the_same_networks(finished, arrays, tmp_path):
+    np.savez(tmp_path / "data.npz", **arrays)
+    tests = Path(__file__).parent
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)])}
+    command = [sys.executable, "-c", KILLED, tmp_path / "data.npz", tmp_path / "killed"]
+    assert subprocess.run(command, env=environment, check=False).returncode == -9
+    assert state(tmp_path / "killed")["epoch"] == 0
+    resume(tmp_path / "killed", model=convolutional_vae(9), data=arrays, progress=False)
+    assert_same(finished.folder, tmp_path / "killed")
+
+
+# --- estimators, callbacks, loggers, options ----------------------------------------------------
+
+
+def test_an_estimator_of_ones_own(tmp_path, arrays):
+    named = train(
+        folder=tmp_path / "named", n=3, hidden=5, data=arrays, estimator="score_function", samples=2, **SMALL
+    )
+    given = train(folder=tmp_path / "given", n=3, hidden=5, data=arrays, estimator=ScoreFunction(2), **SMALL)
+    assert_same(named.folder, given.folder)
+    with pytest.raises(ConfigError, match=r"the estimator of this training is one of your own: give it"):
+        resume(given.folder, epochs=3, data=arrays)
+    resume(given.folder, epochs=3, data=arrays, estimator=ScoreFunction(2), progress=False)
+    assert evaluate_run(given.folder, data=arrays, estimator=ScoreFunction(2), samples=5).images == 50
+    with pytest.raises(ConfigError, match="estimator must be an Estimator or its name; got 3"):
+        train(data=arrays, estimator=3)
+    with pytest.raises(ConfigError, match="the estimator Direct does not fit"):
+        train(folder=tmp_path / "no", data=arrays, estimator=Refusing())
+    assert not (tmp_path / "no").exists()
+
+
+class Refusing(Direct):
+    """Takes nothing."""
+
+    def why_not(self, potentials):
+        return ("nothing pleases it",)
+
+
+Refusing.__name__ = "Direct"
+
+
+class Counting(pl.Callback):
+    """Has a state, which travels in the checkpoints."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def on_train_batch_end(self, *_):
+        self.steps += 1
+
+    def state_dict(self):
+        return {"steps": self.steps}
+
+    def load_state_dict(self, state_dict):
+        self.steps = state_dict["steps"]
+
+
+def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
+    first, second = Counting(), Counting()
+    logger = CSVLogger(tmp_path, name="curves", version="")
+    run = train(
+        folder=tmp_path / "run", n=3, hidden=5, data=arrays, callbacks=[first], logger=logger, **SMALL
+    )
+    assert first.steps == 6
+    assert (tmp_path / "curves" / "metrics.csv").exists()
+    assert not (run.folder / "tensorboard").exists()
+    resume(run.folder, epochs=3, data=arrays, callbacks=[second], progress=False)
+    assert second.steps == 9
+
+
+@pytest.mark.parametrize(("name", "left"), [("csv", "csv"), ("none", None), ("tensorboard", "tensorboard")])
+def test_loggers_by_name(tmp_path, arrays, name, left):
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger=name, **SMALL)
+    there = {path.name for path in run.folder.iterdir()} & {"csv", "tensorboard", "wandb"}
+    assert there == ({left} if left else set())
+
+
+@pytest.mark.parametrize("name", ["wandb", "mlflow"])
+def test_a_logger_whose_package_is_missing(tmp_path, arrays, monkeypatch, name):
+    monkeypatch.setattr("lightning.pytorch.loggers.wandb._WANDB_AVAILABLE", False)
+    monkeypatch.setattr("lightning.pytorch.loggers.mlflow._MLFLOW_AVAILABLE", False)
+    monkeypatch.setattr("lightning.pytorch.loggers.mlflow._MLFLOW_SKINNY_AVAILABLE", False, raising=False)
+    with pytest.raises(MissingPackageError, match=f"pip install {name}"):
+        train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger=name, **SMALL)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_training_ends_early_by_its_patience(tmp_path, arrays):
+    options = {**SMALL, "epochs": 30, "learning_rate": 1e-9, "patience": 2}
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, estimator="exact", **options)
+    assert len(run.metrics["epoch"]) < 30
+    assert list(run.pictures.glob("samples-*.png"))
+
+
+def test_metrics_are_columns_and_drawn(finished):
+    record = json.loads((finished.folder / "record.json").read_text())["epochs"]
+    assert finished.metrics["epoch"].tolist() == [1, 2]
+    for name, column in finished.metrics.items():
+        assert column.tolist() == pytest.approx([row[name] for row in record])
+    figure = finished.plot()
+    assert [axes.get_title() for axes in figure.axes] == ["bound", "reconstruction", "kl"]
+    (line, _) = finished.plot("kl").axes[0].get_lines()
+    assert line.get_ydata().tolist() == finished.metrics["test/kl"].tolist()
+    with pytest.raises(RunError, match="no metric is called nonsense; there are: .*bound"):
+        finished.plot("nonsense")
+
+
+def test_options_by_name(tmp_path, arrays):
+    with pytest.raises(ConfigError, match="no option is called epoch; there are:"):
+        train(data=arrays, epoch=3)
+    with pytest.raises(ConfigError, match="expected a TrainConfig"):
+        train({"n": 3})
+    base = TrainConfig(n=3, hidden=5, epochs=5, picture_every=0, data=DataConfig(batch_size=70))
+    run = train(base, tmp_path / "run", data=arrays, epochs=1, progress=False)
+    config = run.config()
+    assert (config.n, config.epochs, config.data.batch_size) == (3, 1, 70)
+    assert config == replace(base, epochs=1, data=replace(base.data, name=config.data.name))
+
+
+# --- images -------------------------------------------------------------------------------------
+
+
+def test_one_array_a_torch_dataset_and_pairs_are_the_same_images(tmp_path, arrays):
+    together = np.concatenate(list(arrays.values()))
+    labels = np.arange(len(together)) % 3
+    tensors = TensorDataset(torch.from_numpy(together), torch.from_numpy(labels))
+    forms = [(together, labels), (torch.from_numpy(together), torch.from_numpy(labels)), tensors]
+    names = set()
+    for number, form in enumerate(forms):
+        run = train(folder=tmp_path / str(number), n=3, hidden=5, data=form, **{**SMALL, "epochs": 1})
+        names.add(run.config().data.name)
+    assert len(names) == 1
+    assert_same(tmp_path / "0", tmp_path / "2")
+
+
+def test_splits_that_overlap_are_refused(tmp_path, arrays):
+    shared = {**arrays, "test": np.concatenate([arrays["test"], arrays["train"][7:9]])}
+    with pytest.raises(
+        DataError, match=r"the splits overlap: 2 of the 52 images of test are in train too \(numbers 50, 51"
+    ):
+        train(folder=tmp_path / "run", data=shared)
+    assert not (tmp_path / "run").exists()
+
+
+def test_potentials_of_another_n_later_are_named():
+    class Fickle(nn.Module):
+        def forward(self, x):
+            return Potentials(x[:, : 2 + (len(x) > 1)])
+
+    vae = DiscreteVAE(Fickle(), nn.Linear(2, 9), pixels=9)
+    with pytest.raises(TypeError, match="gave unary scores"):
+        vae.encoder(torch.zeros(3, 9))
