@@ -4,6 +4,7 @@ Imports neither `solvers` nor `structured_vae`, which stands on both.
 """
 
 from .attributes import AttributeDecoder, AttributeEncoder, AttributeVAE, GivenCode
+from .convolutional import ConvolutionalDecoder, ConvolutionalEncoder, convolutional_vae
 from .decoder import BinaryDecoder, CategoricalDecoder, DecodedStates, Decoder, Flips, Neighbourhood
 from .discrete import DiscreteVAE, paper_vae
 from .encoder import (
@@ -40,6 +41,8 @@ __all__ = [
     "CategoricalDecoder",
     "CategoricalEncoder",
     "CategoricalPotentials",
+    "ConvolutionalDecoder",
+    "ConvolutionalEncoder",
     "DecodedStates",
     "Decoder",
     "DiscreteVAE",
@@ -66,6 +69,7 @@ __all__ = [
     "PretrainedError",
     "StatesOfNetwork",
     "all_states",
+    "convolutional_vae",
     "general_encoder",
     "independent_encoder",
     "load_pretrained",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from ..errors import DataError, DataNotFoundError
 from .given import split_up, whole
@@ -79,7 +80,7 @@ def _classes(folders: Iterable[Path]) -> dict[str, int]:
 
 
 def _grey(folders: Iterable[Path]) -> bool:
-    return all(_opened(file).mode in GREY for folder in folders for file in _files(folder))
+    return all(_mode(file) in GREY for folder in folders for file in _files(folder))
 
 
 def _read(folder: Path, classes: dict[str, int], grey: bool) -> StoredSplit:
@@ -102,26 +103,33 @@ def _read(folder: Path, classes: dict[str, int], grey: bool) -> StoredSplit:
     return StoredSplit(np.stack(images), np.array(labels, np.int64))
 
 
+def _mode(file: Path) -> str:
+    with _opened(file) as image:
+        return image.mode
+
+
 def _pixels(file: Path, grey: bool) -> NDArray[Any]:
     """`[height, width]` or `[3, height, width]`, uint8."""
-    image = _opened(file)
-    try:
-        if image.mode in ("I", "I;16"):  # 16 bits, of which the upper ones are kept
-            return (np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8)
-        pixels = np.asarray(image.convert("L" if grey else "RGB"))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise DataError(f"{file} is damaged: {error}") from error
+    with _opened(file) as image:
+        try:
+            if grey and image.mode in ("I", "I;16"):  # 16 bits, of which the upper ones are kept
+                return (np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8)
+            pixels = np.asarray(image.convert("L" if grey else "RGB"))
+        except (OSError, SyntaxError, ValueError) as error:
+            raise DataError(f"{file} is damaged: {error}") from error
     return pixels if grey else np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
-def _opened(file: Path) -> Image.Image:
+@contextmanager
+def _opened(file: Path) -> Iterator[Image.Image]:
     """The image, whose header alone has been read."""
     try:
         image = Image.open(file, formats=FORMATS)
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise DataError(f"{file} is no image that can be read: {error}") from error
-    if image.width * image.height > MOST_PIXELS:
-        raise DataError(
-            f"{file} has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are taken"
-        )
-    return image
+    with image:
+        if image.width * image.height > MOST_PIXELS:
+            raise DataError(
+                f"{file} has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are taken"
+            )
+        yield image

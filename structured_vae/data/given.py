@@ -150,7 +150,7 @@ def _stored(data: Any, what: str) -> StoredSplit:
 
 
 def _images_and_labels(data: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    if isinstance(data, tuple | list) and len(data) == 2 and hasattr(data[0], "shape"):
+    if isinstance(data, tuple) and len(data) == 2 and hasattr(data[0], "shape"):
         return np.asarray(data[0]), np.asarray(data[1])
     if hasattr(data, "shape"):
         return np.asarray(data), None

@@ -57,8 +57,9 @@ def drawn_splits(images: NDArray[Any]) -> dict[str, NDArray[np.int64]]:
     Raises:
         DataError: there are fewer than three different ones.
     """
-    _, group = np.unique(np.array(_rows(images)), return_inverse=True)
-    different = int(group.max()) + 1 if len(group) else 0
+    numbers: dict[bytes, int] = {}
+    group = [numbers.setdefault(row, len(numbers)) for row in _rows(images)]
+    different = len(numbers)
     if different < len(SPLITS):
         raise DataError(f"three splits need three different images; there are {different}")
     part = max(1, different // SHARE)
