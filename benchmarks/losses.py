@@ -91,11 +91,11 @@ def of_loss(loss: torch.nn.Module, noisy: bool = False) -> Loss:
     return call
 
 
-def of_layer(layer: ArgmaxLayer, noisy: bool = False) -> Loss:
+def of_layer(layer: ArgmaxLayer) -> Loss:
     """The squared difference of the argmax and the truth."""
 
     def call(scores: Scores, truth: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        z = layer(*scores, edges=EDGES, generator=generator if noisy else None)
+        z = layer(*scores, edges=EDGES)
         return (z - truth).square().sum(dim=1)
 
     return call
@@ -108,7 +108,7 @@ def of_overlap(layer: ArgmaxLayer) -> Loss:
         def cost(z: torch.Tensor) -> torch.Tensor:
             return 1 - overlap(z, truth)
 
-        return layer(*scores, edges=EDGES, cost=cost, generator=generator).surrogate
+        return layer(*scores, edges=EDGES, cost=cost).surrogate
 
     return call
 
@@ -135,20 +135,15 @@ METHODS: dict[str, Method] = {
     "DirectLoss": Method(lambda size: of_loss(DirectLoss("max_flow", Relative(size))), SIZES),
     "DirectLoss, noise": Method(lambda size: of_loss(DirectLoss("max_flow", Relative(size)), True), SIZES),
     "ImplicitMLELoss": Method(lambda size: of_loss(ImplicitMLELoss("max_flow", Relative(size))), SIZES),
-    "ImplicitMLELoss, noise": Method(
-        lambda size: of_loss(ImplicitMLELoss("max_flow", Relative(size)), True), SIZES
-    ),
     "ArgmaxLayer, defaults": Method(lambda _: of_layer(ArgmaxLayer("max_flow"))),
-    "ArgmaxLayer, defaults, noise": Method(lambda _: of_layer(ArgmaxLayer("max_flow"), True)),
-    "ArgmaxLayer, a fixed epsilon": Method(
-        lambda epsilon: of_layer(ArgmaxLayer("max_flow", epsilon=epsilon)), (1.0, 10.0)
+    "ArgmaxLayer, seed=None": Method(lambda _: of_layer(ArgmaxLayer("max_flow", seed=None))),
+    "ArgmaxLayer, seed=None, a fixed epsilon": Method(
+        lambda epsilon: of_layer(ArgmaxLayer("max_flow", epsilon=epsilon, seed=None)), (1.0, 10.0)
     ),
     "ArgmaxLayer, straight-through": Method(
         lambda _: of_layer(ArgmaxLayer("max_flow", "straight_through")), argmaxes=1
     ),
-    "ArgmaxLayer, cost=1 - IoU": Method(
-        lambda size: of_overlap(ArgmaxLayer("max_flow", epsilon=Relative(size)))
-    ),
+    "ArgmaxLayer, cost=1 - IoU": Method(lambda _: of_overlap(ArgmaxLayer("max_flow"))),
     "GibbsLikelihood": Method(
         lambda _: of_loss(GibbsLikelihood()),
         batch=2,

@@ -16,7 +16,7 @@ from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate, Relative, Scheduled
 from .objectives.costs import Cost, CostFunction, CostOfBits
 from .posteriors.argmax_module import ArgmaxModule, module_of
-from .posteriors.noise import no_noise, unary_noise
+from .posteriors.noise import no_noise
 from .schedules import Constant
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
@@ -35,19 +35,22 @@ class ArgmaxLayer(ArgmaxModule):
       that comes back; one more argmax. Pairwise scores learn too.
     - "straight_through": the gradient goes on to the unary scores as it is.
 
-    With a generator the unary scores get Gumbel noise first: z is then a perturb-and-MAP sample, and the
-    gradients are those of an expected loss.
+    While it trains, the unary scores get Gumbel noise first: z is then a perturb-and-MAP sample, and the gradients
+    are those of an expected loss. Without noise a loss of z has no gradient where z is right, and training swings.
+    The noise is added in training mode to scores that require a gradient, and not in `eval()` or under
+    `torch.no_grad()`, where z is the argmax itself.
 
-    `torch.compile` takes calls without cost whole; noise needs a generator, which it does not take.
+    `torch.compile` takes calls without cost and generator whole.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
         estimator: "implicit_mle" or "straight_through", where no cost is given.
         epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an `Epsilon`, or None
             for `Relative()`, which measures scores and gradient in every step, so that some argmaxes move.
+        seed: of the noise, a whole number that is not negative; None for none but that of a generator.
 
     Raises:
-        ConfigError: no such estimator, or epsilon not positive and finite.
+        ConfigError: no such estimator or seed, or epsilon not positive and finite.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: it needs a package that is not installed.
 
@@ -60,7 +63,7 @@ class ArgmaxLayer(ArgmaxModule):
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max.
 
     Example:
-        >>> layer = ArgmaxLayer("max_flow", epsilon=1.0)
+        >>> layer = ArgmaxLayer("max_flow", epsilon=1.0, seed=None)
         >>> unary = torch.tensor([[1.0, -0.5]], requires_grad=True)
         >>> z = layer(unary, torch.tensor([[0.2]]), edges=[[0, 1]])
         >>> z.tolist()
@@ -77,15 +80,18 @@ class ArgmaxLayer(ArgmaxModule):
         solver: str | ArgmaxSolver | Structure = "auto",
         estimator: Backward = "implicit_mle",
         epsilon: float | Epsilon | None = None,
+        seed: int | None = 0,
     ):
-        super().__init__(solver)
+        super().__init__(solver, seed)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}")
         self.estimator = estimator
         self.epsilon = step_of(epsilon)
 
     def __repr__(self) -> str:
-        return f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r})"
+        return (
+            f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r}, seed={self.seed!r})"
+        )
 
     def forward(
         self,
@@ -104,7 +110,7 @@ class ArgmaxLayer(ArgmaxModule):
             cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
                 asked n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: of Gumbel noise, on the device of the scores; None for none.
+            generator: of Gumbel noise, on the device of the scores, whatever the mode; None for the layer's own.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem.
@@ -117,9 +123,7 @@ class ArgmaxLayer(ArgmaxModule):
         check_generator(generator, unary.device)
         if cost is not None:
             return self._direct(potentials, cost, generator)
-        if generator is not None:
-            potentials = potentials.shifted(unary_noise(potentials, generator)[0])
-        return self.learnable(potentials)
+        return self.learnable(self.perturbed(potentials, generator))
 
     def learnable(self, potentials: Potentials) -> torch.Tensor:
         """`[..., batch, n]`: the maximisers of checked potentials, with the gradient that the estimator gives."""
@@ -132,7 +136,7 @@ class ArgmaxLayer(ArgmaxModule):
         *,
         edges: EdgesLike | None = None,
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
-        """The maximisers with their gradient, as from `layer(unary, pairwise)`, and the solution itself.
+        """The maximisers with their gradient, as from `layer(unary, pairwise)` without noise, and the solution itself.
 
         The solution says score, certificate and bound of every instance. Arguments and errors as there.
 
@@ -152,10 +156,9 @@ class ArgmaxLayer(ArgmaxModule):
     ) -> Estimate:
         if not callable(cost):
             raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
-        noise = no_noise if generator is None else unary_noise
-        direct = Direct(self.solver, self.epsilon, noise=noise)
+        direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
-        estimate = direct(potentials, bound, generator or torch.Generator())
+        estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator())
         self.count_still(bool(estimate.stats["changed"] == 0 and estimate.stats["saturated"] < 1))
         return estimate
 

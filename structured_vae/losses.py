@@ -21,7 +21,6 @@ from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator, positive, step_of
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
-from .posteriors.noise import unary_noise
 from .structures import Structure, TractableStructure, is_structure
 from .structures.scores import EdgesLike, potentials_of
 
@@ -257,7 +256,7 @@ class DirectLoss(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        perturbed = _noisy(potentials, generator)
+        perturbed = self.perturbed(potentials, generator)
         z, slope = self.maximise(perturbed), distance_slope(y, self.weights)
         epsilon = self.epsilon.at(0, slope, perturbed.detach(), z)
         moved = self.maximise(perturbed.shifted(self.sign * epsilon * slope))
@@ -272,16 +271,17 @@ class ImplicitMLELoss(StructuredLoss):
 
     Gradient: [s(z*) - s(z')] / epsilon, where z' is the argmax of the scores with `unary - epsilon d loss / d z*`.
     Biased: it converges with epsilon to the gradient of the linearised loss, which differs from the loss where several
-    variables move. Not convex. Two argmaxes. The same as `ArgmaxLayer` with the loss after it; for the Hamming
-    distance, which is linear in z, it is the direct loss. With a generator z* is a perturb-and-MAP sample.
+    variables move. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it, and has its noise: while it
+    trains, z* is a perturb-and-MAP sample. For the Hamming distance, which is linear in z, it is the direct loss.
 
     Args:
         solver: as for every `StructuredLoss`.
         epsilon: a number, an `Epsilon`, or None for `Relative()`; lambda in the paper.
         loss: of states and targets; default: the sum of squared differences.
+        seed: of the noise, as in `ArgmaxLayer`; None for none but that of a generator.
 
     Raises:
-        ConfigError: epsilon is not positive.
+        ConfigError: epsilon is not positive, or there is no such seed.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete exponential family
@@ -295,15 +295,16 @@ class ImplicitMLELoss(StructuredLoss):
         solver: str | ArgmaxSolver | Structure = "auto",
         epsilon: float | Epsilon | None = None,
         loss: LossOfStates | None = None,
+        seed: int | None = 0,
     ):
         super().__init__(solver)
-        self.layer = ArgmaxLayer(solver, epsilon=epsilon)
+        self.layer = ArgmaxLayer(solver, epsilon=epsilon, seed=seed)
         self.loss = loss or squared_differences
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        return self.loss(self.layer.learnable(_noisy(potentials, generator)), y)
+        return self.loss(self.layer.learnable(self.layer.perturbed(potentials, generator)), y)
 
 
 class GibbsLikelihood(StructuredLoss):
@@ -348,10 +349,6 @@ def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torc
 def squared_differences(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """`[..., batch]`: sum_i (z_i - y_i)^2, whose gradient is zero where z is right."""
     return (z - y).square().sum(dim=-1)
-
-
-def _noisy(potentials: Potentials, generator: torch.Generator | None) -> Potentials:
-    return potentials if generator is None else potentials.shifted(unary_noise(potentials, generator)[0])
 
 
 def _flat(potentials: Potentials) -> Potentials:

@@ -30,6 +30,12 @@ from structured_vae import (
 )
 from structured_vae.layer import step_of
 
+
+def plain(*args, **options):
+    """A layer without noise of its own."""
+    return ArgmaxLayer(*args, **{"seed": None, **options})
+
+
 FORMS = ["independent", "edges", "upper", "symmetric"]
 every_form = pytest.mark.parametrize("form", FORMS)
 
@@ -82,7 +88,7 @@ def by_edge_of(gradient, form):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_the_layer_gives_the_best_states(form, estimator, dtype):
     unary, pairwise, edges, by_edge = scores_of(form, dtype=dtype)
-    layer = ArgmaxLayer(estimator=estimator)
+    layer = plain(estimator=estimator)
     z = layer(unary, pairwise, edges=edges)
     expected = all_bits(5)[best_states(unary.detach().double().numpy(), by_edge)]
     np.testing.assert_array_equal(z.detach().numpy(), expected)
@@ -100,15 +106,15 @@ def test_the_layer_gives_the_best_states(form, estimator, dtype):
 @pytest.mark.parametrize("solver", ["exhaustive", "elimination"])
 def test_the_solver_is_the_one_that_is_named(solver):
     unary, pairwise, edges, _ = scores_of("edges")
-    z, solution = ArgmaxLayer(solver).solve(unary, pairwise, edges=edges)
+    z, solution = plain(solver).solve(unary, pairwise, edges=edges)
     assert solution.solver == solver
-    assert torch.equal(z, ArgmaxLayer()(unary, pairwise, edges=edges))
+    assert torch.equal(z, plain()(unary, pairwise, edges=edges))
 
 
 @every_form
 def test_leading_dimensions_are_a_batch(form):
     unary, pairwise, edges, _ = scores_of(form)
-    layer, weights = ArgmaxLayer(), torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
+    layer, weights = plain(), torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
     flat = layer(unary, pairwise, edges=edges)
     expected = torch.autograd.grad((flat * weights).sum(), leaves)
@@ -126,7 +132,7 @@ def test_pairwise_scores_that_the_batch_shares_learn_from_all_of_it():
     copies = shared.detach().repeat(40, 1).requires_grad_()
     grads = []
     for pairwise in (shared, copies):
-        z = ArgmaxLayer(epsilon=2.0)(unary, pairwise, edges=edges)
+        z = plain(epsilon=2.0)(unary, pairwise, edges=edges)
         grads.append(torch.autograd.grad((z * torch.linspace(-2, 2, 5)).sum(), pairwise)[0])
     torch.testing.assert_close(grads[0], grads[1].sum(dim=0))
     assert grads[0].abs().max() > 0
@@ -134,11 +140,11 @@ def test_pairwise_scores_that_the_batch_shares_learn_from_all_of_it():
 
 def test_noise_comes_from_the_generator():
     unary, pairwise, edges, by_edge = scores_of("edges")
-    z = ArgmaxLayer()(unary, pairwise, edges=edges, generator=seeded(3))
+    z = plain()(unary, pairwise, edges=edges, generator=seeded(3))
     noise = gumbel_differences(unary.detach(), seeded(3)).numpy()
     expected = all_bits(5)[best_states(unary.detach().numpy() + noise, by_edge)]
     np.testing.assert_array_equal(z.detach().numpy(), expected)
-    assert not torch.equal(z, ArgmaxLayer()(unary, pairwise, edges=edges))
+    assert not torch.equal(z, plain()(unary, pairwise, edges=edges))
 
 
 # --- gradients ----------------------------------------------------------------------------------
@@ -148,7 +154,7 @@ def test_noise_comes_from_the_generator():
 def test_an_unsigned_step_goes_where_any_other_does():
     unary = torch.tensor([[1.0, -0.5]], requires_grad=True)
     for epsilon in (1.0, np.uint8(1), np.float16(1)):
-        z = ArgmaxLayer(epsilon=epsilon)(unary)
+        z = plain(epsilon=epsilon)(unary)
         assert torch.autograd.grad(2 * z.sum() - 3 * z[0, 1], unary)[0].tolist() == [[1.0, -1.0]]
 
 
@@ -159,7 +165,7 @@ def test_implicit_mle_is_the_difference_to_a_second_argmax(form, noisy, epsilon)
     unary, pairwise, edges, by_edge = scores_of(form)
     coming = np.random.default_rng(1).normal(size=(40, 5))
     generator = seeded(3) if noisy else None
-    z = ArgmaxLayer(epsilon=epsilon)(unary, pairwise, edges=edges, generator=generator)
+    z = plain(epsilon=epsilon)(unary, pairwise, edges=edges, generator=generator)
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
     found = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), leaves)
     noise = gumbel_differences(unary.detach(), seeded(3)).numpy() if noisy else 0
@@ -177,7 +183,7 @@ def test_implicit_mle_is_the_difference_to_a_second_argmax(form, noisy, epsilon)
 def test_straight_through_hands_the_gradient_on(form):
     unary, pairwise, edges, _ = scores_of(form)
     coming = torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
-    z = ArgmaxLayer(estimator="straight_through")(unary, pairwise, edges=edges)
+    z = plain(estimator="straight_through")(unary, pairwise, edges=edges)
     (found,) = torch.autograd.grad((z * coming).sum(), unary)
     assert torch.equal(found, coming)
 
@@ -193,7 +199,7 @@ def test_a_cost_is_learned_by_direct_optimization(form, cost):
     unary, pairwise, edges, by_edge = scores_of(form)
     target = torch.randint(2, (40, 5), generator=seeded()).double()
     given = {"hamming": Hamming(target), "function": black_box, "object": CostOfBits(black_box)}[cost]
-    estimate = ArgmaxLayer(epsilon=0.7)(unary, pairwise, edges=edges, cost=given)
+    estimate = plain(epsilon=0.7)(unary, pairwise, edges=edges, cost=given)
     assert isinstance(estimate, Estimate)
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
     found = torch.autograd.grad(estimate.surrogate.sum(), leaves)
@@ -224,7 +230,7 @@ def test_steps_against_the_gradient_lower_the_cost(cost, noisy):
     unary, pairwise, edges, _ = scores_of("edges", batch=100)
     target = torch.randint(2, (100, 5), generator=seeded()).double()
     given = Hamming(target) if cost == "hamming" else black_box
-    layer = ArgmaxLayer(epsilon=3.0)
+    layer = plain(epsilon=3.0)
     costs = []
     for step in range(25):
         generator = seeded(step) if noisy else None
@@ -265,7 +271,7 @@ def expected_step(unary, by_edge, gradient, z, size):
 def test_the_default_step_is_that_of_scores_and_gradient(form, size):
     unary, pairwise, edges, by_edge = scores_of(form)
     coming = np.random.default_rng(1).normal(size=(40, 5)) * (np.arange(5) > 1)
-    z = ArgmaxLayer(epsilon=None if size is None else Relative(size))(unary, pairwise, edges=edges)
+    z = plain(epsilon=None if size is None else Relative(size))(unary, pairwise, edges=edges)
     (found,) = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), unary)
     base, states = unary.detach().numpy(), all_bits(5)
     epsilon = expected_step(base, by_edge, coming, z.detach().numpy(), 1.0 if size is None else size)
@@ -282,21 +288,21 @@ def test_the_default_step_moves_the_same_argmaxes_whatever_the_scale(cost, facto
     def gradient(scores, loss):
         leaves = [(scores * leaf.detach()).requires_grad_() for leaf in (unary, pairwise)]
         if cost is None:
-            value = loss * (ArgmaxLayer()(*leaves, edges=edges) * torch.linspace(-2, 3, 5)).sum()
+            value = loss * (plain()(*leaves, edges=edges) * torch.linspace(-2, 3, 5)).sum()
         else:
-            value = ArgmaxLayer()(*leaves, edges=edges, cost=lambda z: loss * cost(z)).surrogate.sum()
+            value = plain()(*leaves, edges=edges, cost=lambda z: loss * cost(z)).surrogate.sum()
         return torch.cat(torch.autograd.grad(value, leaves), dim=1)
 
-    plain = gradient(1.0, 1.0)
-    assert (plain != 0).any(dim=1).float().mean() > 0.2
-    torch.testing.assert_close(gradient(factor, 1.0), plain / factor)  # a derivative in scores
-    torch.testing.assert_close(gradient(1.0, factor), plain * factor)
+    found = gradient(1.0, 1.0)
+    assert (found != 0).any(dim=1).float().mean() > 0.2
+    torch.testing.assert_close(gradient(factor, 1.0), found / factor)  # a derivative in scores
+    torch.testing.assert_close(gradient(1.0, factor), found * factor)
 
 
 def test_no_gradient_and_no_scores_give_none():
     for unary, factor in ((torch.ones(2, 3), 0.0), (torch.zeros(2, 3), 1.0), (torch.ones(2, 3), 1e38)):
         leaf = unary.clone().requires_grad_()
-        (found,) = torch.autograd.grad((factor * ArgmaxLayer()(leaf)).sum(), leaf)
+        (found,) = torch.autograd.grad((factor * plain()(leaf)).sum(), leaf)
         assert found.isfinite().all()
         assert factor > 0 or not found.any()
 
@@ -304,7 +310,7 @@ def test_no_gradient_and_no_scores_give_none():
 @pytest.mark.parametrize("cost", [None, Hamming(torch.zeros(2, 3))])
 def test_a_layer_warns_once_when_nothing_moves(cost):
     unary = torch.full((2, 3), 1e6, requires_grad=True)
-    layer = ArgmaxLayer("independent", epsilon=1.0)
+    layer = plain("independent", epsilon=1.0)
 
     def step():
         answer = layer(unary, cost=cost)
@@ -313,7 +319,7 @@ def test_a_layer_warns_once_when_nothing_moves(cost):
     for _ in range(19):
         step()
     with pytest.warns(
-        StalledWarning, match=r"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1\)"
+        StalledWarning, match=r"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1, seed=None\)"
     ):
         step()
     for _ in range(30):
@@ -325,7 +331,7 @@ def test_a_layer_warns_once_when_nothing_moves(cost):
     ("scores", "coming"), [(0.5, 1.0), (1e6, 0.0), (1e6, -1.0)], ids=["moves", "nothing asked", "every third"]
 )
 def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
-    layer = ArgmaxLayer("independent", epsilon=1.0)
+    layer = plain("independent", epsilon=1.0)
     for step in range(50):
         size = 0.5 if coming < 0 and step % 3 == 0 else scores
         unary = torch.full((2, 3), size, requires_grad=True)
@@ -333,11 +339,56 @@ def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
 
 
 def test_the_representation_says_what_it_does():
-    assert repr(ArgmaxLayer("max_flow")) == "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(1))"
-    assert repr(ArgmaxLayer(estimator="straight_through", epsilon=0.5)) == (
-        "ArgmaxLayer('auto', 'straight_through', epsilon=0.5)"
+    assert repr(ArgmaxLayer("max_flow")) == (
+        "ArgmaxLayer('max_flow', 'implicit_mle', epsilon=Relative(1), seed=0)"
     )
-    assert "ArgmaxLayer('max_flow'" in repr(torch.nn.Sequential(ArgmaxLayer("max_flow")))
+    assert repr(plain(estimator="straight_through", epsilon=0.5)) == (
+        "ArgmaxLayer('auto', 'straight_through', epsilon=0.5, seed=None)"
+    )
+    assert "ArgmaxLayer('max_flow'" in repr(torch.nn.Sequential(plain("max_flow")))
+
+
+# --- noise of its own ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cost", [None, black_box])
+def test_a_layer_draws_noise_of_its_seed_while_it_trains(cost):
+    unary, pairwise, edges, _ = scores_of("edges")
+    layer, stream = ArgmaxLayer(seed=3), seeded(3)
+
+    def state(answer):
+        return answer if cost is None else answer.z[0]
+
+    states = []
+    for _ in range(2):
+        z = state(layer(unary, pairwise, edges=edges, cost=cost))
+        assert torch.equal(z, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=stream)))
+        states.append(z)
+    assert not torch.equal(*states)
+    given = state(layer(unary, pairwise, edges=edges, cost=cost, generator=seeded(5)))
+    assert torch.equal(given, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=seeded(5))))
+
+
+@pytest.mark.parametrize("way", ["eval", "no_grad", "no gradient wanted"])
+def test_a_layer_that_does_not_train_gives_the_argmax(way):
+    unary, pairwise, edges, _ = scores_of("edges")
+    layer = ArgmaxLayer(seed=3).train(way != "eval")
+    given = [leaf.detach() if way == "no gradient wanted" else leaf for leaf in (unary, pairwise)]
+    with torch.set_grad_enabled(way != "no_grad"):
+        z = layer(*given, edges=edges)
+    assert torch.equal(z, plain()(unary, pairwise, edges=edges))
+    trained = ArgmaxLayer(seed=3)
+    for leaves in ((unary.detach(), pairwise), (unary, pairwise.detach())):  # either may want one
+        assert not torch.equal(trained(*leaves, edges=edges), z)
+
+
+def test_a_copy_draws_from_the_start_of_the_seed():
+    unary, _, _, _ = scores_of("independent")
+    layer = ArgmaxLayer(seed=3)
+    first = layer(unary)
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301
+        assert torch.equal(twin(unary), first)
+    assert not torch.equal(layer(unary), first)
 
 
 # --- compiled, copied ---------------------------------------------------------------------------
@@ -345,31 +396,32 @@ def test_the_representation_says_what_it_does():
 
 @pytest.mark.parametrize("form", ["independent", "edges", "upper"])
 @pytest.mark.parametrize("estimator", ["implicit_mle", "straight_through"])
-@pytest.mark.parametrize("solver", ["auto", solver_class("exhaustive")()])
-def test_compiled_code_is_one_graph_without_a_warning(form, estimator, solver, recwarn):
+@pytest.mark.parametrize("seed", [None, 3])
+def test_compiled_code_is_one_graph_without_a_warning(form, estimator, seed, recwarn):
     torch.compiler.reset()
     unary, pairwise, edges, _ = scores_of(form)
-    layer = ArgmaxLayer(solver, estimator)
+    layers = [ArgmaxLayer(solver_class("exhaustive")(), estimator, seed=seed) for _ in range(2)]
     weights = torch.linspace(-2, 2, 5, dtype=torch.float64)
 
     pairs = None if edges is None else edges.tolist()
 
-    def loss(unary, pairwise):
+    def loss(layer, unary, pairwise):
         return (layer(2 * unary, pairwise, edges=pairs) * weights).sum()
 
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
     grads = []
-    for function in (loss, torch.compile(loss, fullgraph=True, backend="aot_eager")):
-        value = function(unary, pairwise)
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    for function, layer in zip((loss, compiled), layers, strict=True):
+        value = function(layer, unary, pairwise)
         grads.append((value, *torch.autograd.grad(value, leaves, allow_unused=True)))
-    for plain, compiled in zip(*grads, strict=True):
-        assert plain is compiled is None or torch.equal(plain, compiled)
+    for one, other in zip(*grads, strict=True):
+        assert one is other is None or torch.equal(one, other)
     assert grads[0][1].any()
     assert [str(each.message) for each in recwarn] == []
 
 
 def test_a_copy_of_a_layer_is_another_layer():
-    layer = ArgmaxLayer("max_flow", epsilon=1.0)
+    layer = plain("max_flow", epsilon=1.0)
     twin = copy.deepcopy(layer)
     twin.epsilon, twin.solver = step_of(100.0), "independent"
     loaded = pickle.loads(pickle.dumps(twin))  # noqa: S301
@@ -394,7 +446,7 @@ class TwoOf:
 
 def test_a_structure_stands_where_a_solver_does():
     unary, _, _, _ = scores_of("independent")
-    z = ArgmaxLayer(TwoOf(), epsilon=1.0)(unary)
+    z = plain(TwoOf(), epsilon=1.0)(unary)
     assert (z.sum(dim=-1) == 2).all()
     coming = torch.randn(40, 5, generator=seeded(), dtype=torch.float64)
     (found,) = torch.autograd.grad((z * coming).sum(), unary)
@@ -406,7 +458,7 @@ def test_a_structure_stands_where_a_solver_does():
     base = unary.detach().numpy()
     np.testing.assert_array_equal(z.detach().numpy(), best(base))
     np.testing.assert_allclose(found, best(base) - best(base - coming.numpy()))
-    estimate = ArgmaxLayer(TwoOf())(unary, cost=lambda z: z[..., 0], generator=seeded())
+    estimate = plain(TwoOf())(unary, cost=lambda z: z[..., 0], generator=seeded())
     assert (estimate.z.sum(dim=-1) == 2).all()
     assert torch.autograd.grad(estimate.surrogate.sum(), unary)[0].any()
 
@@ -414,16 +466,16 @@ def test_a_structure_stands_where_a_solver_does():
 def test_what_a_structure_cannot_do_is_named():
     unary, pairwise, edges, _ = scores_of("edges")
     with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
-        ArgmaxLayer(TwoOf())(unary, pairwise, edges=edges)
+        plain(TwoOf())(unary, pairwise, edges=edges)
     with pytest.raises(StructureError, match="without certificates"):
-        ArgmaxLayer(TwoOf()).solve(unary)
+        plain(TwoOf()).solve(unary)
 
     class Half:
         def argmax(self, scores):
             return scores[..., :2]
 
     with pytest.raises(StructureError, match=r"Half.argmax must give states \[40, 5\]; it gave \[40, 2\]"):
-        ArgmaxLayer(Half())(unary)
+        plain(Half())(unary)
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -440,11 +492,14 @@ def test_what_a_structure_cannot_do_is_named():
         ({"epsilon": "1"}, "epsilon must be a positive number; got '1'"),
         ({"estimator": None}, "straight_through; got None"),
         ({"estimator": ["implicit_mle"]}, "straight_through; got "),
+        ({"seed": -1}, r"seed must be a whole number from 0 to 2\^63 - 1, or None; got -1"),
+        ({"seed": 2**63}, "seed must be a whole number"),
+        ({"seed": 0.5}, "seed must be a whole number"),
     ],
 )
 def test_impossible_options(options, words):
     with pytest.raises(ConfigError, match=words):
-        ArgmaxLayer(**options)
+        plain(**options)
 
 
 @pytest.mark.parametrize("cost", [None, black_box])
@@ -457,9 +512,9 @@ def test_what_is_no_problem_is_refused(cost):
         {"unary": unary, "pairwise": torch.ones(5, 5)},
     ):
         with pytest.raises(ProblemError):
-            ArgmaxLayer()(**arguments, **({} if cost is None else {"cost": cost}))
+            plain()(**arguments, **({} if cost is None else {"cost": cost}))
     with pytest.raises(UnsupportedProblemError):
-        ArgmaxLayer("max_flow")(unary, pairwise, edges=edges)
+        plain("max_flow")(unary, pairwise, edges=edges)
 
 
 @pytest.mark.parametrize(
@@ -467,13 +522,13 @@ def test_what_is_no_problem_is_refused(cost):
 )
 def test_what_names_no_solver_is_refused_before_there_are_scores(solver):
     with pytest.raises(UnknownSolverError):
-        ArgmaxLayer(solver)
+        plain(solver)
 
 
 def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None)
     with pytest.raises(SolverUnavailableError, match="pip install"):
-        ArgmaxLayer("cplex")
+        plain("cplex")
 
 
 @pytest.mark.parametrize(
@@ -491,14 +546,14 @@ def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(mo
 def test_what_are_no_scores_is_named(changed, words):
     given = {"unary": torch.ones(2, 3), "pairwise": torch.ones(2, 1), "edges": torch.tensor([[0, 1]])}
     with pytest.raises(ProblemError, match=words):
-        ArgmaxLayer()(**{**given, **changed})
+        plain()(**{**given, **changed})
 
 
 @pytest.mark.parametrize("kind", [np.asarray, torch.Tensor.tolist])
 def test_edges_as_an_array_or_a_list(kind):
     unary, pairwise, edges, _ = scores_of("edges")
-    expected = ArgmaxLayer()(unary, pairwise, edges=edges)
-    found = ArgmaxLayer()(unary, pairwise, edges=kind(edges))
+    expected = plain()(unary, pairwise, edges=edges)
+    found = plain()(unary, pairwise, edges=kind(edges))
     assert torch.equal(found, expected)
     found.sum().backward()
 
@@ -506,14 +561,14 @@ def test_edges_as_an_array_or_a_list(kind):
 @pytest.mark.parametrize("dtype", [torch.int32, torch.uint8, torch.uint16])
 def test_edges_of_any_integers(dtype):
     unary, pairwise, edges, _ = scores_of("edges")
-    expected = ArgmaxLayer()(unary, pairwise, edges=edges)
-    found = ArgmaxLayer()(unary, pairwise, edges=edges.to(dtype))
+    expected = plain()(unary, pairwise, edges=edges)
+    found = plain()(unary, pairwise, edges=edges.to(dtype))
     assert torch.equal(found, expected)
     found.sum().backward()
 
 
 def test_no_edges_in_any_shape():
-    z = ArgmaxLayer()(
+    z = plain()(
         torch.ones(2, 3, requires_grad=True), torch.zeros(2, 0), edges=torch.zeros(0, dtype=torch.int64)
     )
     z.sum().backward()
@@ -524,13 +579,13 @@ def test_no_edges_in_any_shape():
 @pytest.mark.parametrize("cost", [None, black_box])
 def test_what_generates_no_noise_is_named(generator, cost):
     with pytest.raises(ConfigError, match="generator must be a torch\\.Generator or None; got"):
-        ArgmaxLayer()(torch.ones(2, 3), generator=generator, cost=cost)
+        plain()(torch.ones(2, 3), generator=generator, cost=cost)
 
 
 @pytest.mark.parametrize("cost", [3.0, "loss", torch.ones(2)])
 def test_what_is_no_cost_is_named(cost):
     with pytest.raises(ConfigError, match="cost must be a function of states"):
-        ArgmaxLayer()(torch.ones(2, 3), cost=cost)
+        plain()(torch.ones(2, 3), cost=cost)
 
 
 @pytest.mark.parametrize(
@@ -538,7 +593,7 @@ def test_what_is_no_cost_is_named(cost):
 )
 def test_a_cost_of_another_shape_is_named(cost):
     with pytest.raises(EstimatorError, match=r"the cost of states \[1, 2, 3\] must be a tensor \[1, 2\]"):
-        ArgmaxLayer()(torch.ones(2, 3), cost=cost)
+        plain()(torch.ones(2, 3), cost=cost)
 
 
 # --- learning -----------------------------------------------------------------------------------
@@ -560,20 +615,21 @@ def rectangles(count, size, generator):
     return masks, masks + 0.7 * torch.randn(masks.shape, generator=generator)
 
 
-@pytest.mark.parametrize("way", ["hamming", "implicit_mle"])
+@pytest.mark.parametrize("way", ["hamming", "implicit_mle", "defaults"])
 def test_a_small_network_learns_to_segment(way):
     size, generator = 6, seeded(0)
     edges = grid_edges(size)
     masks, pictures = rectangles(100, size, generator)
     weight = torch.tensor([1.0, -0.5], requires_grad=True)
     coupling = torch.tensor(-3.0, requires_grad=True)
-    layer = ArgmaxLayer("max_flow", epsilon=1.0)
+    layer = ArgmaxLayer("max_flow") if way == "defaults" else plain("max_flow", epsilon=1.0)
     optimizer = torch.optim.Adam([weight, coupling], lr=0.1)
 
     def scores(given):
         unary = weight[0] * given + weight[1]
         return unary, torch.nn.functional.softplus(coupling).expand(len(given), len(edges))
 
+    @torch.no_grad()
     def share_wrong(given, right):
         return (layer(*scores(given), edges=edges) != right).float().mean().item()
 

@@ -15,9 +15,10 @@ from torch import nn
 from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
-from ..errors import StalledWarning
+from ..errors import ConfigError, StalledWarning, shortened
 from ..structures import Structure, is_structure
 from .argmax import argmax
+from .noise import gumbel_differences, unary_noise
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """To ask for a solver, and refuse what is none, before there are scores."""
@@ -36,20 +37,32 @@ class ArgmaxModule(nn.Module, ABC):
 
     Args:
         solver: name or object of `solvers`, or a `Structure`.
+        seed: of noise of its own while it trains; None for none.
 
     Raises:
+        ConfigError: the seed is no whole number from 0 to 2^63 - 1.
         solvers.UnknownSolverError: no solver has that name.
         solvers.SolverUnavailableError: it needs a package that is not installed.
     """
 
-    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto"):
+    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", seed: int | None = None):
         super().__init__()
+        if not (seed is None or (isinstance(seed, int) and 0 <= seed < 2**63)):
+            raise ConfigError(
+                f"seed must be a whole number from 0 to 2^63 - 1, or None; got {shortened(seed)}"
+            )
         if not is_structure(solver):
             with suppress(UnsupportedProblemError):  # a plug-in may want more variables
                 resolve(solver, ONE_VARIABLE).check(ONE_VARIABLE)
         self.solver = solver
+        self.seed = seed
+        self._generators: dict[torch.device, torch.Generator] = {}
         self._still, self._warned = 0, False
         self._enter()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy draws from the start of its seed."""
+        return {**self.__dict__, "_generators": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)  # type: ignore[no-untyped-call]  # torch's
@@ -71,6 +84,23 @@ class ArgmaxModule(nn.Module, ABC):
             best: torch.Tensor = _argmax(free.unary, free.pairwise, free.edges, self._number)
             return best
         return argmax(free, self.solver)
+
+    def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
+        """The potentials with Gumbel noise on the unary scores: of the generator, or while it trains, of its seed."""
+        if generator is not None:
+            return potentials.shifted(unary_noise(potentials, generator)[0])
+        if self.seed is None or not self.training or not torch.is_grad_enabled():
+            return potentials
+        learns = potentials.unary.requires_grad or (
+            potentials.pairwise is not None and potentials.pairwise.requires_grad
+        )
+        return potentials.shifted(_noise(potentials.unary.detach(), self._number)) if learns else potentials
+
+    def generator_on(self, device: torch.device) -> torch.Generator:
+        """That of its seed."""
+        if device not in self._generators:
+            self._generators[device] = torch.Generator(device).manual_seed(self.seed or 0)
+        return self._generators[device]
 
     def watch(self, z: torch.Tensor, moved: torch.Tensor, direction: torch.Tensor) -> None:
         """Counts the steps along a direction after which all argmaxes are what they were, and warns once.
@@ -114,3 +144,13 @@ def _(
     unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None, module: int
 ) -> torch.Tensor:
     return torch.empty_like(unary, memory_format=torch.contiguous_format)
+
+
+@torch.library.custom_op("structured_vae::noise", mutates_args=())
+def _noise(like: torch.Tensor, module: int) -> torch.Tensor:
+    return gumbel_differences(like, module_of(module).generator_on(like.device))
+
+
+@_noise.register_fake
+def _(like: torch.Tensor, module: int) -> torch.Tensor:
+    return torch.empty_like(like, memory_format=torch.contiguous_format)
