@@ -85,6 +85,7 @@ def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
     fast = {
         "supermodular: max_flow": call_of(supermodular, "max_flow"),
         "supermodular: exhaustive": call_of(supermodular, "exhaustive"),
+        "supermodular: pymaxflow, the batch as one graph": call_of(supermodular, "pymaxflow"),
         "supermodular: PyMaxflow one by one": partial(pymaxflow_one_by_one, *single(supermodular)),
         "general: exhaustive": call_of(general, "exhaustive"),
     }

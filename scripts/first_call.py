@@ -41,7 +41,7 @@ def call(name: str) -> dict[str, Any]:
     elif name == "independent":
         edges = edges[:0]
     pairwise = generator.standard_normal(len(edges))
-    pairwise = np.abs(pairwise) if name == "max_flow" else pairwise
+    pairwise = np.abs(pairwise) if name in ("max_flow", "pymaxflow") else pairwise
     problem = Problem.from_arrays(generator.standard_normal(n), pairwise, edges=edges)
     solver = solver_class(name)()
     imported = _now()

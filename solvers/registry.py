@@ -22,6 +22,7 @@ BUILT_IN = {
     "exhaustive": "solvers.backends.exhaustive:Exhaustive",
     "max_flow": "solvers.backends.max_flow:MaxFlow",
     "branch_and_bound": "solvers.backends.branch_and_bound:BranchAndBound",
+    "pymaxflow": "solvers.backends.pymaxflow:Pymaxflow",
     "elimination": "solvers.backends.elimination:Elimination",
     "mini_buckets": "solvers.backends.mini_buckets:MiniBuckets",
     "dual_ascent": "solvers.backends.dual_ascent:DualAscent",

@@ -12,7 +12,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("solvers", "models", "structured_vae")
 FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 COMMANDS = ROOT / "structured_vae" / "cli"
-OPTIONAL = {"click", "cplex", "dimod", "docplex", "highspy", "networkx", "ortools", "scipy", "streamlit"}
+OPTIONAL = {
+    "click",
+    "cplex",
+    "dimod",
+    "docplex",
+    "highspy",
+    "maxflow",
+    "networkx",
+    "ortools",
+    "scipy",
+    "streamlit",
+}
 
 
 def test_no_circle_of_imports():

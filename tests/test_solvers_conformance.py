@@ -52,7 +52,7 @@ def test_all_backends_agree_on_supermodular_problems():
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1.0, 1e40, 1e300])
-@pytest.mark.parametrize("name", ["exhaustive", "max_flow", "cp_sat"])
+@pytest.mark.parametrize("name", ["exhaustive", "max_flow", "pymaxflow", "cp_sat"])
 def test_scale_does_not_matter(name, scale):
     generator = np.random.default_rng(4)
     unary, pairwise = (

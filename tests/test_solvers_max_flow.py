@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import Problem, solve, solver_class
+from solvers import Problem, UnsupportedProblemError, solve, solver_class
 from solvers.algorithms.max_flow.dense import dense_argmax
 from solvers.algorithms.max_flow.sparse import sparse_argmax
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.backends import pymaxflow
 from solvers.backends.max_flow import _is_dense
 from solvers.instances import grid, supermodular
 from solvers.testing import enumerate_scores, random_instances
@@ -160,11 +161,12 @@ def test_scores_of_very_different_size(degree):
     assert solution.optimal.all()
 
 
+@pytest.mark.parametrize("solver", ["max_flow", "pymaxflow"])
 @pytest.mark.parametrize("degree", [4, 79])
-def test_balanced_signs(degree):
+def test_balanced_signs(degree, solver):
     generator = np.random.default_rng(5)
     unary, pairwise, edges = drawn(80, degree, generator)
-    plain = solve(unary, pairwise, edges=edges, solver="max_flow")
+    plain = solve(unary, pairwise, edges=edges, solver=solver)
     flip = generator.integers(0, 2, 80)
     sign = 1 - 2 * flip
     # z = flip + sign y
@@ -172,10 +174,47 @@ def test_balanced_signs(degree):
     for side in (0, 1):
         np.add.at(field.T, edges[:, side], (pairwise * flip[edges[:, 1 - side]]).T)
     constant = unary @ flip + (pairwise * flip[edges].prod(axis=1)).sum(axis=1)
-    signed = solve(sign * field, pairwise * sign[edges].prod(axis=1), edges=edges, solver="max_flow")
+    signed = solve(sign * field, pairwise * sign[edges].prod(axis=1), edges=edges, solver=solver)
     np.testing.assert_array_equal(signed.score + constant, plain.score)
     assert signed.optimal.all()
     assert signed.stats["flipped"] > 0
+
+
+def test_the_graphs_of_pymaxflow_hold_flows_that_fit(monkeypatch):
+    unary = np.tile([0.5, -1.5], (3000, 1))
+    solution = solve(unary, [1.0], edges=[[0, 1]], solver="pymaxflow")
+    assert solution.stats["graphs"] == 24
+    assert solution.optimal.all()
+    np.testing.assert_array_equal(solution.score, 0.5)
+    monkeypatch.setattr(pymaxflow, "GRAPH", 7)
+    assert solve(unary[:10], [1.0], edges=[[0, 1]], solver="pymaxflow").stats["graphs"] == 5
+    assert solve(np.ones((3, 9)), solver="pymaxflow").stats["graphs"] == 3
+
+
+@pytest.mark.parametrize("short", [1, 2, 1 << 50])
+def test_a_flow_that_is_no_maximum_proves_less(monkeypatch, short):
+    unary, pairwise, edges = drawn(9, 4, np.random.default_rng(8))
+    best = solve(unary, pairwise, edges=edges, solver="exhaustive").score
+    scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))
+    whole = pymaxflow._cut
+
+    def stopped_early(*graph):
+        z, flow = whole(*graph)
+        return z ^ (np.arange(9) == 4), flow - short
+
+    monkeypatch.setattr(pymaxflow, "_cut", stopped_early)
+    z, bound = pymaxflow._minimum_cuts(scores)
+    assert (bound - scores.score(z) >= short / 2).all()
+    assert (scores.bound(bound) >= best).all()
+    solution = solve(unary, pairwise, edges=edges, solver="pymaxflow")
+    assert not solution.optimal[solution.score < best].any()
+    assert (solution.score < best).any()
+
+
+def test_pymaxflow_refuses_where_its_numbers_are_short(monkeypatch):
+    monkeypatch.setattr(pymaxflow, "LONG_BITS", 32)
+    with pytest.raises(UnsupportedProblemError, match="32 bits on this system"):
+        solve([1.0, 2.0], solver="pymaxflow")
 
 
 def test_parts_that_are_not_connected():

@@ -55,7 +55,7 @@ Call: TypeAlias = Callable[[], Claims | None]
 
 FAST: Final = (
     *("auto", "auto", "auto", "independent", "exhaustive", "max_flow", "branch_and_bound", "elimination"),
-    *("mini_buckets", "dual_ascent"),
+    *("pymaxflow", "mini_buckets", "dual_ascent"),
 )
 SLOW: Final = ("local_search", "cp_sat", "cplex", "math_opt", "cycle_cuts")
 

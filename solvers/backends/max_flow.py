@@ -6,16 +6,15 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
+from functools import partial
 
 from ..algorithms.max_flow.dense import dense_argmax
 from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
 from ..algorithms.max_flow.sparse import sparse_argmax
-from ..algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
+from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import FixedPoint
-from ..arrays import Scores, States, to_numpy
+from ..arrays import Scores, States
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -52,21 +51,11 @@ class MaxFlow(ArgmaxSolver):
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Empty also where bit flips make every pairwise score >= 0."""
         reasons = super().why_not(problem)
-        if not reasons:
-            return ()
-        _, found = supermodular_flips(to_numpy(problem.pairwise), problem.topology.pairs, problem.n)
-        if found.all():
-            return ()
-        instance = int(np.argmin(found))
-        return (*reasons, f"no bit flips change that: the signs of instance {instance} are frustrated")
+        unbalanced = why_no_flips(problem) if reasons else ()
+        return (*reasons, *unbalanced) if unbalanced else ()
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        if problem.negative_pair() is None:
-            return Maximiser(*_minimum_cut(problem, self.threads))
-        flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
-        unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
-        z, bound = _minimum_cut(replace(problem, unary=unary, pairwise=pairwise), self.threads)
-        return Maximiser(z ^ flips, bound + constant, {"flipped": int(flips.sum())})
+        return after_flips(problem, partial(_minimum_cut, threads=self.threads))
 
 
 def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]:

@@ -12,14 +12,45 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 
-from ...arrays import Edges, Flags, Pairwise, States, Unary
+from ...arrays import Edges, Flags, Pairwise, Scores, States, Unary, to_numpy
 from ...compiled import jit
 from ...compiled.threads import over_slices
+from ...problem import Problem
+from ...solution import Maximiser
+
+
+def why_no_flips(problem: Problem) -> tuple[str, ...]:
+    """Why bit flips do not make every pairwise score >= 0; empty where they do."""
+    _, found = supermodular_flips(to_numpy(problem.pairwise), problem.topology.pairs, problem.n)
+    if found.all():
+        return ()
+    instance = int(np.argmin(found))
+    return (f"no bit flips change that: the signs of instance {instance} are frustrated",)
+
+
+def after_flips(
+    problem: Problem, minimum_cut: Callable[[Problem], tuple[States, Scores]], **stats: int
+) -> Maximiser:
+    """What `minimum_cut` finds of a problem whose pairwise scores are >= 0, if need be after bit flips.
+
+    Args:
+        problem: with host arrays, `why_no_flips` empty or every pairwise score >= 0.
+        minimum_cut: maximisers `[batch, n]` and bounds `[batch]` of a supermodular problem.
+        stats: what else is worth counting.
+    """
+    if problem.negative_pair() is None:
+        return Maximiser(*minimum_cut(problem), stats)
+    flips, _ = supermodular_flips(problem.pairwise, problem.edges, problem.n)
+    unary, pairwise, constant = flipped(problem.unary, problem.pairwise, problem.edges, flips)
+    z, bound = minimum_cut(replace(problem, unary=unary, pairwise=pairwise))
+    return Maximiser(z ^ flips, bound + constant, {"flipped": int(flips.sum()), **stats})
 
 
 def supermodular_flips(
