@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise, product
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -17,12 +18,24 @@ import torch
 import yaml
 from rich.console import Console
 
-from solvers import ArgmaxSolver, Capabilities, SolveFailedError, available_solvers, solve, solver_class
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Problem,
+    SolveFailedError,
+    available_solvers,
+    solve,
+    solver_class,
+)
+from solvers.conversions import Conversion
 from solvers.instances import dense
 from structured_vae import TrainConfig
 from structured_vae.cli import main
+from structured_vae.cli.evaluate import evaluation_table
+from structured_vae.cli.gradients import gradient_table
 from structured_vae.cli.solve.chunks import solve_in_chunks
-from structured_vae.cli.solve.command import FileSolver
+from structured_vae.cli.solve.command import FileSolver, solution_table
+from structured_vae.cli.solvers import solver_table
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.training.discrete import ArgmaxTraining
@@ -724,9 +737,112 @@ def test_solvers_names_every_backend(cli):
     assert status == 0
     rows = {line.split("│")[1].strip(): line for line in out.splitlines() if "│" in line}
     assert {info.name for info in available_solvers()} <= rows.keys()
-    assert "pairwise >= 0" in rows["max_flow"]
+    assert ">= 0" in rows["max_flow"]
     assert "25" in rows["exhaustive"]
     assert "<= 30" in rows["elimination"]
+
+
+# --- spelling -----------------------------------------------------------------------------------
+
+
+def test_options_take_hyphens_and_underscores_alike(cli):
+    np.savez("a-b.npz", unary=UNARY, pairwise=MATRIX)
+    for option in ("--time-limit", "--time_limit"):
+        assert cli("solve", "a-b.npz", option, 5, "--output=c-d.json")[0] == 0
+    assert files() == ["a-b.npz", "c-d.json"]
+    status, out, _ = cli("train", "--data.batch-size", 7, "--rate-decay", "cosine", "--print-config")
+    assert (status, yaml.safe_load(out)["data"]["batch_size"]) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["trian"], "train"),
+        (["train", "--batch_size", 3], "--data.batch_size"),
+        (["train", "--batch-size=3"], "--data.batch_size"),
+        (["train", "--learning_rat2", 3], "--learning_rate"),
+        (["train", "--binarizaton", "none"], "--data.binarisation"),
+        (["train", "--encoder", "generl"], "general"),
+        (["train", "--estimator", "score_functoin"], "score_function"),
+        (["solve", "x.npz", "--timelimit", 3], "--time_limit"),
+        (["gradients", "x", "--checkpoint", "bst"], "best"),
+    ],
+    ids=str,
+)
+def test_what_may_be_meant_is_suggested(cli, arguments, meant):
+    status, _, err = cli(*arguments)
+    assert status == 2
+    assert err.splitlines()[-1] == f"did you mean {meant}?"
+
+
+def test_nothing_is_suggested_for_what_is_near_to_nothing(cli):
+    for arguments in (["zzzzzz"], ["solve", "x.npz", "--qqqqqq"], ["train", "--encoder", "zzzzzz"]):
+        status, _, err = cli(*arguments)
+        assert status == 2
+        assert "did you mean" not in err
+
+
+def test_help_of_train_has_every_list_of_choices_once(cli):
+    text = " ".join(cli("train", "--help")[1].split())
+    assert "Literal" not in text
+    assert "{" not in text.replace("checkpoints/{best,last}", "")
+    for hint in get_type_hints(TrainConfig).values():
+        if get_origin(hint) is Literal:
+            assert all(str(choice) in text for choice in get_args(hint))
+    assert text.count("gumbel_softmax, straight_through") == 1
+
+
+TABLES = {
+    "solvers": solver_table,
+    "evaluation": lambda: evaluation_table(
+        {
+            "images": 10_000,
+            "quantities": {
+                name: {
+                    "value": -1234.5678,
+                    "standard_error": 12.3456,
+                    "kind": "upper bound",
+                    "meaning": "m " * 40,
+                }
+                for name in ("bound", "refined_bound", "reconstruction_surrogate")
+            },
+        },
+        "runs/general, best epoch, test split",
+    ),
+    "gradients": lambda: gradient_table(
+        {
+            "perturbed_argmax samples 8": {
+                "bias": 1.2e-5,
+                "deviation": 1.2e-5,
+                "z_score": -1.2e5,
+                "microseconds": 1.2e6,
+                "stats": {"changed": 0.25, "saturated": 0.25},
+            }
+        },
+        "gradients",
+    ),
+    "answers": lambda: solution_table(
+        Conversion(Problem.from_arrays(1e15 * UNARY, 1e15 * MATRIX), 1, 0.0, range(3)),
+        solve(1e15 * UNARY, 1e15 * MATRIX),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_fit_80_columns(name):
+    console = Console(file=StringIO(), width=80)
+    console.print(TABLES[name]())
+    printed = console.file.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_stats_in_the_answers_are_numbers(cli):
+    np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
+    for solver, name in (("exhaustive", "states"), ("dual_ascent", "fixed_share")):
+        assert cli("solve", "problem.npz", "--solver", solver, "--output", "mine.json")[0] == 0
+        stats = json.loads(Path("mine.json").read_text())["stats"]
+        assert isinstance(stats[name], int | float)
 
 
 # --- as a program -------------------------------------------------------------------------------

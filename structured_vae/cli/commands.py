@@ -16,6 +16,7 @@ from solvers import SolverError
 from ..errors import StructuredVAEError, TerminatedError
 from . import evaluate, explore, export, gradients, reproduce, solvers, train, warmup
 from .solve import command as solve
+from .spelling import Parser, with_underscores
 from .terminal import console_of
 
 
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2, signals with 128 and their number."""
     set_parsing_settings(import_path_denylist=["*"])  # no value names code to import
     parser = _parser()
-    arguments_read = parser.parse_args(arguments)
+    arguments_read = parser.parse_args(with_underscores(sys.argv[1:] if arguments is None else arguments))
     console, errors = console_of(), console_of(stderr=True)
     try:
         chosen = parser.instantiate(arguments_read)
@@ -76,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(
+    parser = Parser(
         prog="structured-vae",
         description="Train VAEs with binary latent variables through exact argmax solvers, or use the "
         "solvers alone. Every command has its own --help.",

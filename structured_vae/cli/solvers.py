@@ -17,29 +17,31 @@ def options() -> ArgumentParser:
 
 
 def run(chosen: Namespace, console: Console) -> None:
-    """Prints the table of backends."""
+    """Prints the table of backends, and how to install what is missing."""
     console.print(solver_table())
+    for info in available_solvers():
+        if info.capabilities is not None and not info.installed:
+            console.print(f"{info.name}: {info.capabilities.install}")
 
 
 def solver_table() -> Table:
-    """The backends: exact or not, what they take, what is missing."""
+    """The backends: exact or not, what they take, whether they can be used."""
     table = Table(title="argmax solvers")
-    for column in ("name", "exact", "takes", "most n", "tree width", "device", "time limit", "ready"):
-        table.add_column(column, no_wrap=column in ("name", "takes"))
+    for column in ("name", "exact", "pairwise", "most n", "tree width", "device", "time limit", "ready"):
+        table.add_column(column, no_wrap=" " not in column)
     for info in available_solvers():
         can = info.capabilities
         if can is None:
-            table.add_row(info.name, *["?"] * 6, f"plug-in of {info.origin}")
+            table.add_row(info.name, *["?"] * 7)
             continue
-        takes = "unary" if not can.pairwise else "pairwise >= 0" if can.supermodular_only else "any"
         table.add_row(
             info.name,
             "yes" if can.exact else "no",
-            takes,
+            "none" if not can.pairwise else ">= 0" if can.supermodular_only else "any",
             str(can.max_size or "-"),
             f"<= {can.max_treewidth}" if can.max_treewidth is not None else "-",
             "yes" if can.on_device else "no",
             "yes" if can.time_limit else "no",
-            "yes" if info.installed else f"no: {can.install}",
+            "yes" if info.installed else "no",
         )
     return table

@@ -8,6 +8,8 @@ from jsonargparse import ArgumentParser
 from rich.console import Console
 from rich.table import Table
 
+from .spelling import Parser
+
 
 def console_of(stderr: bool = False) -> Console:
     """For texts with names of files in them, which are no markup."""
@@ -16,7 +18,7 @@ def console_of(stderr: bool = False) -> Console:
 
 def command(name: str, description: str) -> ArgumentParser:
     """The parser of one command."""
-    return ArgumentParser(usage=f"structured-vae {name} [options]", description=description)
+    return Parser(usage=f"structured-vae {name} [options]", description=description)
 
 
 def file_table(files: list[Path], title: str) -> Table:

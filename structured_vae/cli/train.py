@@ -43,6 +43,9 @@ def train_options() -> ArgumentParser:
         "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
     )
     parser.add_class_arguments(TrainConfig, as_group=False)
+    for action in parser._actions:
+        if isinstance(action.metavar, str) and action.metavar.startswith("{"):
+            action.metavar = action.dest.upper()  # the description has the choices
     return parser
 
 

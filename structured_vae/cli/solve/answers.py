@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from solvers.conversions import Conversion
 
 from ...atomic import whole_file
@@ -26,8 +28,15 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),
         "bound": solution.bound.tolist(),
-        "stats": {name: str(value) for name, value in solution.stats.items()},
+        "stats": {name: _plain(value) for name, value in solution.stats.items()},
     }
+
+
+def _plain(value: Any) -> Any:
+    """A number or a list of numbers where it is one, of numpy or not; else its text."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value if isinstance(value, bool | int | float) else str(value)
 
 
 def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:

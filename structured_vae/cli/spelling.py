@@ -1,0 +1,85 @@
+"""Options in either spelling, and what may be meant by one that there is not."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NoReturn, get_origin
+
+from jsonargparse import ArgumentParser, DefaultHelpFormatter
+
+
+class Parser(ArgumentParser):
+    """The parser of a command, which suggests what may be meant."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, formatter_class=_Formatter, **settings)
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Adds what may be meant to the message, then does what its base does."""
+        meant = suggestions(message, self._options(ex))
+        hint = f"\ndid you mean {', '.join(meant)}?" if meant else ""
+        super().error(message + hint, ex)
+
+    def _options(self, error: Exception | None) -> list[str]:
+        parser = getattr(error, "subcommand_parser", None) or self
+        return [option for action in parser._actions for option in action.option_strings]
+
+
+class _Formatter(DefaultHelpFormatter):
+    """Help without the choices of an option behind its description, which names them already."""
+
+    def _get_type_str(self, action: Any) -> str | None:
+        if get_origin(getattr(action, "_typehint", None)) is Literal:
+            return None
+        return super()._get_type_str(action)
+
+
+def with_underscores(arguments: Sequence[str]) -> list[str]:
+    """The arguments with every option spelled as it is defined.
+
+    Example:
+        >>> with_underscores(["solve", "a-b.npz", "--time-limit", "3", "--output=c-d.json", "--", "--e-f"])
+        ['solve', 'a-b.npz', '--time_limit', '3', '--output=c-d.json', '--', '--e-f']
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [_with_underscores(each) for each in arguments[:end]] + list(arguments[end:])
+
+
+def _with_underscores(argument: str) -> str:
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument[2:].partition("=")
+    return f"--{name.replace('-', '_')}{equals}{value}"
+
+
+def suggestions(message: str, options: Iterable[str]) -> list[str]:
+    """Commands, options or values near the one that a message of argparse refuses.
+
+    Example:
+        >>> suggestions("unrecognized arguments: --batch_size 3", ["--data.name", "--data.batch_size"])
+        ['--data.batch_size']
+        >>> suggestions("argument COMMAND: invalid choice: 'trian' (choose from 'train', 'solve')", [])
+        ['train']
+    """
+    if "unrecognized arguments:" in message:
+        unknown = re.findall(r"(?<=\s)--[\w.]+", message.partition("unrecognized arguments")[2])
+        return list(dict.fromkeys(near for name in unknown for near in _near_options(name, list(options))))
+    choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+    value = re.search(r"Literal\[(.*?)\]\. Got value: (.*)", message)
+    if not (choice or value):
+        return []
+    given, known = choice.groups() if choice else value.groups()[::-1]  # type: ignore[union-attr]  # one is
+    return difflib.get_close_matches(given.strip(), re.findall(r"[\w.-]+", known), n=1)
+
+
+def _near_options(name: str, options: list[str]) -> list[str]:
+    """An option whose last part is spelled so, or else the nearest."""
+    last = {option: option.removeprefix("--").rpartition(".")[2] for option in options}
+    own = name.removeprefix("--").rpartition(".")[2]
+    same = [option for option, part in last.items() if part == own]
+    if same or (near := difflib.get_close_matches(name, options, n=1)):
+        return same or near
+    parts = difflib.get_close_matches(own, list(last.values()), n=1)
+    return [option for option, part in last.items() if part in parts]
