@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import Problem, available_solvers, solve, solver_class
+from solvers import ArgmaxSolver, Capabilities, Maximiser, Problem, available_solvers, solve, solver_class
 from solvers.testing import check_conformance, enumerate_scores, random_instances
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
@@ -36,6 +36,39 @@ def test_conformance(name):
 @pytest.mark.parametrize("name", SLOW_ONES)
 def test_conformance_of_general_searches_at_length(name):
     check_conformance(solver_class(name)(), count=700, max_size=12)
+
+
+class DrawsForTheBatch(ArgmaxSolver):
+    """Random states, other ones in every call."""
+
+    name = "draws_for_the_batch"
+    capabilities = Capabilities(exact=False)
+
+    def __init__(self):
+        self.generator = np.random.default_rng(0)
+
+    def _argmax(self, problem, time_limit):
+        z = self.generator.integers(0, 2, (problem.batch, problem.n))
+        return Maximiser(z, problem.positive_part)
+
+
+class SometimesWrong(DrawsForTheBatch):
+    """The same, which says that it is exact."""
+
+    name = "sometimes_wrong"
+    capabilities = Capabilities(exact=True)
+
+
+def test_a_randomised_heuristic_is_told_how_to_pass_and_does():
+    told = r"^draws_for_the_batch: a batch is not its instances: that at \(.*randomised=True"
+    with pytest.raises(AssertionError, match=told):
+        check_conformance(DrawsForTheBatch(), count=10)
+    check_conformance(DrawsForTheBatch(), count=10, randomised=True)
+
+
+def test_no_exact_solver_may_be_random():
+    with pytest.raises(AssertionError, match="^sometimes_wrong: a batch is not its instances"):
+        check_conformance(SometimesWrong(), count=0, randomised=True)
 
 
 def test_all_backends_agree_on_supermodular_problems():
