@@ -145,9 +145,9 @@ def _check_shapes(solver: ArgmaxSolver, generator: np.random.Generator, sign: st
         alone = Problem.from_arrays(unary[place], pairwise[place], edges=drawn.edges)
         score = solver.solve(alone).score
         assert randomised or abs(score - batch.score[place]) <= 2 * alone.rounding, (
-            f"a batch is not its instances: that at {place} scores {score} alone and {batch.score[place]} among others; "
-            "one that draws random numbers draws them anew from its seed for every instance, or is checked with "
-            "check_conformance(..., randomised=True)"
+            f"a batch is not its instances: that at {place} scores {score} alone and {batch.score[place]} among "
+            "others; one that draws random numbers draws them anew from its seed for every instance, or is checked "
+            "with check_conformance(..., randomised=True)"
         )
     rounded = Problem.from_arrays(*single, edges=drawn.edges)
     assert solver.solve(rounded).z.shape == unary.shape, "float32 is not taken"

@@ -67,7 +67,7 @@ def test_a_randomised_heuristic_is_told_how_to_pass_and_does():
 
 
 def test_no_exact_solver_may_be_random():
-    with pytest.raises(AssertionError, match="^sometimes_wrong: a batch is not its instances"):
+    with pytest.raises(AssertionError, match=r"^sometimes_wrong: a batch is not its instances"):
         check_conformance(SometimesWrong(), count=0, randomised=True)
 
 
