@@ -3,12 +3,14 @@
 import array_api_strict
 import numpy as np
 import pytest
-import torch
+from optional import optional
 
 from solvers import Problem, ProblemError, solve, solver_class
 from solvers.algorithms.exhaustive.device import device_argmax
 from solvers.arrays import as_array
 from solvers.testing import enumerate_scores, random_instances
+
+torch = optional("torch")
 
 DEVICE = array_api_strict.Device("device1")
 

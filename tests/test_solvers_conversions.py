@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional
 
 from solvers import OptionError, Problem, ProblemError, ProblemTooLargeError, SolverError, solve
 from solvers.conversions import (
@@ -25,6 +25,8 @@ from solvers.conversions import (
     to_networkx,
     to_qubo,
 )
+
+torch = optional("torch")
 
 SEEDS = st.integers(0, 2**32 - 1)
 SENSES = ["minimise", "maximise"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
+from optional import optional
 
 from solvers import (
     ArgmaxSolver,
@@ -31,6 +31,8 @@ from solvers import (
     solve_problem,
     solver_class,
 )
+
+torch = optional("torch")
 
 MaxFlow = solver_class("max_flow")
 

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional
 
 from solvers import (
     OptionError,
@@ -20,6 +20,8 @@ from solvers import (
     solve,
     solver_class,
 )
+
+torch = optional("torch")
 
 NAN, INF = float("nan"), float("inf")
 EDGES = np.array([[0, 1], [2, 1], [0, 2]])

@@ -5,12 +5,14 @@ from dataclasses import replace
 import array_api_strict
 import numpy as np
 import pytest
-import torch
+from optional import optional
 
 from solvers.algorithms.local_search.device_tabu import device_tabu
 from solvers.algorithms.local_search.tabu import tabu_search
 from solvers.deadline import Deadline
 from solvers.problem import Problem
+
+torch = optional("torch")
 
 KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single", "zero", "spin", "grid")
 

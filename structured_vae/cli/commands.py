@@ -37,6 +37,9 @@ class Command:
     stopped: str = ""
 
 
+NETWORKS: Final = ("torch", "lightning", "matplotlib", "safetensors", "tensorboard")
+"""Packages that structured-vae-solvers does not bring."""
+
 _AGAIN = "stopped; the same command goes on from the last epoch"
 
 COMMANDS: Final[dict[str, Command]] = {
@@ -70,6 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(128 + signal.SIGTERM)
     except (StructuredVAEError, SolverError, OSError) as error:
         errors.print("error:", str(error), style="red")
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        if error.name not in NETWORKS:
+            raise
+        errors.print(f"error: this command needs {error.name}: pip install structured-vae", style="red")
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         errors.print(COMMANDS[arguments_read.subcommand].stopped or str(interrupt) or "stopped")

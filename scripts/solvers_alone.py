@@ -1,0 +1,83 @@
+"""Writes the source tree of `structured-vae-solvers`: the same code, without the packages that train networks.
+
+    python scripts/solvers_alone.py build/solvers && pip install build/solvers
+
+`solvers` works whole, and so do `structured-vae solve`, `solvers` and `warmup`. Both distributions hold the same
+files: an environment has one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+LEFT_OUT = {"lightning", "matplotlib", "ortools", "safetensors", "tensorboard", "torch"}
+"""What `solvers` and its commands do not need; OR-Tools is an extra."""
+
+EXTRAS = ("cplex", "pymaxflow")
+
+
+def name_of(requirement: str) -> str:
+    """The package that a requirement is about.
+
+    Example:
+        >>> name_of("jsonargparse[signatures]>=4.53")
+        'jsonargparse'
+    """
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+
+
+def project_file() -> str:
+    """The pyproject.toml of the distribution, made of this tree's."""
+    whole = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, tools = whole["project"], whole["tool"]["setuptools"]
+    needed = [each for each in project["dependencies"] if name_of(each) not in LEFT_OUT]
+    extras = {name: project["optional-dependencies"][name] for name in EXTRAS}
+    extras["ortools"] = [each for each in project["dependencies"] if name_of(each) == "ortools"]
+    values = {
+        "build-system": whole["build-system"],
+        "project": {
+            "name": "structured-vae-solvers",
+            "version": project["version"],
+            "description": "Exact argmax solvers for pairwise binary problems",
+            "requires-python": project["requires-python"],
+            "license": project["license"],
+            "dependencies": needed,
+        },
+        "project.optional-dependencies": extras,
+        "project.scripts": project["scripts"],
+        "tool.setuptools.packages.find": tools["packages"]["find"],
+        "tool.setuptools.package-data": {
+            name: [file for file in files if not file.startswith("data/")]
+            for name, files in tools["package-data"].items()
+        },
+    }
+    return "\n".join(
+        f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
+        for table, rows in values.items()
+    )
+
+
+def main() -> None:
+    """Copies the packages and writes the project's file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="for the source tree; an older one is replaced")
+    folder = parser.parse_args().folder
+    if folder.exists():
+        shutil.rmtree(folder)
+    for package in ("solvers", "models", "structured_vae"):
+        unwanted = shutil.ignore_patterns("__pycache__", "*.npz", "LICENSE-fashion-mnist")
+        shutil.copytree(ROOT / package, folder / package, ignore=unwanted)
+    shutil.copy(ROOT / "LICENSE", folder)
+    (folder / "pyproject.toml").write_text(project_file(), encoding="utf-8")
+    print(folder)
+
+
+if __name__ == "__main__":
+    main()
