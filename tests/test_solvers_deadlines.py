@@ -37,7 +37,7 @@ from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.interrupts import in_threads
-from solvers.solver import _scores
+from solvers.solver import score_states
 from solvers.testing import enumerate_scores
 
 LATE = 1.0
@@ -262,7 +262,7 @@ def test_an_answer_without_a_search_copies_no_pairs():
         tracemalloc.start()
         assert select_solver(problem)
         late = _unsearched(problem, np.full((1, problem.n), -1), None)
-        (score,) = _scores(problem, z)
+        (score,) = score_states(problem, z)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert problem.score_flat(late) >= 0

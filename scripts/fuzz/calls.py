@@ -27,6 +27,7 @@ from solvers import (
     solver_class,
     uniforms_shape,
 )
+from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from solvers.conversions import (
     Conversion,
     from_dimod,
@@ -133,6 +134,45 @@ def _solve(draw: Draw, folder: Path) -> Call:
         if any(hasattr(value, "__next__") for value in given.values()):
             return []  # it is used up
         return [(Problem.from_arrays(**given), solution)]
+
+    return call
+
+
+def _solve_with(draw: Draw, folder: Path) -> Call:
+    """`solve` with variables that are fixed, a start, several states or constraints: claims about fewer states."""
+    given, n = _arrays(draw)
+    options = _options(draw)
+    values = draw.random.integers(-1, 2, n)
+    more = {
+        "fix": draw.of((values, values.tolist(), {0: 1}, {n - 1: 0})),
+        "start": draw.random.integers(0, 2, n),
+        "k_best": draw.whole(1, 4),
+        "constraints": [
+            draw.of((cardinality(1), at_most(2), one_of(range(n)), linear([0.1] * n, ">=", 0.2)))
+        ],
+    }
+    options |= {name: perhaps(draw, value, 0.3) for name, value in more.items() if draw.chance(0.4)}
+
+    def call() -> None:
+        solve(**given, **options)
+
+    return call
+
+
+def _constraint(draw: Draw, folder: Path) -> Call:
+    make, *arguments = draw.of(
+        (
+            (cardinality, 2),
+            (at_most, 2, [0, 1]),
+            (one_of, [0, 1]),
+            (implies, 0, 1),
+            (linear, [0.5, 1.0], "<=", 1.0),
+        )
+    )
+    arguments = [perhaps(draw, argument, 0.4) for argument in arguments]
+
+    def call() -> None:
+        make(*arguments)
 
     return call
 
@@ -440,6 +480,8 @@ def _read_upload(draw: Draw, folder: Path) -> Call:
 
 CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "solve": (16, _solve),
+    "solve with more": (8, _solve_with),
+    "constraints": (3, _constraint),
     "prepare": (4, _prepare),
     "solve_problem": (4, _solve_problem),
     "solve_many": (4, _solve_many),
