@@ -535,6 +535,25 @@ def test_a_batch_in_chunks_is_the_batch():
     assert len(set(seen)) > 2
 
 
+class NamesOthers(ArgmaxSolver):
+    """Says that another solver answered, by the first unary score."""
+
+    name = "names_others"
+    capabilities = Capabilities(exact=True)
+
+    def _argmax(self, problem, time_limit):
+        z = np.ones((problem.batch, problem.n), np.int8)
+        by = "one" if problem.unary[0, 0] < 2 else "two + three"
+        return Maximiser(z, stats={"bounds_one": problem.batch}, solver=by)
+
+
+def test_chunks_name_all_solvers_that_answered():
+    problem = Problem.from_arrays(np.arange(1.0, 701.0)[:, None])
+    solution = solve_in_chunks(problem, NamesOthers(), None).solution
+    assert solution.solver == "one + two + three"
+    assert solution.stats == {"bounds_one": 700}
+
+
 @dataclass(frozen=True)
 class FailsAt(ArgmaxSolver):
     """Fails at instances whose first unary score is large."""

@@ -33,7 +33,7 @@ GRACE = 1.0
 
 THREAD = "structured-vae solve"
 
-COUNTS = ("reached", "fixed", "flipped", "parts", "searched", "removed_")
+COUNTS = ("reached", "fixed", "flipped", "parts", "searched", "removed_", "turns_", "bounds_", "states_")
 """How the names of statistics begin that add up over chunks."""
 
 
@@ -159,7 +159,12 @@ def _joined(problem: Problem, solver: ArgmaxSolver, parts: Sequence[Solution], d
     z, score, optimal, bound = (
         problem.restore(np.concatenate([*column, last])) for column, last in zip(found, trivial, strict=True)
     )
-    return Solution(z, score, optimal, bound, solver.name, _joined_stats(parts))
+    return Solution(z, score, optimal, bound, _joined_names(parts) or solver.name, _joined_stats(parts))
+
+
+def _joined_names(parts: Sequence[Solution]) -> str:
+    """Every solver that answered a chunk, once."""
+    return " + ".join(dict.fromkeys(name for part in parts for name in part.solver.split(" + ")))
 
 
 def _joined_stats(parts: Sequence[Solution]) -> Mapping[str, Any]:
