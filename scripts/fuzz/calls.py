@@ -375,6 +375,7 @@ def _layer(draw: Draw, folder: Path) -> Call:
         "solver": _solver(draw),
         "estimator": draw.of(("implicit_mle", "straight_through")),
         "epsilon": draw.of((None, 0.5, 1.0)),
+        "seed": draw.of((0, None)),
     }
     arrays = {
         name: value if name == "edges" else torch.from_numpy(np.array(value, np.float32)).requires_grad_()
