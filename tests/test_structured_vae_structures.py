@@ -41,6 +41,7 @@ from structured_vae import (
     TractableStructure,
     grid_paths,
 )
+from structured_vae.errors import MissingPackageError
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]
 GRAPH = [[0, 1], [1, 2], [3, 0], [3, 4], [4, 5], [5, 2], [1, 4], [0, 5]]
@@ -451,6 +452,9 @@ BAD = {
     "arcs of fractions": lambda: Paths([[0.5, 1]], 0, 1),
     "no arcs": lambda: Paths([], 0, 1),
     "a grid of one node": lambda: grid_paths(1, 1),
+    "a grid of the world": lambda: grid_paths(10**9, 10**9),
+    "a node far away": lambda: SpanningTrees([[0, 10**12]]),
+    "an arc to far away": lambda: Arborescences([[0, 10**12]]),
     "a grid without rows": lambda: grid_paths(0, 3),
     "a loop": lambda: SpanningTrees([[0, 1], [1, 1]]),
     "negative nodes": lambda: SpanningTrees([[0, -1]]),
@@ -489,6 +493,21 @@ def test_scores_that_cannot_be(name, kind):
     if name in TRACTABLE:
         with pytest.raises(StructureError):
             _ = case.structure.gibbs(scores).log_partition
+
+
+def test_a_knapsack_larger_than_memory_is_refused():
+    structure = Knapsack([10**12, 3], 10**12)
+    with pytest.raises(StructureError, match="divide weights and capacity"):
+        structure.argmax(torch.zeros(1, 2))
+    with pytest.raises(StructureError, match="divide weights and capacity"):
+        _ = structure.gibbs(torch.zeros(1, 2)).log_partition
+
+
+@pytest.mark.parametrize("kind", [Assignments, Matchings])
+def test_assignments_without_scipy_say_what_to_install(kind, monkeypatch):
+    monkeypatch.setattr("structured_vae.structures.assignments.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match="pip install"):
+        kind(2)
 
 
 def test_a_distribution_of_pairs_or_of_what_has_no_sums():

@@ -41,7 +41,20 @@ from solvers.conversions import (
     to_qubo,
 )
 from solvers.formats import FORMATS, read_problem
-from structured_vae import ArgmaxLayer, TrainConfig, load_dataset, load_vae
+from structured_vae import (
+    Arborescences,
+    ArgmaxLayer,
+    Assignments,
+    Knapsack,
+    KOfN,
+    Matchings,
+    Paths,
+    SpanningTrees,
+    TrainConfig,
+    grid_paths,
+    load_dataset,
+    load_vae,
+)
 from structured_vae.explorer.upload import read_upload
 
 from .draws import Draw
@@ -401,6 +414,32 @@ def _layer(draw: Draw, folder: Path) -> Call:
     return call
 
 
+def _structure(draw: Draw, folder: Path) -> Call:
+    kinds: dict[Callable[..., Any], tuple[dict[str, Any], int]] = {
+        KOfN: ({"k": 2, "least": 1}, 4),
+        Knapsack: ({"weights": [1, 2, 3], "capacity": 4}, 3),
+        Paths: ({"arcs": [[0, 1], [1, 2], [0, 2]], "source": 0, "target": 2}, 3),
+        grid_paths: ({"rows": 2, "columns": 2}, 4),
+        SpanningTrees: ({"edges": [[0, 1], [1, 2], [0, 2]]}, 3),
+        Arborescences: ({"arcs": [[0, 1], [1, 2], [0, 2]], "root": 0}, 3),
+        Assignments: ({"rows": 2, "columns": 3}, 6),
+        Matchings: ({"rows": 2, "columns": 3}, 6),
+    }
+    make = draw.of(tuple(kinds))
+    options, n = kinds[make]
+    given = {"scores": torch.from_numpy(_scores(draw, (draw.whole(1, 3), n)))}
+    options, given = _spoiled(draw, options, 0.3), _spoiled(draw, given, 0.1)
+
+    def call() -> None:
+        structure = make(**options)
+        structure.argmax(**given)
+        if hasattr(structure, "gibbs"):
+            p = structure.gibbs(**given)
+            _ = p.log_partition, p.marginals, p.sample(torch.Generator().manual_seed(0))
+
+    return call
+
+
 def _arrays_small(draw: Draw) -> dict[str, Any]:
     n, batch = draw.whole(1, 6), draw.whole(1, 3)
     given: dict[str, Any] = {"unary": _scores(draw, (batch, n))}
@@ -499,6 +538,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "Conversion": (2, _assignment),
     "read_problem": (16, _read_problem),
     "ArgmaxLayer": (10, _layer),
+    "structures": (6, _structure),
     "TrainConfig": (4, _train_config),
     "TrainConfig.from_dict": (4, _from_dict),
     "load_dataset": (6, _load_dataset),

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from ..errors import StructureError, shortened
+from .batches import is_dense
 from .scores import EdgesLike
 
 
@@ -15,9 +16,11 @@ def arcs_of(edges: EdgesLike) -> np.ndarray:
     Raises:
         StructureError: they are no such pairs, or join a node with itself.
     """
+    if isinstance(edges, torch.Tensor) and not is_dense(edges):
+        raise StructureError(f"edges must be dense; got {edges.layout} on {edges.device}")
     try:
         found = np.asarray(edges.cpu() if isinstance(edges, torch.Tensor) else edges)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise StructureError(f"edges must be pairs of nodes [n, 2]; got {shortened(edges)}") from error
     if (
         found.ndim != 2

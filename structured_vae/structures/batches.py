@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import torch
 
 from ..errors import StructureError, shortened
@@ -21,9 +22,9 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
     Raises:
         StructureError: they are no floating-point tensor, not finite, or of another number of variables.
     """
-    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
-        found = scores.dtype if isinstance(scores, torch.Tensor) else shortened(scores)
-        raise StructureError(f"scores must be a floating-point tensor [..., n]; got {found}")
+    if not isinstance(scores, torch.Tensor) or not is_dense(scores) or not scores.is_floating_point():
+        found = f"{scores.dtype}, {scores.layout}" if isinstance(scores, torch.Tensor) else shortened(scores)
+        raise StructureError(f"scores must be a dense floating-point tensor [..., n]; got {found}")
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         wanted = "n" if n is None else n
         raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
@@ -61,9 +62,11 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
     Raises:
         StructureError: it is none.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise StructureError(f"{name} must be an integer of at least {least}; got {shortened(value)}")
-    number = int(value.__index__())
-    if number < least:
-        raise StructureError(f"{name} must be an integer of at least {least}; got {shortened(value)}")
-    return number
+    return int(value)
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether it has its numbers at hand: not sparse, nested, or of no device at all."""
+    return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta

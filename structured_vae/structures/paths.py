@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import networkx as nx
 import numpy as np
@@ -14,6 +14,9 @@ from .arcs import arcs_of
 from .batches import UNREACHABLE, checked, gumbel, positive_integer, shaped
 from .scores import EdgesLike
 from .sums import StructureGibbs
+
+LARGEST_GRID: Final = 1_000_000
+"""Nodes; beyond, it would take minutes and gigabytes to lay out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +131,17 @@ def grid_paths(rows: int, columns: int) -> Paths:
         columns: at least 1, and 2 where rows is 1.
 
     Raises:
-        StructureError: there is one node or none.
+        StructureError: there is one node or none, or a million and more.
 
     Example:
         >>> len(grid_paths(5, 5).arcs)
         40
     """
     rows, columns = positive_integer(rows, "rows"), positive_integer(columns, "columns")
+    if rows * columns > LARGEST_GRID:
+        raise StructureError(
+            f"a grid has at most {LARGEST_GRID:,} nodes; got {shortened(rows)} by {shortened(columns)}"
+        )
     arcs = []
     for row in range(rows):
         first = row * columns

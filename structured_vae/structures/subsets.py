@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..errors import StructureError, shortened
-from .batches import checked, gumbel, log_add, logistic, positive_integer, shaped
+from .batches import checked, gumbel, is_dense, log_add, logistic, positive_integer, shaped
 from .sums import StructureGibbs
 from .trellis import tables, trace
 
@@ -95,7 +95,8 @@ class Knapsack:
         capacity: integer of at least 0; more than the sum of the weights costs nothing.
 
     Raises:
-        StructureError: weights or capacity are no such numbers.
+        StructureError: weights or capacity are no such numbers, or, when it is asked, tables of a batch would take
+            more than 2 GiB.
 
     References:
         Kellerer, Pferschy, Pisinger (2004), Knapsack problems, section 2.3.
@@ -153,9 +154,11 @@ def _drawn_total(last: torch.Tensor, fewest: int, generator: torch.Generator, sa
 
 
 def _integers(weights: object) -> tuple[int, ...]:
+    if isinstance(weights, torch.Tensor) and not is_dense(weights):
+        raise StructureError(f"weights must be dense; got {weights.layout} on {weights.device}")
     try:
-        found = np.asarray(weights)
-    except ValueError as error:
+        found = np.asarray(weights.cpu() if isinstance(weights, torch.Tensor) else weights)
+    except (ValueError, TypeError, OverflowError) as error:
         raise StructureError(f"weights must be integers [n]; got {shortened(weights)}") from error
     if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer) or (found < 0).any():
         raise StructureError(f"weights must be integers [n] of at least 0; got {shortened(weights)}")

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import torch
 
-from ..errors import StructureError, shortened
+from ..errors import StructureError
 from .arcs import arcs_of
 from .batches import UNREACHABLE, checked, positive_integer, shaped
 from .elimination import best_parents, drawn_parents, eliminated
@@ -49,9 +49,9 @@ class SpanningTrees:
 
     def __post_init__(self) -> None:
         edges = arcs_of(self.edges)
-        place = _places(np.concatenate([edges, edges[:, ::-1]]), len(edges))
-        if not nx.is_connected(nx.Graph(edges.tolist())) or (place == len(edges)).all(axis=0).any():
+        if len(np.unique(edges)) <= edges.max() or not nx.is_connected(nx.Graph(edges.tolist())):
             raise StructureError(f"spanning trees need a connected graph of the nodes 0 to {edges.max()}")
+        place = _places(np.concatenate([edges, edges[:, ::-1]]), len(edges))
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "_place", torch.from_numpy(place))
 
@@ -115,11 +115,11 @@ class Arborescences:
     def __post_init__(self) -> None:
         arcs = arcs_of(self.arcs)
         root = positive_integer(self.root, "root", 0)
+        reached = nx.descendants(nx.DiGraph(arcs.tolist()), root) | {root} if (arcs == root).any() else set()
         nodes = int(arcs.max()) + 1
-        reached = nx.descendants(nx.DiGraph(arcs.tolist()), root) if (arcs == root).any() else set()
-        missing = sorted(set(range(nodes)) - reached - {root})
-        if missing:
-            raise StructureError(f"no arborescence: from root {root} there is no way to {shortened(missing)}")
+        if len(reached) < nodes:
+            missing = next(node for node in range(nodes) if node not in reached)
+            raise StructureError(f"no arborescence: from root {root} there is no way to node {missing}")
         place = _places(arcs, len(arcs))
         order = [root, *(node for node in range(nodes) if node != root)]
         object.__setattr__(self, "arcs", arcs)

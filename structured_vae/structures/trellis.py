@@ -6,10 +6,15 @@ table[i][c] is the best score, or the logarithm of the sum of exp(score), of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import torch
 
+from ..errors import StructureError, shortened
 from .batches import UNREACHABLE
+
+LARGEST: Final = 2**28
+"""Numbers in the tables of a batch: 2 GiB."""
 
 Combine = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -24,7 +29,16 @@ def tables(
         weights: of the variables, integers of at least 0.
         capacity: the largest total.
         combine: of two tables: `torch.maximum` or `log_add`.
+
+    Raises:
+        StructureError: they would take more than 2 GiB.
     """
+    size = (len(weights) + 1) * len(scores) * (capacity + 1)
+    if size > LARGEST:
+        raise StructureError(
+            f"{len(scores)} instances of {len(weights)} variables and a capacity of {shortened(capacity)} take "
+            f"{shortened(8 * size)} bytes, more than 2 GiB: divide weights and capacity by a number, or the batch"
+        )
     start = scores.new_full((len(scores), capacity + 1), UNREACHABLE)
     start[:, 0] = 0
     found = [start]
