@@ -25,12 +25,14 @@ from .model_card import Figure, ModelCard
 from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNetwork
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Pretrained
+from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
 from .states import MOST_BITS, all_states, state_index
 
 __all__ = [
     "ENCODERS",
     "LIKELIHOODS",
     "MOST_BITS",
+    "PRIORS",
     "VAES",
     "AnyPotentials",
     "AttributeDecoder",
@@ -38,9 +40,11 @@ __all__ = [
     "AttributeVAE",
     "BernoulliLikelihood",
     "BinaryDecoder",
+    "BitsPrior",
     "CategoricalDecoder",
     "CategoricalEncoder",
     "CategoricalPotentials",
+    "CategoriesPrior",
     "ConvolutionalDecoder",
     "ConvolutionalEncoder",
     "DecodedStates",
@@ -67,10 +71,13 @@ __all__ = [
     "Potentials",
     "Pretrained",
     "PretrainedError",
+    "Prior",
     "StatesOfNetwork",
     "all_states",
     "convolutional_vae",
+    "factorised_prior",
     "general_encoder",
+    "gibbs_prior",
     "independent_encoder",
     "load_pretrained",
     "paper_vae",

@@ -15,11 +15,12 @@ from .likelihoods import Likelihood, likelihood_name
 from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from .potentials import AnyPotentials
 from .pretrained import Pretrained
+from .prior import CategoriesPrior, Prior, drawn_states, named_prior, prior_name
 from .shapes import Images
 
 
 class DiscreteVAE(Pretrained):
-    """A variational auto-encoder with discrete latent variables and a uniform prior.
+    """A variational auto-encoder with discrete latent variables and a uniform or a learnt prior.
 
     The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Encoder and decoder may
     be any modules: one that takes images `[batch, pixels]` and returns `Potentials` or `CategoricalPotentials`,
@@ -30,6 +31,7 @@ class DiscreteVAE(Pretrained):
         encoder: gives the potentials of the posterior.
         decoder: gives the image distribution of a state.
         likelihood: of a decoder of one's own: "bernoulli" (it returns logits) or "gaussian" (means).
+        prior: over the latent states, learnt with the networks; None for the uniform one.
         pixels: of an image, by which n is read from a blank one; needed where neither network is ours, and then not
             before the encoder has seen its first image.
 
@@ -60,6 +62,7 @@ class DiscreteVAE(Pretrained):
         decoder: nn.Module,
         likelihood: str | Likelihood = "bernoulli",
         pixels: int | None = None,
+        prior: Prior | None = None,
     ):
         super().__init__()
         if isinstance(decoder, Decoder) and likelihood != "bernoulli":
@@ -74,6 +77,7 @@ class DiscreteVAE(Pretrained):
         self.decoder: Decoder | NetworkDecoder = (
             decoder if isinstance(decoder, Decoder | NetworkDecoder) else NetworkDecoder(decoder, likelihood)
         )
+        self.prior = prior
         pixels = self._pixels_of_ours() if pixels is None else pixels
         if not self.own:
             self._check_agreement()
@@ -159,12 +163,15 @@ class DiscreteVAE(Pretrained):
                 "those that paper_vae makes, and so cannot be made again from a configuration"
             )
         last = self.decoder.last
-        return {"encoder": name, "pixels": last.out_features, "n": self.n, "hidden": last.in_features}
+        found = {"encoder": name, "pixels": last.out_features, "n": self.n, "hidden": last.in_features}
+        return found | self._prior_said()
 
     @classmethod
-    def of_arguments(cls, encoder: str, pixels: int, n: int, hidden: int) -> DiscreteVAE:
+    def of_arguments(
+        cls, encoder: str, pixels: int, n: int, hidden: int, prior: str = "uniform"
+    ) -> DiscreteVAE:
         """Networks of `paper_vae` with fresh weights."""
-        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden)
+        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden, prior=prior)
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
@@ -172,8 +179,12 @@ class DiscreteVAE(Pretrained):
 
         Raises:
             NetworkError: as for `n`.
+            ValueError: the prior has pairwise scores of more than 20 bits: draw states by
+                `structured_vae.Gibbs(vae.prior.potentials())` and decode them.
         """
         like = self._like()
+        if self.prior is not None:
+            return self.decoder.mean(drawn_states(self.prior.potentials(), count, generator))
         if self.categorical:
             category = torch.randint(self.n, (count,), generator=generator, device=like.device)
             z = torch.nn.functional.one_hot(category, self.n)
@@ -197,7 +208,13 @@ class DiscreteVAE(Pretrained):
         return None if isinstance(self.encoder, NetworkEncoder) else self.encoder.pixels
 
     def _check_agreement(self) -> None:
-        encoder, decoder = self.encoder, self.decoder
+        encoder, decoder, prior = self.encoder, self.decoder, self.prior
+        if prior and (len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)):
+            of = f"{self.n} {'categories' if self.categorical else 'bits'}"
+            raise ValueError(
+                f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder has {of}; "
+                "they must agree"
+            )
         if isinstance(decoder, NetworkDecoder):
             decoder.categorical = self.categorical
             return
@@ -222,7 +239,11 @@ class DiscreteVAE(Pretrained):
             "likelihood": likelihood,
             "pixels": self.pixels,
             "n": self.n,
-        }
+        } | self._prior_said()
+
+    def _prior_said(self) -> dict[str, int | str]:
+        """The name of a prior that is not uniform: what others wrote has none."""
+        return {} if self.prior is None else {"prior": prior_name(self.prior)}
 
 
 OURS: Final = (BinaryDecoder, CategoricalDecoder)
@@ -234,7 +255,9 @@ def _name(network: nn.Module) -> str:
     return type(network.network if isinstance(network, NetworkEncoder | NetworkDecoder) else network).__name__
 
 
-def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300) -> DiscreteVAE:
+def paper_vae(
+    encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300, prior: str = "uniform"
+) -> DiscreteVAE:
     """The paper's architecture with one of `ENCODERS`.
 
     Args:
@@ -242,9 +265,10 @@ def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300
         pixels: of an image.
         n: binary latent variables; for "categorical" the number of categories.
         hidden: units of each hidden layer.
+        prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every pair of bits.
 
     Raises:
-        ValueError: there is no such encoder.
+        ValueError: there is no such encoder, or no such prior.
 
     Example:
         >>> vae = paper_vae("general")
@@ -257,5 +281,10 @@ def paper_vae(encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300
     """
     if encoder not in ENCODERS:
         raise ValueError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    decoder = CategoricalDecoder if encoder == "categorical" else BinaryDecoder
-    return DiscreteVAE(ENCODERS[encoder](pixels, n, hidden), decoder(pixels, n, hidden))
+    categorical = encoder == "categorical"
+    decoder = CategoricalDecoder if categorical else BinaryDecoder
+    return DiscreteVAE(
+        ENCODERS[encoder](pixels, n, hidden),
+        decoder(pixels, n, hidden),
+        prior=named_prior(prior, n, categorical),
+    )

@@ -174,7 +174,7 @@ def test_a_folder_of_images_is_split(tmp_path, images):
 
 
 def test_folders_of_classes_and_of_splits(tmp_path):
-    for number, (split, folder) in enumerate((("train", "train"), ("validation", "val"), ("test", "test"))):
+    for number, folder in enumerate(("train", "val", "test")):
         for label, name in enumerate(("cats", "dogs")):
             start = 10 * number + 5 * label
             save(tmp_path / folder / name, GREY[start : start + 5])

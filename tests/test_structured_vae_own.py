@@ -326,7 +326,7 @@ def test_metrics_are_columns_and_drawn(finished):
     assert [axes.get_title() for axes in figure.axes] == ["bound", "reconstruction", "kl"]
     (line, _) = finished.plot("kl").axes[0].get_lines()
     assert line.get_ydata().tolist() == finished.metrics["test/kl"].tolist()
-    with pytest.raises(RunError, match="no metric is called nonsense; there are: .*bound"):
+    with pytest.raises(RunError, match=r"no metric is called nonsense; there are: .*bound"):
         finished.plot("nonsense")
 
 

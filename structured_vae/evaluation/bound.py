@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DiscreteVAE
+from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
 
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.kl import KL, kl_of_unary
+from ..posteriors.prior import PriorExcess, excess_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Bound:
     Attributes:
         reconstruction: E_q[-log p(x | z)]: exact for categories, else by samples of z.
         kl: the tightest KL known to be valid: exact for independent bits, categories and Gibbs posteriors,
-            else n log 2.
+            else n log 2; to a learnt prior n log 2 and what its mean log-probability falls short of that.
         kl_surrogate: the KL of the unary scores alone, as the paper reports it.
         bound: reconstruction + kl, in expectation an upper bound on -log p(x).
         bound_surrogate: reconstruction + kl_surrogate, the paper's number; a bound for independent
@@ -67,14 +68,38 @@ def image_costs(
     """
     potentials = vae.encoder(x)
     q = posterior(potentials)
+    prior = excess_of(vae)
     costs = {"kl": valid_kl(q).value, "kl_surrogate": kl_of_unary(potentials).value}
     if isinstance(potentials, CategoricalPotentials):
         table = vae.decoder.table(x, potentials.states())
         probabilities, _ = Gibbs(potentials).marginals
-        minus_log_p = math.log(vae.n) - (-table).logsumexp(dim=-1)
-        return {"reconstruction": (probabilities * table).sum(dim=-1), **costs, "minus_log_p": minus_log_p}
-    draws = [vae.decoder.cost(x, q.sample(generator)[0]) for _ in range(samples)]
-    return {"reconstruction": torch.stack(draws).mean(dim=0), **costs}
+        joint = table if prior is None else table + prior.table(potentials.states())
+        minus_log_p = math.log(vae.n) - (-joint).logsumexp(dim=-1)
+        costs |= {"reconstruction": (probabilities * table).sum(dim=-1), "minus_log_p": minus_log_p}
+        return costs if prior is None else _to_prior(costs, potentials, q, prior, None)
+    z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
+    draws = [vae.decoder.cost(x, each) for each in z]
+    costs["reconstruction"] = torch.stack(draws).mean(dim=0)
+    return costs if prior is None else _to_prior(costs, potentials, q, prior, z)
+
+
+def _to_prior(
+    costs: dict[str, torch.Tensor],
+    potentials: AnyPotentials,
+    q: Posterior,
+    prior: PriorExcess,
+    z: torch.Tensor | None,
+) -> dict[str, torch.Tensor]:
+    """The KLs to a learnt prior in the place of those to the uniform one.
+
+    Exact where q's sums are known; else by samples of q, by which the bound stays one in expectation.
+    """
+    independent = potentials if potentials.pairwise is None else Potentials(potentials.unary)
+    sums = independent if potentials.pairwise is None else potentials
+    sampled = z is not None and potentials.pairwise is not None and isinstance(q, PerturbAndMAP)
+    excess = prior.at(z).mean(dim=0) if sampled and z is not None else prior.expected(Gibbs(sums))
+    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(independent))
+    return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
 
 
 def summarise(costs: Sequence[dict[str, torch.Tensor]]) -> Bound:

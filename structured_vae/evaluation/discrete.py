@@ -20,6 +20,7 @@ from models import (
     DecodedStates,
     DiscreteVAE,
     NetworkDecoder,
+    Potentials,
     StatesOfNetwork,
     state_index,
 )
@@ -27,6 +28,7 @@ from models import (
 from ..errors import ConfigError
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
 from ..posteriors.kl import kl_of_unary
+from ..posteriors.prior import PriorExcess, excess_of
 from .quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from .refinement import INDEXED_BITS, refined_bound
 
@@ -75,6 +77,11 @@ def evaluate(
     return Evaluation({**quantities, "active": active}, len(means))
 
 
+def _unary_alone(potentials: AnyPotentials) -> Gibbs:
+    """The distribution of the unary scores, as if there were no pairs."""
+    return Gibbs(potentials if potentials.pairwise is None else Potentials(potentials.unary))
+
+
 def _active(means: torch.Tensor, categorical: bool, kind: str) -> Quantity:
     """How many bits or categories are in use, from the posterior means `[images, n]`."""
     n = means.shape[1]
@@ -101,17 +108,18 @@ class _View:
         table = None if self._decoded is None else self._decoded.costs(x)
         columns = self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
-        columns["kl_surrogate"] = kl_of_unary(potentials).value
+        columns["kl_surrogate"] = kl_of_unary(potentials).value + self._beyond(_unary_alone(potentials))
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
-            columns["minus_log_p"] = math.log(table.shape[-1]) - (-table).logsumexp(dim=-1)
+            joint = table if self._prior is None else table + self._prior.table(potentials.states())
+            columns["minus_log_p"] = math.log(table.shape[-1]) - (-joint).logsumexp(dim=-1)
         if "minus_log_p" in columns:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
         if table is not None and not self._sums:
             columns |= self._gibbs(potentials, table)
         if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
             start = self.posterior(potentials).sample(self.generator)[0]
-            columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine)
+            columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine, self._prior)
         return columns
 
     @cached_property
@@ -120,7 +128,8 @@ class _View:
         drawn = f"{self.samples} samples"
         exact = self._decoded is not None and self._sums
         reconstruction = ("exact", "over all states") if exact else ("sampled", drawn)
-        kl = ("exact", "KL(q || uniform)") if self._sums else ("bound", f"histogram of {drawn}")
+        to = "uniform" if self._prior is None else "prior"
+        kl = ("exact", f"KL(q || {to})") if self._sums else ("bound", f"histogram of {drawn}")
         surrogate = ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
@@ -149,7 +158,7 @@ class _View:
     ) -> dict[str, torch.Tensor]:
         """For a posterior whose probabilities are known."""
         q = Gibbs(potentials)
-        columns = {"kl": q.kl().value, "mean_state": q.marginals[0]}
+        columns = {"kl": q.kl().value + self._beyond(q), "mean_state": q.marginals[0]}
         if table is not None:
             return {"reconstruction": self._expected(potentials, table), **columns}
         totals, weights = torch.zeros_like(columns["kl"]), []
@@ -157,7 +166,8 @@ class _View:
             z = q.sample(self.generator)[0]
             cost = self.vae.decoder.cost(x, z)
             totals += cost
-            weights.append(-cost - q.log_prob(z))
+            prior = 0.0 if self._prior is None else self._prior.at(z)
+            weights.append(-cost - prior - q.log_prob(z))
         log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - self.vae.n * math.log(2)
         return {"reconstruction": totals / self.samples, **columns, "minus_log_p": -log_p}
 
@@ -170,22 +180,33 @@ class _View:
             costs = table.gather(1, state_index(z).T).T
         else:
             costs = torch.stack([self.vae.decoder.cost(x, each) for each in z])
-        kl = histogram_kl(potentials, z)
-        return {"reconstruction": costs.mean(dim=0), "kl": kl.value, "mean_state": z.mean(dim=0)}
+        kl = histogram_kl(potentials, z).value
+        if self._prior is not None:
+            kl = kl + self._prior.at(z).mean(dim=0)
+        return {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
 
     def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> dict[str, torch.Tensor]:
         """What a Gibbs posterior with the same potentials would have."""
-        reconstruction, kl = self._expected(potentials, table), Gibbs(potentials).kl().value
+        q = Gibbs(potentials)
+        reconstruction, kl = self._expected(potentials, table), q.kl().value + self._beyond(q)
         return {
             "gibbs_reconstruction": reconstruction,
             "gibbs_kl": kl,
             "gibbs_bound": reconstruction + kl,
         }
 
+    def _beyond(self, q: Gibbs) -> torch.Tensor | float:
+        """`[batch]`: KL(q || prior) less KL(q || uniform)."""
+        return 0.0 if self._prior is None else self._prior.expected(q)
+
     def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
         """`[batch]`: the cost under the Gibbs distribution."""
         scores = potentials.table(potentials.states())
         return (scores.softmax(dim=-1) * table).sum(dim=-1)
+
+    @cached_property
+    def _prior(self) -> PriorExcess | None:
+        return excess_of(self.vae)
 
     @cached_property
     def _states(self) -> torch.Tensor | None:

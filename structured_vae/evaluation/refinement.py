@@ -6,8 +6,10 @@ import math
 
 import torch
 
-from models import BinaryDecoder, NetworkDecoder
+from models import BinaryDecoder, Flips, NetworkDecoder
 from models.shapes import Binary, Costs, Images
+
+from ..posteriors.prior import PriorExcess
 
 TENURE = 4
 """Moves for which a bit that was flipped stays."""
@@ -17,7 +19,13 @@ INDEXED_BITS = 62
 
 
 @torch.no_grad()
-def refined_bound(decoder: BinaryDecoder | NetworkDecoder, x: Images, z: Binary, moves: int) -> Costs:
+def refined_bound(
+    decoder: BinaryDecoder | NetworkDecoder,
+    x: Images,
+    z: Binary,
+    moves: int,
+    prior: PriorExcess | None = None,
+) -> Costs:
     """`[batch]`: -log sum p(x, z) over the states that a search for each image meets, in nats.
 
     A sum over some of the states is not more than p(x), so this is an upper bound on -log p(x) whatever the
@@ -27,10 +35,11 @@ def refined_bound(decoder: BinaryDecoder | NetworkDecoder, x: Images, z: Binary,
     by not looking at each image: its amortisation gap.
 
     Args:
-        decoder: of n bits, at most 62; the prior is uniform.
+        decoder: of n bits, at most 62.
         x: `[batch, pixels]`.
         z: `[batch, n]`, where the searches begin: draws of the encoder's posterior.
         moves: of each search, n + 1 decodes each.
+        prior: a learnt one; default: the uniform one.
 
     References:
         Lücke, Eggert (2010), Expectation truncation and the benefits of preselection in training generative
@@ -45,7 +54,7 @@ def refined_bound(decoder: BinaryDecoder | NetworkDecoder, x: Images, z: Binary,
     free_from = torch.zeros_like(z, dtype=torch.int64)
     met, costs = [], []
     for move in range(moves):
-        near = decoder.flips(x, z)
+        near = _with_prior(decoder.flips(x, z), prior)
         state = (z.long() * bits).sum(dim=-1, keepdim=True)
         met += [state, state ^ bits]
         costs += [near.cost[:, None], near.flipped]
@@ -55,6 +64,15 @@ def refined_bound(decoder: BinaryDecoder | NetworkDecoder, x: Images, z: Binary,
         z = z.scatter(-1, flip, 1 - z.gather(-1, flip))
         free_from.scatter_(-1, flip, move + 1 + TENURE)
     return n * math.log(2) - _log_sum_of_distinct(torch.cat(met, dim=-1), -torch.cat(costs, dim=-1))
+
+
+def _with_prior(near: Flips, prior: PriorExcess | None) -> Flips:
+    """-log p(x, z) at a state and its flips, beyond n log 2, in the place of -log p(x | z)."""
+    if prior is None:
+        return near
+    at_z = prior.at(near.z)
+    at_flips = at_z[..., None] + (1 - 2 * near.z) * prior.slope(near.z)
+    return Flips(near.cost + at_z, near.flipped + at_flips, near.z)
 
 
 def _log_sum_of_distinct(states: torch.Tensor, log_weights: torch.Tensor) -> torch.Tensor:

@@ -11,6 +11,7 @@ import torch
 from models import AnyPotentials, Neighbourhood
 
 from ..errors import EstimatorError, shortened
+from ..posteriors.prior import PriorExcess
 
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
@@ -168,6 +169,38 @@ class CostOfCategories:
 
 
 @dataclass(frozen=True, eq=False)
+class WithPrior:
+    """A cost plus weight * (log u(z) - log p(z)), p being a learnt prior and u the uniform one.
+
+    At samples of q its gradient in the prior is that of E_q[-log p(z)], and in q that of the prior's part of the KL.
+
+    Attributes:
+        cost: what is added to.
+        prior: what it adds.
+        weight: of the KL; less than 1 while it warms up.
+    """
+
+    cost: Cost
+    prior: PriorExcess
+    weight: float = 1.0
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: the sum, differentiable in decoder and prior."""
+        return self.cost(z) + self.weight * self.prior.at(z)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """The sum at z, and its change in every coordinate."""
+        inner = self.cost.around(z)
+        return Neighbourhood(
+            inner.cost + self.weight * self.prior.at(z), inner.slope + self.weight * self.prior.slope(z)
+        )
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[batch, states]`: the sum at each state."""
+        return self.cost.table(states) + self.weight * self.prior.table(states)
+
+
+@dataclass(frozen=True, eq=False)
 class WithKL:
     """A cost plus weight * (log q(z | x) - log p(z)), with log q cut off from the encoder's gradient.
 
@@ -175,7 +208,8 @@ class WithKL:
     of a cost in which log q is held fixed. So the KL needs no term of its own: it rides through the
     same two argmaxes, on the scale of the cost.
 
-    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform. For an
+    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform (a learnt one is
+    `WithPrior`, inside). For an
     independent encoder this is the distribution that the argmax samples, and the whole ELBO is trained.
     For a structured one it is the Gibbs density of the same potentials, from which perturb-and-MAP
     samples differ: there the trained term is an approximation.
@@ -195,7 +229,7 @@ class WithKL:
         return self.cost(z) + self.weight * self.posterior.score(z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The inner cost, which is all that a decoder sees, and the change of both in each coordinate."""
+        """The inner cost, which is all that decoder and prior see, and the change of both in each coordinate."""
         inner = self.cost.around(z)
         return Neighbourhood(inner.cost, inner.slope + self.weight * self.posterior.field(z))
 

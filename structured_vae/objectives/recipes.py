@@ -10,7 +10,8 @@ import torch
 from models import AnyPotentials, DiscreteVAE
 
 from ..posteriors import Gibbs
-from .costs import Cost, Reconstruction, WithKL
+from ..posteriors.prior import PriorExcess, excess_of
+from .costs import Cost, Reconstruction, WithKL, WithPrior
 
 KLTerm = Literal["exact", "folded", "none"]
 """An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
@@ -54,21 +55,30 @@ def paper_recipe(
     reconstruction = Reconstruction(vae.decoder, x)
     if kl_term == "folded":
         return Objective(reconstruction)
-    return whole_bound(reconstruction, potentials, kl_term, kl_weight)
+    return whole_bound(reconstruction, potentials, kl_term, kl_weight, excess_of(vae))
 
 
 def elbo_recipe(
     vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0
 ) -> Objective:
     """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
-    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight)
+    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight, excess_of(vae))
 
 
-def whole_bound(cost: Cost, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0) -> Objective:
-    """A cost and the KL of the potentials, the latter as the estimator needs it."""
-    if kl_term == "folded":
-        return Objective(WithKL(cost, potentials.detach(), kl_weight))
-    return Objective(cost, kl_weight * Gibbs(potentials).kl().value if kl_term == "exact" else 0.0)
+def whole_bound(
+    cost: Cost,
+    potentials: AnyPotentials,
+    kl_term: KLTerm,
+    kl_weight: float = 1.0,
+    prior: PriorExcess | None = None,
+) -> Objective:
+    """A cost and the KL of the potentials to the prior, uniform or learnt, as the estimator needs it."""
+    if kl_term == "exact":
+        q = Gibbs(potentials)
+        kl = q.kl().value if prior is None else q.kl().value + prior.expected(q)
+        return Objective(cost, kl_weight * kl)
+    beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
+    return Objective(WithKL(beside, potentials.detach(), kl_weight) if kl_term == "folded" else beside)
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

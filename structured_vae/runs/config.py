@@ -35,6 +35,7 @@ Estimator = Literal[
     "perturbed_argmax",
     "own",
 ]
+Prior = Literal["uniform", "factorised", "gibbs"]
 Logger = Literal["tensorboard", "csv", "wandb", "mlflow", "none"]
 Decay = Literal["none", "cosine"]
 Precision = Literal["32-true", "bf16-mixed"]
@@ -115,6 +116,8 @@ class TrainConfig:
             0.2 of a mixture and of attributes, else 0.
         dropout_decay: none; or cosine, which lowers dropout to zero over all epochs.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
+        prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs, which has a score for
+            every pair of bits.
         patience: evaluations without a better one after which the training ends early; 0 for none.
         logger: where curves go beside metrics.csv: tensorboard, csv, wandb, mlflow or none.
     """
@@ -151,6 +154,7 @@ class TrainConfig:
     dropout: float | None = None
     dropout_decay: Decay = "none"
     channels: int = 32
+    prior: Prior = "uniform"
     patience: int = 0
     logger: Logger = "tensorboard"
 
@@ -178,6 +182,8 @@ class TrainConfig:
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
         latent = "own" if self.model == "own" else f"{self.encoder}{self.latent}"
+        if self.prior != "uniform":
+            latent += f"-{self.prior}-prior"
         return f"{data}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
@@ -243,9 +249,10 @@ FOREIGN: Final = {
         "kl_start",
         "consistency",
         "channels",
+        "prior",
     ),
-    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start"),
-    "own": ("encoder", "n", "k", "hidden", "labels", "label_weight", "consistency", "channels"),
+    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start", "prior"),
+    "own": ("prior", "encoder", "n", "k", "hidden", "labels", "label_weight", "consistency", "channels"),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -272,6 +279,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (
         lambda c: c.model != "attributes" or c.encoder != "categorical",
         "attributes are bits: encoder must be independent, supermodular or general",
+    ),
+    (
+        lambda c: c.prior != "gibbs" or c.encoder != "categorical",
+        "prior gibbs has scores for pairs of bits, and there are categories: prior must be uniform or factorised",
     ),
     (
         lambda c: c.model != "own" or c.precision == "32-true",

@@ -17,6 +17,7 @@ from models import (
     MixtureEncoder,
     NetworkEncoder,
     Potentials,
+    Prior,
 )
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve_problem
 
@@ -120,11 +121,26 @@ def fitting_estimator(
             f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
+    if isinstance(vae, DiscreteVAE) and vae.prior is not None:
+        _check_prior(config, estimator, vae.prior)
     if estimator.kl == "none" and not isinstance(vae, DiscreteVAE):
         raise ConfigError(
             f"the estimator {config.estimator} does not train the bound, which is what the model {config.model} needs"
         )
     return estimator
+
+
+def _check_prior(config: TrainConfig, estimator: Estimator, prior: Prior) -> None:
+    """Refuses a learnt prior that nothing would train, or whose log Z is out of reach."""
+    if config.recipe == "paper" and estimator.kl == "folded":
+        raise ConfigError(
+            "a learnt prior is trained by the KL, which the recipe paper leaves out with the estimator "
+            f"{config.estimator}: set recipe to elbo"
+        )
+    try:
+        _ = Gibbs(prior.potentials()).log_partition
+    except UnsupportedProblemError as error:
+        raise ConfigError(f"the prior's log Z is out of reach: {error}") from error
 
 
 def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:

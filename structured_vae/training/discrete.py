@@ -11,7 +11,7 @@ from models import AnyPotentials, DiscreteVAE
 from ..estimators import Estimator
 from ..evaluation.bound import image_costs, summarise
 from ..objectives.recipes import Recipe
-from ..posteriors import Posterior
+from ..posteriors import Gibbs, Posterior
 from ..schedules import Schedule
 from .base import Training, TrainingOptions
 
@@ -76,4 +76,7 @@ class ArgmaxTraining(Training):
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A hundred, ten a row."""
-        return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
+        if self.vae.prior is None:
+            return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
+        z = Gibbs(self.vae.prior.potentials()).sample(noise, self.SAMPLES)[:, 0]
+        return self.vae.decoder.mean(z), self.SAMPLES_A_ROW

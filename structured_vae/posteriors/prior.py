@@ -1,0 +1,93 @@
+"""What a learnt prior adds to costs and KLs that are those of the uniform prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
+
+from .gibbs import Gibbs
+from .kl import kl_ceiling
+
+
+@dataclass(frozen=True, eq=False)
+class PriorExcess:
+    """log u(z) - log p(z) in nats, u being uniform: KL(q || p) = KL(q || u) + E_q[log u - log p].
+
+    Its expectation is exact where q's sums are known, and unbiased by samples of q, so that what is a bound on
+    -log p(x) with the uniform prior is one with p. Differentiable in the prior.
+
+    Attributes:
+        potentials: of the prior, one row for all images.
+    """
+
+    potentials: AnyPotentials
+
+    def at(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch]`: the value at `z [..., batch, n]`.
+
+        Raises:
+            solvers.UnsupportedProblemError: the prior's log Z is out of reach.
+        """
+        return self._constant - self.potentials.score(z)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """`[1, states]`: the value at each of `states [states, n]`.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `at`.
+        """
+        return self._constant[:, None] - self.potentials.table(states)
+
+    def slope(self, z: torch.Tensor) -> torch.Tensor:
+        """`[..., batch, n]`: its change by z_i = 1 in the place of 0, without gradient."""
+        return -self.potentials.detach().field(z)
+
+    def expected(self, q: Gibbs) -> torch.Tensor:
+        """`[batch]`: its expectation under q, exact.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `at`, or q's sums are out of reach.
+        """
+        ones, pairs = moments(q, self.potentials)
+        mean = (self.potentials.unary * ones).sum(dim=-1)
+        if self.potentials.pairwise is not None and pairs is not None:
+            mean = mean + (self.potentials.pairwise * pairs).sum(dim=-1)
+        return self._constant - mean
+
+    @property
+    def _constant(self) -> torch.Tensor:
+        return Gibbs(self.potentials).log_partition - kl_ceiling(self.potentials).value
+
+
+def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
+    """That of the model's prior; None for the uniform one."""
+    return None if vae.prior is None else PriorExcess(vae.prior.potentials())
+
+
+def moments(q: Gibbs, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]` under q, for the edges of other potentials."""
+    h, edges = q.potentials, other.edges
+    if edges is None or isinstance(h, CategoricalPotentials):
+        return q.marginals[0], None
+    if h.pairwise is None or h.edges is None:
+        ones, _ = q.marginals
+        return ones, ones[:, edges[:, 0]] * ones[:, edges[:, 1]]
+    if not torch.equal(h.edges, edges):
+        h, places = _with_edges(h, edges)
+        ones, pairs = Gibbs(h).marginals
+        return ones, None if pairs is None else pairs[:, places]
+    return q.marginals
+
+
+def _with_edges(h: Potentials, edges: torch.Tensor) -> tuple[Potentials, torch.Tensor]:
+    """The same scores with zeros for edges that h has not, and the places of all of `edges` in it."""
+    known = h.edges if h.edges is not None else edges[:0]
+    joined, places = torch.unique(torch.cat([known, edges]), dim=0, return_inverse=True)
+    count = len(known)
+    pairwise = h.unary.new_zeros(len(h.unary), len(joined))
+    if h.pairwise is not None:
+        pairwise = pairwise.index_add(1, places[:count], h.pairwise)
+    return Potentials(h.unary, pairwise, joined), places[count:]
