@@ -85,14 +85,20 @@ def _kept(pairs: bytes, kind: str, n: int) -> Topology:
 
 
 def _integers(edges: Any) -> Edges:
-    """`[e, 2]`, integers of any type; an empty list will do."""
+    """`[e, 2]`, integers of any type; an empty list will do, and `[2, e]` where that cannot be `[e, 2]`."""
     given = as_array(edges, "edges")
-    pairs = to_numpy(given)
+    pairs = upright(to_numpy(given))
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ProblemError(f"edges must be integers [e, 2]; got {given.dtype} {pairs.shape}")
     return pairs
+
+
+def upright(edges: np.ndarray) -> np.ndarray:
+    """Edges `[e, 2]` from those, or from `[2, e]`, PyTorch Geometric's `edge_index`; 2 x 2 is taken for `[e, 2]`."""
+    transposed = edges.ndim == 2 and edges.shape[0] == 2 != edges.shape[1]
+    return np.ascontiguousarray(edges.T) if transposed else edges
 
 
 def _checked(pairs: Edges, n: int) -> Topology:

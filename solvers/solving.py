@@ -110,7 +110,7 @@ def solve(
             lists; or a `Problem`, or a `Conversion`, alone.
         pairwise: None; `[..., n, n]`, upper triangular or symmetric with a zero diagonal, each pair
             counted once; or `[..., e]` with `edges`. Leading dimensions broadcast.
-        edges: `[e, 2]`, the pairs, shared by the batch.
+        edges: `[e, 2]`, the pairs, shared by the batch; or `[2, e]`, where e is not 2.
         solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early.
         fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free one. For a

@@ -25,11 +25,15 @@ class ConversionUnavailableError(SolverError, ImportError):
 
 
 def from_dimod(bqm: Any) -> Conversion:
-    """From a dimod binary quadratic model, of binaries or spins, minimised.
+    """From a dimod binary quadratic model, of binaries or spins, or a constrained one without constraints; minimised.
+
+    In a constrained quadratic model that mixes both, spins come back as binaries: s = 2 z - 1.
 
     Raises:
-        ProblemError: not a binary quadratic model.
+        ProblemError: no such model, other variables than binaries and spins, or constraints.
     """
+    if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
+        return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
     if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, part) for part in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
@@ -42,6 +46,23 @@ def from_dimod(bqm: Any) -> Conversion:
     if not math.isfinite(offset):
         raise ProblemError(f"the offset must be a finite number; got {offset}")
     return replace(found, constant=found.constant + offset)
+
+
+def _from_constrained(model: Any) -> Conversion:
+    """From the objective of a constrained quadratic model that has nothing but that."""
+    if model.constraints:
+        labels = ", ".join(map(str, list(model.constraints)[:3]))
+        raise ProblemError(
+            f"the model has {len(model.constraints)} constraints ({labels}, ...), and a Problem has none; "
+            "dimod.cqm_to_bqm makes penalties of them"
+        )
+    kinds = {model.vartype(label).name for label in model.variables}
+    if not kinds <= {"BINARY", "SPIN"}:
+        raise ProblemError(f"variables must be binaries or spins; there are {', '.join(sorted(kinds))}")
+    objective = (model.spin_to_binary(inplace=False) if "SPIN" in kinds else model).objective
+    linear, quadratic = _biases(objective.linear), _biases(objective.quadratic)
+    found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
+    return replace(found, constant=found.constant + float(objective.offset))
 
 
 def _biases(view: Any) -> dict[Any, Any]:

@@ -11,6 +11,7 @@ from ..arrays import as_array, to_numpy
 from ..errors import ProblemError, shortened
 from ..memory import check_memory
 from ..options import is_whole
+from ..pairs import upright
 from ..problem import Problem
 
 Linear: TypeAlias = Float[np.ndarray, "n"]
@@ -88,7 +89,7 @@ def edge_list(n: int, edges: Any, weights: Any) -> tuple[Pairs, Weights]:
     if not is_whole(n, 1, 2**62):
         raise ProblemError(f"n must be a whole number from 1 to 2^62; got {shortened(n)}")
     check_memory(f"a problem of {n} variables", NUMBERS_A_VARIABLE * n)
-    pairs = to_numpy(as_array(edges, "edges"))
+    pairs = upright(to_numpy(as_array(edges, "edges")))
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

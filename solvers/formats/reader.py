@@ -15,6 +15,7 @@ from ..conversions.conversion import Conversion
 from ..errors import OptionError, ProblemError, shortened
 from ..options import check_whole
 from .biq_mac import read_biq_mac, read_or_library
+from .csv import read_csv
 from .dimacs import read_dimacs
 from .errors import ProblemFileError
 from .max_cut import read_max_cut
@@ -70,6 +71,11 @@ FORMATS = {
         "QPLIB: type QBB or QBN; half of the listed quadratic terms, minimised or maximised",
         partial(_lines, read_qplib),
         suffixes=(".qplib",),
+    ),
+    "csv": Format(
+        "a line of names, then 'i,j,score', a variable's own where j is empty; the score",
+        partial(_lines, read_csv),
+        suffixes=(".csv",),
     ),
     "uai": Format("MARKOV; sum of log factors maximised", partial(_lines, read_uai), (b"MARKOV",)),
     "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(_lines, read_dimacs), (b"p", b"max")),

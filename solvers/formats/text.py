@@ -76,6 +76,21 @@ class TextFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
+    def cells(self) -> Iterator[list[bytes]]:
+        """The cells of each line of a table, between commas, without quotes; blank lines are skipped.
+
+        Raises:
+            ProblemFileError: as `rows`.
+        """
+        silent = 0
+        for line in self._lines():
+            if line.strip():
+                silent -= 1
+                yield [cell.strip().strip(b'"') for cell in line.split(b",")]
+            else:
+                silent += 1
+                self._check_silence(silent)
+
     def words(self) -> Iterator[bytes]:
         """The words of all lines, one by one."""
         for row in self.rows():
@@ -84,6 +99,17 @@ class TextFile:
     def error(self, message: str) -> ProblemFileError:
         """An error that names the file and the line that was read last."""
         return ProblemFileError(self.path, self.line or None, message)
+
+    def name(self, word: bytes) -> str:
+        """What a variable is called.
+
+        Raises:
+            ProblemFileError: no UTF-8.
+        """
+        try:
+            return word.decode()
+        except UnicodeDecodeError as error:
+            raise self.error(f"a name must be UTF-8; it is {shown(word)}") from error
 
     def integer(self, word: bytes, name: str, low: int, high: int) -> int:
         """The integer that `word` writes, called `name` in errors.
