@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..conversions import ConversionUnavailableError, from_dimod
-from ..selection import solve_problem
 from ..solver import ArgmaxSolver
+from ..solving import solve_problem
 
 _PRESENT = find_spec("dimod") is not None
 _Sampler: Any = importlib.import_module("dimod").Sampler if _PRESENT else object
