@@ -19,8 +19,8 @@ from .registry import solver_class
 from .solution import Maximiser
 from .solver import ArgmaxSolver, Capabilities
 
-QUICK_WIDTH, QUICK_ENTRIES = 18, 1 << 21
-"""Tables of so few entries take less than ten milliseconds, and no search is much faster."""
+QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
+"""Tables of so few entries take about ten milliseconds, and no search is much faster."""
 
 SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
 """Tables of so many entries take less than a tenth of a second; beyond the width their orders take as long."""
@@ -37,8 +37,8 @@ EDGE_DEGREE = 8
 FEW_VISITS, MORE_VISITS = 1 << 17, 1 << 19
 """Of `dual_ascent` before others have their turn: about 10 ms, and 40 ms where fields make messages worth it."""
 
-FIELDS = 0.95
-"""Share of variables with a field from which on a sparse part is no rest of couplings alone."""
+FIELDS = 0.5
+"""Share of variables with a field from which on a part is no rest of couplings alone, where few touch the fixed one."""
 
 CUT_SECONDS, CUT_SHARE = 0.5, 0.3
 """Of `cycle_cuts` where another backend may prove it sooner, and the share of the time left, at most."""
@@ -203,7 +203,7 @@ def _in_time(most: float, deadline: Deadline) -> float:
 
 
 def _in_a_field(problem: Problem) -> bool:
-    """Whether turning all spins changes something about nearly every variable."""
+    """Whether turning all spins changes something about most variables."""
     around = 2 * problem.unary[0]
     for end in problem.edges.T:
         around = around + np.bincount(end, problem.pairwise[0], problem.n)
