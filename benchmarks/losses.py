@@ -137,9 +137,6 @@ METHODS: dict[str, Method] = {
     "ImplicitMLELoss": Method(lambda size: of_loss(ImplicitMLELoss("max_flow", Relative(size))), SIZES),
     "ArgmaxLayer, defaults": Method(lambda _: of_layer(ArgmaxLayer("max_flow"))),
     "ArgmaxLayer, seed=None": Method(lambda _: of_layer(ArgmaxLayer("max_flow", seed=None))),
-    "ArgmaxLayer, seed=None, a fixed epsilon": Method(
-        lambda epsilon: of_layer(ArgmaxLayer("max_flow", epsilon=epsilon, seed=None)), (1.0, 10.0)
-    ),
     "ArgmaxLayer, straight-through": Method(
         lambda _: of_layer(ArgmaxLayer("max_flow", "straight_through")), argmaxes=1
     ),
