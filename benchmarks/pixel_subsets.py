@@ -65,14 +65,14 @@ def selector() -> nn.Module:
 
 
 def implicit_mle(k: int) -> Mask:
-    """The layer with its defaults, and noise in training."""
-    layer = ArgmaxLayer(KOfN(k))
+    """The layer with its own step, and noise in training."""
+    layer = ArgmaxLayer(KOfN(k), seed=None)
     return lambda scores, noise: layer(scores, generator=noise)
 
 
 def straight_through(k: int) -> Mask:
     """The layer whose gradient goes on as it is, and noise in training."""
-    layer = ArgmaxLayer(KOfN(k), "straight_through")
+    layer = ArgmaxLayer(KOfN(k), "straight_through", seed=None)
     return lambda scores, noise: layer(scores, generator=noise)
 
 

@@ -99,7 +99,7 @@ def likelihood() -> Loss:
 
 def direct(noisy: bool) -> Loss:
     """Direct optimization of the true cost of the path, a black box."""
-    layer = ArgmaxLayer(PATHS)
+    layer = ArgmaxLayer(PATHS, seed=None)
 
     def loss(batch: Batch) -> torch.Tensor:
         def cost(z: torch.Tensor) -> torch.Tensor:
@@ -112,7 +112,7 @@ def direct(noisy: bool) -> Loss:
 
 def implicit_mle(noisy: bool) -> Loss:
     """The true cost of the path behind the layer."""
-    layer = ArgmaxLayer(PATHS)
+    layer = ArgmaxLayer(PATHS, seed=None)
 
     def loss(batch: Batch) -> torch.Tensor:
         z = layer(batch.scores, generator=batch.noise if noisy else None)
