@@ -163,7 +163,12 @@ class DiscreteVAE(Pretrained):
                 "those that paper_vae makes, and so cannot be made again from a configuration"
             )
         last = self.decoder.last
-        found = {"encoder": name, "pixels": last.out_features, "n": self.n, "hidden": last.in_features}
+        found: dict[str, int | str] = {
+            "encoder": name,
+            "pixels": last.out_features,
+            "n": self.n,
+            "hidden": last.in_features,
+        }
         return found | self._prior_said()
 
     @classmethod
@@ -233,13 +238,9 @@ class DiscreteVAE(Pretrained):
         likelihood = (
             likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
         )
-        return {
-            "encoder": _name(self.encoder),
-            "decoder": _name(decoder),
-            "likelihood": likelihood,
-            "pixels": self.pixels,
-            "n": self.n,
-        } | self._prior_said()
+        found: dict[str, int | str] = {"encoder": _name(self.encoder), "decoder": _name(decoder)}
+        found |= {"likelihood": likelihood, "pixels": self.pixels, "n": self.n}
+        return found | self._prior_said()
 
     def _prior_said(self) -> dict[str, int | str]:
         """The name of a prior that is not uniform: what others wrote has none."""

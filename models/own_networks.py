@@ -204,7 +204,9 @@ class NetworkDecoder(nn.Module):
             flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
             moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(-1, *[1] * (z.ndim - 1), z.shape[-1])
             together = DECODED_TOGETHER // (x.shape[-1] * max(1, z.shape[:-1].numel()))
-            costs = torch.cat([self.cost(x, (z - part).abs()) for part in moves.split(max(1, together))])
+            costs = torch.cat(
+                [self.cost(x, (z - part).abs()) for part in torch.split(moves, max(1, together))]
+            )
         return Flips(costs[0], costs[1:].movedim(0, -1), z)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
@@ -214,7 +216,7 @@ class NetworkDecoder(nn.Module):
         """
         if own := self._own("table"):
             return own(x, states)  # type: ignore[no-any-return]  # FastPaths says so
-        parts = states.split(max(1, DECODED_TOGETHER // x.shape[-1]))
+        parts = torch.split(states, max(1, DECODED_TOGETHER // x.shape[-1]))
         if len(parts) == 1 or not torch.is_grad_enabled():
             return torch.cat([self._part(x, part) for part in parts], dim=-1)
         tables = [checkpoint(self._part, x, part, use_reentrant=False) for part in parts]
@@ -225,7 +227,7 @@ class NetworkDecoder(nn.Module):
         outputs = self(states[:1])
         if self._own("table") or self._own("cost") or len(states) * outputs.shape[-1] > KEPT_OUTPUTS:
             return StatesOfNetwork(self, states, None)
-        parts = states.split(max(1, DECODED_TOGETHER // outputs.shape[-1]))
+        parts = torch.split(states, max(1, DECODED_TOGETHER // outputs.shape[-1]))
         return StatesOfNetwork(self, states, torch.cat([self(part) for part in parts]))
 
     def _part(self, x: Images, states: torch.Tensor) -> Table:

@@ -54,7 +54,8 @@ def split_up(stored: StoredSplit) -> StoredDataset:
         DataError: there are fewer than three different images.
     """
     places = drawn_splits(stored.images)
-    return StoredDataset(*(_places(stored, places[name]) for name in SPLITS))
+    train, validation, test = (_places(stored, places[name]) for name in SPLITS)
+    return StoredDataset(train, validation, test)
 
 
 def whole(splits: Mapping[str, StoredSplit]) -> StoredDataset:
@@ -68,7 +69,7 @@ def whole(splits: Mapping[str, StoredSplit]) -> StoredDataset:
     if len(set(sizes.values())) > 1 or len(set(kinds.values())) > 1:
         raise DataError(f"the splits have images of different sizes or types: {sizes}, {kinds}")
     refuse_overlap({name: split.images for name, split in splits.items()})
-    return StoredDataset(*(splits[name] for name in SPLITS))
+    return StoredDataset(splits["train"], splits["validation"], splits["test"])
 
 
 def checked_images(images: NDArray[Any], what: str) -> NDArray[np.uint8 | np.float32]:
