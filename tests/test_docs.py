@@ -251,6 +251,14 @@ def of_records():
     step = record("estimators.json")["ms_a_step"]["n = 15"]
     ratio = step["general, score function, 4 samples"] / step["general, direct"]
     yield "a step of the first costs {:.2f} of a step", [ratio]
+    bounds = {
+        (run["pair"], run["learning_rate"]): run["bound"] for run in record("convolutional.json")["runs"]
+    }
+    for rate, words in (
+        (1e-3, "has {:.2f} nats and the fully connected one {:.2f} at a"),
+        (3e-3, "they have {:.2f} and {:.2f}."),
+    ):
+        yield words, [bounds[pair, rate] for pair in ("convolutional", "fully connected")]
     for encoder in ("independent", "supermodular", "general"):
         yield "| 1.0 | {:.1f} | {:.1f} |", list(last_row(encoder))
         yield "| 0.1 | {:.1f} | {:.1f} |", list(last_row(f"{encoder}-epsilon0.1"))

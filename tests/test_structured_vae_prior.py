@@ -6,6 +6,7 @@ import torch
 from enumeration import all_bits, seeded
 
 from models import (
+    BinaryDecoder,
     BitsPrior,
     CategoriesPrior,
     DiscreteVAE,
@@ -322,5 +323,5 @@ def test_what_no_prior_can_be(tmp_path):
     ):
         paper_vae("categorical", prior="gibbs")
     with pytest.raises(ValueError, match="BitsPrior of 3, and the encoder has 4 bits"):
-        DiscreteVAE(general_encoder(9, 4), paper.decoder, prior=BitsPrior(3))
+        DiscreteVAE(general_encoder(9, 4), BinaryDecoder(9, 4), prior=BitsPrior(3))
     assert not (tmp_path / "run").exists()
