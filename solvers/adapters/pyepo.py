@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import to_numpy
+from ..arrays import as_array, to_numpy
 from ..conversions import ConversionUnavailableError
 from ..errors import ProblemError
 from ..pairs import topology_of
@@ -57,7 +57,7 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
         Raises:
             ProblemError: another shape.
         """
-        costs = np.asarray(to_numpy(c), np.float64)
+        costs = np.asarray(to_numpy(as_array(c, "costs")), np.float64)
         if costs.shape != (self.num_cost,):
             raise ProblemError(f"costs must be [{self.num_cost}], n + e; their shape is {costs.shape}")
         self._costs = costs
