@@ -309,8 +309,7 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
         import sys
         import numpy as np
         import solvers
-        from solvers.portfolio import CUT_SECONDS, Portfolio, turns
-from solvers.testing import check_conformance
+        from solvers.testing import check_conformance
         rows = {info.name: info for info in solvers.available_solvers()}
         assert rows["zeros"].origin == "zeros-solver" and rows["zeros"].capabilities is None
         assert "zeros_solver" not in sys.modules
