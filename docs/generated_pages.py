@@ -12,10 +12,8 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-sys.path[:0] = [
-    str(Path(__file__).parent),
-    str(Path(__file__).parents[1]),
-]  # of the pages, and of the benchmarks
+sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
+sys.path.insert(0, str(Path(__file__).parent))
 
 import structure_pages
 from matplotlib.figure import Figure

@@ -312,8 +312,8 @@ class GibbsLikelihood(StructuredLoss):
 
     Gradient: E_p[s(z)] - s(y), exact. Convex in the scores, smooth, above 0. It asks for no argmax, but for log Z and
     marginals: with pairwise scores up to 20 variables, or beyond where the treewidth is at most about 20 (a grid of
-    16 by 16 takes a quarter of a second an instance); of a structure, its `gibbs`. What it trains are probabilities: the
-    argmax of the scores is then the most probable state, not the one of least expected loss.
+    16 by 16 takes a quarter of a second an instance); of a structure, its `gibbs`. What it trains are probabilities:
+    the argmax of the scores is then the most probable state, not the one of least expected loss.
 
     References:
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
