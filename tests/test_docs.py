@@ -259,6 +259,15 @@ def of_records():
         (3e-3, "they have {:.2f} and {:.2f}."),
     ):
         yield words, [bounds[pair, rate] for pair in ("convolutional", "fully connected")]
+    longer = {
+        (run["pair"], run["learning_rate"]): run["bound"]
+        for run in record("convolutional-5-epochs.json")["runs"]
+    }
+    yield (
+        "{:.2f} nats beside {:.2f} at 0.001",
+        [longer["convolutional", 1e-3], longer["fully connected", 1e-3]],
+    )
+    yield "and {:.2f} of the fully connected pair at 0.003", [longer["fully connected", 3e-3]]
     for encoder in ("independent", "supermodular", "general"):
         yield "| 1.0 | {:.1f} | {:.1f} |", list(last_row(encoder))
         yield "| 0.1 | {:.1f} | {:.1f} |", list(last_row(f"{encoder}-epsilon0.1"))
