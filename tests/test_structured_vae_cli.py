@@ -21,6 +21,7 @@ from rich.console import Console
 from solvers import (
     ArgmaxSolver,
     Capabilities,
+    Maximiser,
     Problem,
     SolveFailedError,
     available_solvers,

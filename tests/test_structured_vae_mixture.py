@@ -311,7 +311,7 @@ def test_a_step_has_the_gradient_of_the_bound(vae):
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),
         ({"dropout": 0.0, "dropout_decay": "cosine"}, "dropout_decay has no effect without dropout"),
         ({"evaluate_every": 0}, "evaluate_every must be at least 1; got 0"),
-        ({"model": "mixed"}, "model must be one of discrete, mixture, attributes; got 'mixed'"),
+        ({"model": "mixed"}, "model must be one of discrete, mixture, attributes, own; got 'mixed'"),
     ],
     ids=str,
 )

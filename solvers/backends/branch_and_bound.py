@@ -23,7 +23,8 @@ class BranchAndBound(ArgmaxSolver):
     """Exact for dense problems of any signs: quick up to about 100 variables, on a good day at 200.
 
     Depth-first search with a bound from a concave relaxation on the box, whose diagonal is near the dual of
-    the semidefinite relaxation. Instances of a batch share the cores.
+    the semidefinite relaxation. Where that leaves a large gap, best-first search with triangle inequalities in the
+    semidefinite relaxation. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -35,6 +36,8 @@ class BranchAndBound(ArgmaxSolver):
         quadratic 0-1 problem.
         Wang, Chang, Kolter (2017), The mixing method: low-rank coordinate descent for semidefinite
         programming with diagonal constraints.
+        Rendl, Rinaldi, Wiegele (2010), Solving max-cut to optimality by intersecting semidefinite and polyhedral
+        relaxations.
     """
 
     threads: int | None = None

@@ -78,7 +78,7 @@ def mix(unary, pairwise, m, vectors, lengths, scratch, sweeps, tolerance, stop):
 
 
 @jit.reordered_inner
-def _cholesky(pairwise, diagonal, shift, m, factor):
+def cholesky(pairwise, diagonal, shift, m, factor):
     """Factors diag(diagonal + shift) - W; returns how many pivots were positive."""
     for i in range(m):
         row = factor[i]
@@ -161,7 +161,7 @@ def concave_diagonal(pairwise, m, diagonal, factor, x, rounds):
     mean = trace / m
     shift, enough = 0.003 * mean, -1.0
     for _ in range(60):
-        if _cholesky(pairwise, diagonal, shift, m, factor) == m:
+        if cholesky(pairwise, diagonal, shift, m, factor) == m:
             enough = shift
             break
         shift *= 3.0
@@ -172,7 +172,7 @@ def concave_diagonal(pairwise, m, diagonal, factor, x, rounds):
         lowered = False
         for fraction in (0.96, 0.8, 0.5):
             shift = enough - fraction * smallest
-            if not lowered and _cholesky(pairwise, diagonal, shift, m, factor) == m:
+            if not lowered and cholesky(pairwise, diagonal, shift, m, factor) == m:
                 enough, lowered = shift, True
         if not lowered or smallest < 1e-3 * mean:
             break

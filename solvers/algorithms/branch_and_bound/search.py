@@ -20,6 +20,7 @@ from ..local_search.tabu_runs import TabuRuns
 from ..local_search.warm_start import first_state
 from ..precision.units import EPSILON, Units, to_units
 from .nodes import new_levels, new_slots
+from .strong_tree import StrongTree
 from .tree import Incumbent, new_scratch, search, start_search
 
 WORK_A_CALL = 100 * 100**3
@@ -30,6 +31,13 @@ NANOSECONDS = 20
 
 IMPROVED_FROM, IMPROVED_AGAIN, IMPROVED_SHARE = 0.05, 3.0, 0.15
 """Seconds of search after which a better state is looked for, the factor to the next time, and the share for it."""
+
+LARGE_GAP = 1.75
+"""Of the root, in mean d_i, beyond which triangle inequalities pay.
+
+The logarithm of the nodes without them grows by 5.5 for each unit of this: about 2,000 at 1.0 and 450,000 at 1.95, for
+normal scores and for +1 and -1 alike, n = 60 to 120.
+"""
 
 
 class Improver:
@@ -78,6 +86,10 @@ def search_dense(
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
         start_search(h, matrix, levels, slots, scratch, stop)
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
+    if top >= 0 and slots.bound[0] - incumbent.score[0] > LARGE_GAP * levels.diagonal[0, :n].mean():
+        tree = StrongTree(h, matrix, incumbent, float(slots.bound[0]))
+        tree.search(deadline)
+        return z, _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
     at_once = max(1, WORK_A_CALL // n**3)
     while top >= 0 and not deadline.passed:
         top, count = search(top, at_once, levels, slots, incumbent, scratch)

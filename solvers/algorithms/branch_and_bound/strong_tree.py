@@ -1,0 +1,220 @@
+"""Best-first branch and bound for dense problems, by the semidefinite relaxation with triangle inequalities.
+
+A node costs some hundred times what one of the depth-first search does, and is worth more where that one's bound leaves
+much of a gap. It inherits vectors, inequalities and multipliers from its parent. Where the depth-first search is likely
+to end within a few nodes, it is tried first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...deadline import Deadline
+from .low_rank import SIGNS, Triangles, new_workspace
+from .nodes import new_levels, new_slots
+from .relaxation import ROUNDOFF
+from .tree import Incumbent, new_scratch, search, start_search
+from .triangles import tighten
+
+ROUNDS = 20  # updates of the multipliers in a node
+PROBE = 200  # nodes of a depth-first search that may end a node
+LEAF = 24  # free variables that are left to it in any case
+MOST_OPEN = 5000  # nodes; beyond that the search goes deeper first, so that memory is bounded
+NEARLY_FIXED = 0.95  # |X_0i| of variables that are no good to branch on
+
+
+@dataclass(frozen=True, order=True)
+class Node:
+    """An open node, with what its parent knew."""
+
+    priority: float  # the negative bound
+    number: int
+    spins: np.ndarray = field(
+        compare=False
+    )  # [n + 1] int8: +1 and -1 if fixed, else 0; the first is the constant
+    points: np.ndarray = field(compare=False)  # [r, n + 1] float32
+    inequalities: np.ndarray = field(compare=False)  # [c, 4] int16
+    multipliers: np.ndarray = field(compare=False)  # [c]
+
+
+class StrongTree:
+    """The tree of one instance, whose scores are whole numbers.
+
+    Args:
+        unary: `[n]`.
+        pairwise: `[n, n]`, symmetric, with a zero diagonal.
+        incumbent: in and out.
+        bound: a bound of all scores.
+    """
+
+    def __init__(self, unary: np.ndarray, pairwise: np.ndarray, incumbent: Incumbent, bound: float) -> None:
+        size = len(unary) + 1
+        self._unary, self._pairwise, self._incumbent = unary, pairwise, incumbent
+        self._lower = np.tril(pairwise)
+        self._couplings = np.zeros((size, size))
+        self._couplings[1:, 1:] = pairwise / 4
+        self._couplings[0, 1:] = self._couplings[1:, 0] = unary / 2 + pairwise.sum(axis=0) / 4
+        self._constant = float(unary.sum() / 2 + pairwise.sum() / 8)
+        # What sums over fixed nodes round, which need not be small beside those over the others.
+        self._rounding = 8.0 * size * ROUNDOFF * float(np.abs(unary).sum() + np.abs(pairwise).sum())
+        self._scale = float(np.abs(self._couplings).sum()) / size**1.5
+        rank, room = 4 * math.ceil(0.8 * math.sqrt(size)), 40 * size + 4000
+        self._space = new_workspace(size, rank, room)
+        self._triangles = Triangles(np.zeros(1, np.int64), np.zeros((room, 4), np.int64), np.zeros(room))
+        self._local = np.zeros((size, size))
+        self._reach = len(unary) - 1  # free variables that a probe is likely to manage
+        self._random = np.random.default_rng(0)
+        points = self._random.standard_normal((rank, size)).astype(np.float32)
+        spins = np.zeros(size, np.int8)
+        spins[0] = 1
+        self._open = [Node(-bound, 0, spins, points, np.zeros((0, 4), np.int16), np.zeros(0))]
+        self._deeper: list[Node] = []
+        self.nodes = 0
+
+    @property
+    def open_bounds(self) -> np.ndarray:
+        """`[nodes]`: what no state of the open nodes scores more than."""
+        return np.array([-node.priority for node in (*self._open, *self._deeper)])
+
+    def search(self, deadline: Deadline) -> None:
+        """Goes on until no node is open or the deadline has passed."""
+        with deadline.flag() as stop:
+            while (self._open or self._deeper) and not stop[0]:
+                node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
+                for child in self._handle(node, stop):
+                    if len(self._open) < MOST_OPEN:
+                        heapq.heappush(self._open, child)
+                    else:
+                        self._deeper.append(child)
+
+    def _handle(self, node: Node, stop: np.ndarray) -> Iterator[Node]:
+        """The children of a node, or itself where it was interrupted."""
+        self.nodes += 1
+        free = np.flatnonzero(node.spins == 0)
+        if self._prune(-node.priority) or self._probe(node.spins, free, stop):
+            return
+        kept = np.concatenate(([0], free))
+        bound = min(-node.priority, self._bound(node, kept, stop))
+        self._round(node.spins, kept)
+        if self._prune(bound):
+            return
+        points = node.points.copy()
+        points[:, kept] = self._space.points[:, : len(kept)]
+        count = int(self._triangles.size[0])
+        inequalities = self._triangles.nodes[:count].astype(np.int16)
+        inequalities[:, :3] = kept[inequalities[:, :3]]
+        multipliers = self._triangles.multipliers[:count].copy()
+        branch = kept[self._branch_node(len(kept))]
+        for number, value in enumerate((1, -1)):
+            spins = node.spins.copy()
+            spins[branch] = value
+            yield Node(-bound, 2 * self.nodes + number, spins, points, inequalities, multipliers)
+
+    def _prune(self, bound: float) -> bool:
+        """Whether nothing below a node with this bound is wanted."""
+        if bound > self._incumbent.score[0] + self._incumbent.margin:
+            return False
+        self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], bound)
+        return True
+
+    def _bound(self, node: Node, kept: np.ndarray, stop: np.ndarray) -> float:
+        """Loads a node, and bounds it by the relaxation."""
+        fixed, size = np.flatnonzero(node.spins), len(kept)
+        spins = node.spins[fixed].astype(np.float64)
+        constant = self._constant + 0.5 * float(spins @ self._couplings[np.ix_(fixed, fixed)] @ spins)
+        self._local[:size, :size] = self._couplings[np.ix_(kept, kept)]
+        self._local[0, 1:size] = self._local[1:size, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
+        self._space.points[:, :size] = node.points[:, kept]
+        inequalities, multipliers = _restricted(node, kept)
+        count = len(multipliers)
+        self._triangles.size[0] = count
+        self._triangles.nodes[:count], self._triangles.multipliers[:count] = inequalities, multipliers
+        threshold = float(self._incumbent.score[0]) + self._incumbent.margin
+        arguments = self._local, constant + self._rounding, size, self._triangles, self._space
+        return float(tighten(*arguments, self._scale, threshold, ROUNDS, stop))
+
+    def _round(self, spins: np.ndarray, kept: np.ndarray) -> None:
+        """States from the signs of the vectors along the constant one and along a random one, with the best flips."""
+        vectors, state = self._space.vectors[:, : len(kept)], np.zeros(len(spins))
+        state[spins > 0] = 1.0
+        for direction in (vectors[:, 0], self._random.standard_normal(len(vectors))):
+            along = direction @ vectors
+            state[kept] = (along >= 0.0) == (along[0] >= 0.0)
+            z = state[1:].copy()
+            field = self._unary + self._pairwise @ z
+            while (gains := (1.0 - 2.0 * z) * field).max() > 0.0:
+                flip = int(np.argmax(gains))
+                field += (1.0 - 2.0 * z[flip]) * self._pairwise[flip]
+                z[flip] = 1.0 - z[flip]
+            score = self._score(z)
+            if score > self._incumbent.score[0]:
+                self._incumbent.score[0], self._incumbent.z[:] = score, z
+
+    def _score(self, z: np.ndarray) -> float:
+        """Of the state `[n]`; exact, since every pair is counted once."""
+        return float(self._unary @ z + z @ (self._lower @ z))
+
+    def _branch_node(self, size: int) -> int:
+        """The node whose products with all others are nearest to +1 or -1, longer fields first."""
+        gram = np.tril(self._space.gram[:size, :size], -1)
+        gram += gram.T
+        distance = ((1 - np.abs(gram)) ** 2).sum(axis=0)[1:]
+        lengths = np.sqrt((self._space.field[:, 1:size] ** 2).sum(axis=0))
+        distance /= np.sqrt(np.maximum(lengths, np.finfo(float).tiny))
+        return 1 + int(np.argmin(distance + 1e300 * (np.abs(gram[0, 1:]) > NEARLY_FIXED)))
+
+    def _probe(self, spins: np.ndarray, free: np.ndarray, stop: np.ndarray) -> bool:
+        """Whether a depth-first search has ended a node; tried where that has done before."""
+        if len(free) > max(self._reach, LEAF):
+            return False
+        ended = self._search_depth_first(spins, free, PROBE if len(free) > LEAF else 1 << 60, stop)
+        self._reach = len(free) + 1 if ended else len(free) - 2
+        return ended
+
+    def _search_depth_first(self, spins: np.ndarray, free: np.ndarray, budget: int, stop: np.ndarray) -> bool:
+        """Searches the free variables `free` of a node, which count from 1; whether it has come to an end."""
+        state = (spins[1:] > 0).astype(np.float64)
+        places = free - 1
+        constant = self._score(state)
+        unary = self._unary[places] + self._pairwise[places] @ state
+        pairwise = np.ascontiguousarray(self._pairwise[np.ix_(places, places)])
+        known = float(self._incumbent.score[0]) - constant
+        best = np.zeros(len(free), np.int8)
+        below = Incumbent(np.full(1, known), best, self._incumbent.margin, np.full(1, -np.inf))
+        levels, slots, scratch = new_levels(len(free)), new_slots(len(free)), new_scratch(len(free))
+        start_search(unary, pairwise, levels, slots, scratch, stop)
+        top, nodes = search(0, budget, levels, slots, below, scratch)
+        self.nodes += nodes
+        self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], below.ceiling[0] + constant)
+        if below.score[0] > known:
+            self._incumbent.z[:] = state
+            self._incumbent.z[places] = best
+            self._incumbent.score[0] = below.score[0] + constant
+        return bool(top < 0)
+
+
+def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inequalities of a node with its fixed nodes merged into the first, numbered as in `kept`; multipliers."""
+    if not len(node.multipliers):
+        return node.inequalities, node.multipliers
+    place = np.zeros(len(node.spins), np.int64)
+    place[kept] = np.arange(len(kept))
+    spins = np.where(node.spins == 0, 1, node.spins).astype(np.float64)[node.inequalities[:, :3]]
+    signs = SIGNS[node.inequalities[:, 3]] * spins[:, [0, 0, 1]] * spins[:, [1, 2, 2]]
+    corners = place[node.inequalities[:, :3]]
+    proper = (corners == 0).sum(axis=1) <= 1
+    corners, signs, multipliers = corners[proper], signs[proper], node.multipliers[proper]
+    order = np.argsort(-corners, axis=1, kind="stable")
+    corners = np.take_along_axis(corners, order, axis=1)
+    # The sign of a pair stands at 2 - (the place of the third corner).
+    signs = np.take_along_axis(signs, 2 - order[:, ::-1], axis=1)
+    kinds = np.argmax(np.where(signs > 0, np.array([3, 2, 1]), 0), axis=1)
+    kinds = np.where((signs > 0).all(axis=1), 0, kinds + 1)
+    keys = np.ravel_multi_index((*corners.T, kinds), (len(kept),) * 3 + (4,))
+    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
+    return np.column_stack((corners, kinds))[first], np.bincount(groups, multipliers, len(first))

@@ -1,0 +1,215 @@
+"""Triangle inequalities in the search for dense problems: bounds against enumeration, and what is done with them."""
+
+import math
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from solvers import Problem, solve
+from solvers.algorithms.branch_and_bound import search as search_module
+from solvers.algorithms.branch_and_bound import strong_tree
+from solvers.algorithms.branch_and_bound.low_rank import SIGNS, Triangles, new_workspace
+from solvers.algorithms.branch_and_bound.search import search_dense
+from solvers.algorithms.branch_and_bound.strong_tree import StrongTree
+from solvers.algorithms.branch_and_bound.tree import Incumbent
+from solvers.algorithms.branch_and_bound.triangles import tighten
+from solvers.deadline import Deadline
+
+HOSTILE = ["normal", "signs", "cubed", "one large", "nearly all zero", "large"]
+
+
+def hostile(kind, n, generator):
+    """Whole scores `[n]` and `[n, n]`, symmetric."""
+    draw = generator.standard_normal
+    scores = {
+        "normal": lambda size: 1e6 * draw(size),
+        "signs": lambda size: np.sign(draw(size)),
+        "cubed": lambda size: 1e3 * draw(size) ** 9,
+        "one large": lambda size: np.where(
+            np.arange(math.prod(size)).reshape(size) == 1, 2.0**40, draw(size)
+        ),
+        "nearly all zero": lambda size: draw(size) * (generator.random(size) < 0.1),
+        "large": lambda size: 2.0**44 * draw(size),
+    }[kind]
+    pairwise = np.triu(np.rint(scores((n, n))), 1)
+    return np.rint(scores((n, 1)))[:, 0], pairwise + pairwise.T
+
+
+def best_score(unary, pairwise):
+    states = np.array(list(product((0.0, 1.0), repeat=len(unary))))
+    return float((states @ unary + ((states @ pairwise) * states).sum(axis=1) / 2).max())
+
+
+def tree_of(unary, pairwise, score=-math.inf):
+    incumbent = Incumbent(np.full(1, score), np.zeros(len(unary), np.int8), 0.0, np.full(1, -math.inf))
+    return StrongTree(unary, pairwise, incumbent, math.inf)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("n", [2, 5, 11])
+def test_the_bound_of_a_node_is_one(kind, n):
+    for seed in range(4):
+        unary, pairwise = hostile(kind, n, np.random.default_rng(seed))
+        tree, best = tree_of(unary, pairwise), best_score(unary, pairwise)
+        if not np.abs(tree._couplings).any():
+            continue
+        kept = np.arange(n + 1)
+        size = np.abs(unary).sum() + np.abs(pairwise).sum() / 2
+        for below in (1e-2, 1e-6, 1e-12):  # a threshold that is too low is never reached
+            tree._incumbent.score[0] = best - below * size
+            bound = tree._bound(tree._open[0], kept, np.zeros(1, np.uint8))
+            assert bound >= best
+            assert bound > tree._incumbent.score[0]
+
+
+@pytest.mark.parametrize("kind", ["normal", "signs", "cubed"])
+def test_the_bound_of_a_node_with_fixed_variables_is_one(kind):
+    n, size = 9, 10
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        unary, pairwise = hostile(kind, n, generator)
+        spins = np.array([1, *generator.choice([-1, 0, 1], n)], np.int8)
+        free = np.flatnonzero(spins[1:] == 0)
+        state = (spins[1:] > 0).astype(float)
+        rest = unary[free] + pairwise[free] @ state, pairwise[np.ix_(free, free)]
+        best = unary @ state + state @ pairwise @ state / 2 + best_score(*rest)
+        weight = np.abs(unary).sum() + np.abs(pairwise).sum() / 2
+        tree = tree_of(unary, pairwise, score=best - 1e-6 * weight)
+        node = replace(tree._open[0], spins=spins)
+        kept = np.flatnonzero((spins == 0) | (np.arange(size) == 0))
+        bound = tree._bound(node, kept, np.zeros(1, np.uint8))
+        assert best <= bound <= best + 0.2 * weight
+
+
+def test_only_what_is_no_better_than_the_margin_is_pruned():
+    tree = tree_of(*hostile("normal", 5, np.random.default_rng(0)), score=1000.0)
+    assert not tree._prune(1000.5)
+    assert tree._prune(1000.0)
+    assert tree._incumbent.ceiling[0] == 1000.0
+
+
+def test_triangle_inequalities_close_the_gap_of_an_odd_cycle():
+    """A complete graph of 5 nodes has its cut of 6 within the triangle inequalities, not without."""
+    pairwise = -2.0 * (np.ones((5, 5)) - np.eye(5))
+    unary = np.full(5, 4.0)
+    assert best_score(unary, pairwise) == 6
+    tree = tree_of(unary, pairwise, score=5.0)
+    bound = tree._bound(tree._open[0], np.arange(6), np.zeros(1, np.uint8))
+    assert 6 <= bound < 6.7
+    pentagon = np.zeros((5, 5))
+    for i in range(5):
+        pentagon[i, (i + 1) % 5] = pentagon[(i + 1) % 5, i] = -2.0
+    tree = tree_of(np.full(5, 2.0), pentagon, score=3.0)
+    assert tree._bound(tree._open[0], np.arange(6), np.zeros(1, np.uint8)) < 4.05  # 4.52 without
+
+
+def test_every_state_satisfies_what_is_added():
+    for state in product((-1.0, 1.0), repeat=3):
+        pairs = np.array([state[i] * state[j] for i, j in combinations(range(3), 2)])
+        assert (1 + SIGNS @ pairs >= 0).all()
+
+
+def test_merged_inequalities_say_the_same():
+    generator = np.random.default_rng(0)
+    corners = [np.sort(generator.permutation(9)[:3])[::-1] for _ in range(300)]
+    inequalities = np.column_stack((np.array(corners), generator.integers(0, 4, 300)))
+    spins = np.array([1, 0, -1, 0, 1, 0, 0, -1, 0], np.int8)
+    kept = np.flatnonzero((spins == 0) | (np.arange(9) == 0))
+    node = strong_tree.Node(0.0, 0, spins, np.zeros((4, 9)), inequalities, generator.random(300))
+    merged, multipliers = strong_tree._restricted(node, kept)
+
+    def total(nodes, weights, state):
+        i, j, k = nodes[:, :3].T
+        pairs = np.stack((state[i] * state[j], state[i] * state[k], state[j] * state[k]), axis=1)
+        return float(weights @ (1 + (SIGNS[nodes[:, 3]] * pairs).sum(axis=1)))
+
+    assert (np.diff(merged[:, :3], axis=1) < 0).all()
+    assert len(np.unique(merged, axis=0)) == len(merged)
+    fixed = {0, *np.flatnonzero(spins).tolist()}
+    proper = np.array([len(fixed & set(row[:3])) <= 1 for row in inequalities.tolist()])
+    assert (
+        0 < len(merged) < proper.sum()
+    )  # some say the same; those of two fixed corners say only |X_0i| <= 1
+    for free in product((-1.0, 1.0), repeat=len(kept) - 1):
+        state = spins.astype(float)
+        state[kept[1:]] = free
+        before = total(inequalities[proper], node.multipliers[proper], state)
+        assert total(merged, multipliers, state[kept]) == pytest.approx(before)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_the_tree_alone_ends_at_a_maximiser(kind, monkeypatch):
+    """No probe, and leaves of two variables: the bounds decide."""
+    monkeypatch.setattr(strong_tree, "LEAF", 2)
+    for seed in range(3):
+        unary, pairwise = hostile(kind, 9, np.random.default_rng(seed))
+        if not (np.abs(unary).any() or np.abs(pairwise).any()):
+            continue
+        tree = tree_of(unary, pairwise, score=0.0)
+        tree._reach = 0
+        monkeypatch.setattr(StrongTree, "_probe", _leaves_alone)
+        tree.search(Deadline.after(None))
+        assert len(tree.open_bounds) == 0
+        assert tree._incumbent.score[0] == best_score(unary, pairwise)
+        z = tree._incumbent.z
+        assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.score[0]
+
+
+def test_a_node_is_rounded_to_a_state_that_no_flip_betters():
+    unary, pairwise = hostile("normal", 40, np.random.default_rng(3))
+    tree = tree_of(unary, pairwise)
+    tree._bound(tree._open[0], np.arange(41), np.ones(1, np.uint8))
+    tree._round(tree._open[0].spins, np.arange(41))
+    z = tree._incumbent.z
+    assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.score[0] > 0
+    assert ((1 - 2 * z) * (unary + pairwise @ z) <= 0).all()
+
+
+def _leaves_alone(self, spins, free, stop):
+    return len(free) <= 2 and self._search_depth_first(spins, free, 1 << 60, stop)
+
+
+@pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
+def test_a_search_with_triangles_ends_with_the_same_proof(most_open, monkeypatch):
+    monkeypatch.setattr(search_module, "LARGE_GAP", -1.0)
+    monkeypatch.setattr(strong_tree, "MOST_OPEN", most_open)
+    monkeypatch.setattr(strong_tree, "PROBE", 1)
+    monkeypatch.setattr(strong_tree, "LEAF", 2)
+    n = 20
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    for seed in range(2):
+        couplings = np.random.default_rng(seed).choice([-1.0, 1.0], len(edges))
+        unary = -np.bincount(edges.ravel(), np.repeat(couplings, 2), n) / 2
+        problem = Problem.from_arrays(unary, couplings, edges=edges)
+        z, bound, _ = search_dense(problem, Deadline.after(None))
+        score = unary @ z + couplings @ (z[edges[:, 0]] & z[edges[:, 1]])
+        assert score == bound == solve(unary, couplings, edges=edges, solver="exhaustive").score
+
+
+def test_what_time_cuts_off_has_a_bound():
+    generator = np.random.default_rng(1)
+    edges = np.stack(np.triu_indices(130, 1), axis=1)
+    couplings = generator.choice([-1.0, 1.0], len(edges))
+    solution = solve(np.zeros(130), couplings, edges=edges, solver="branch_and_bound", time_limit=2.0)
+    plain = solve(np.zeros(130), couplings, edges=edges, solver="branch_and_bound", time_limit=0.3)
+    assert solution.score <= solution.bound <= plain.bound
+    assert not solution.optimal
+
+
+def test_inequalities_that_find_no_room_are_left_out():
+    n, generator = 30, np.random.default_rng(2)
+    couplings = np.triu(generator.choice([-1.0, 1.0], (n, n)), 1)
+    couplings += couplings.T
+    for room in (1, 20, 2000):
+        triangles = Triangles(np.zeros(1, np.int64), np.zeros((room, 4), np.int64), np.zeros(room))
+        space = new_workspace(n, 20, room)
+        space.points[:] = generator.standard_normal(space.points.shape)
+        stop = np.zeros(1, np.uint8)
+        bound = tighten(couplings, 0.0, n, triangles, space, 3.0, -math.inf, 10, stop)
+        assert triangles.size[0] <= room
+        keys = {tuple(row) for row in triangles.nodes[: triangles.size[0]].tolist()}
+        assert len(keys) == triangles.size[0]
+        state = np.sign(generator.standard_normal(n))
+        assert bound >= state @ couplings @ state / 2
