@@ -129,7 +129,7 @@ class Rows:
         Raises:
             OptionError: no list of constraints, or one that names a variable which is none.
         """
-        listed = list(constraints) if isinstance(constraints, Iterable) else [constraints]
+        listed = _items(constraints)
         for each in listed:
             if not isinstance(each, Constraint):
                 raise OptionError(f"constraints are made by solvers.constraints; got {shortened(each)}")
@@ -210,9 +210,20 @@ def _listed(coefficients: Any) -> Mapping[int, float]:
 def _group(group: Any) -> dict[int, float] | None:
     if group is None:
         return None
-    if not isinstance(group, Iterable):
+    members = _items(group)
+    if members == [group]:
         raise OptionError(f"a group is a list of variables; got {shortened(group)}")
-    return dict.fromkeys((_variable(i) for i in group), 1.0)
+    return dict.fromkeys((_variable(i) for i in members), 1.0)
+
+
+def _items(given: Any) -> list[Any]:
+    """What is in it, or it alone where that cannot be asked."""
+    if not isinstance(given, Iterable):
+        return [given]
+    try:
+        return list(given)
+    except TypeError:  # an array without dimensions
+        return [given]
 
 
 def _variable(i: Any) -> int:

@@ -211,7 +211,10 @@ class Problem(Generic[ArrayT]):
         if tuple(z.shape) != expected:
             raise ProblemError(f"z must have the shape {expected}; its shape is {tuple(z.shape)}")
         _check_real("z", z)
-        flat = to_numpy(z) if isinstance(self.unary, np.ndarray) else self.home.place(z)
+        on_host = isinstance(self.unary, np.ndarray)
+        if not on_host and isinstance(z, np.ndarray) and z.dtype.kind == "f":
+            z = z.astype(np.float64)  # a kind that every library has
+        flat = to_numpy(z) if on_host else self.home.place(z)
         home_of(self.unary, flat)
         if not bool(namespace_of(flat).all((flat == 0) | (flat == 1))):
             raise ProblemError(f"z must hold zeros and ones alone; got {shortened(z)}")

@@ -146,6 +146,8 @@ def test_others_refuse_with_reasons():
         "right side": (lambda: linear([1.0], "<=", np.nan), "finite"),
         "count": (lambda: cardinality(1.5), "a count is"),
         "group": (lambda: one_of(3), "a list of variables"),
+        "group without dimensions": (lambda: one_of(np.array(3)), "a list of variables"),
+        "a number of numpy": (lambda: solve([1.0], constraints=np.array(3)), "made by solvers.constraints"),
         "variable": (lambda: at_most(1, [-1]), "from 0 on"),
         "itself": (lambda: implies(1, 1), "says nothing"),
     }.values(),

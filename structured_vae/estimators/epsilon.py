@@ -143,9 +143,12 @@ class Adaptive(Epsilon):
 class Relative(Epsilon):
     """Epsilon that moves scores by `size` times the mean gap: neither the scale of scores nor of costs matters.
 
-    epsilon = size * mean_i |field_i(z)| / mean |slope_i|, the second mean over the slopes that are not zero. A
-    single variable flips where epsilon |slope_i| exceeds |field_i(z)|, by how much its flip lowers the score; so at
-    a size of 1 a variable with a typical gap and a typical slope is about to flip.
+    With the gap of a variable, by how much its flip lowers the score,
+
+        epsilon = size * mean_i |gap_i| / mean |slope_i|,
+
+    the second mean over the slopes that are not zero. A single variable flips where epsilon times the size of its
+    slope exceeds its gap; so at a size of 1 a variable with a typical gap and a typical slope is about to flip.
 
     Args:
         size: positive.

@@ -51,7 +51,7 @@ class Assignments:
             StructureError: scores that are none, or not one a pair.
         """
         width = self.rows if self.columns is None else self.columns
-        flat = checked(scores, self.rows * width)
+        flat = checked(scores, int(self.rows) * int(width))
         return shaped(_assigned(flat, self.rows, width), scores)
 
 
@@ -90,7 +90,7 @@ class Matchings:
             StructureError: scores that are none, or not one a pair.
         """
         width = self.rows if self.columns is None else self.columns
-        flat = checked(scores, self.rows * width)
+        flat = checked(scores, int(self.rows) * int(width))
         return shaped(_assigned(flat.clamp_min(0), self.rows, width) * (flat > 0), scores)
 
 
