@@ -145,7 +145,7 @@ class Relative(Epsilon):
 
     With the gap of a variable, by how much its flip lowers the score,
 
-        epsilon = size * mean_i |gap_i| / mean |slope_i|,
+        epsilon = size * mean gap / mean size of a slope,
 
     the second mean over the slopes that are not zero. A single variable flips where epsilon times the size of its
     slope exceeds its gap; so at a size of 1 a variable with a typical gap and a typical slope is about to flip.
