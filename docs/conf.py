@@ -45,11 +45,15 @@ python_maximum_signature_line_length = 88
 # downloaded for each build, and what Sphinx takes for types in jaxtyping's shape strings, such as "batch n".
 nitpicky = True
 nitpick_ignore_regex = [
-    (r"py:.*", r"(torch|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*"),
+    (
+        r"py:.*",
+        r"(torch|lightning|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*",
+    ),
     (r"py:class", r".*'|'.*"),
     (r"py:class", r"solvers\.arrays\.(ArrayT|GivenT)"),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
     (r"py:class", r"solvers\.topology\.Topology"),  # private
+    (r"py:class", r"models\.own_networks\.Shape"),  # private
 ]
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.

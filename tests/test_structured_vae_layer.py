@@ -539,6 +539,7 @@ def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(mo
         ({"pairwise": [[1.0], [2.0]]}, "pairwise must be a torch tensor"),
         ({"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)}, "edges must be integers"),
         ({"unary": torch.ones(2, 3, dtype=torch.int64)}, "unary must be of a floating-point type"),
+        ({"unary": torch.ones(2, 3).to(torch.float8_e4m3fn)}, "of 16 bits or more"),
         ({"unary": torch.ones(2, 3).to_sparse()}, "layout torch.sparse_coo"),
         ({"unary": torch.ones(2, 3, device="meta")}, "on the device meta"),
     ],

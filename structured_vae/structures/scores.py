@@ -31,8 +31,10 @@ def potentials_of(
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
         Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
-        if not unary.is_floating_point():
-            raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
+        if not unary.is_floating_point() or unary.element_size() < 2:  # there is no noise of 8 bits
+            raise ProblemError(
+                f"unary must be of a floating-point type of 16 bits or more, as z will be; it is {unary.dtype}"
+            )
     if pairwise is None:
         return Potentials(unary)
     if edges is not None:
