@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from solvers import Problem, SolverError, available_solvers, select_solver, solve_problem, solver_class
+from solvers import Problem, SolverError, available_solvers, select_solver, solve, solver_class
 from solvers.instances import dense
 
 SHAPES = {"dense 300": (300, None), "dense 5000": (5000, None), "sparse 50000": (50_000, 4)}
@@ -50,17 +50,17 @@ def problem_of(n: int, degree: int | None, seed: int = 0) -> Problem:
 def row(name: str, shape: str, limit: float) -> dict[str, float | str]:
     """What one call takes beyond its limit, in this process."""
     small = dense(30, 1, np.random.default_rng(0)).problem()
-    solve_problem(small, solver=name, time_limit=1)
+    solve(small, solver=name, time_limit=1)
     n, degree = SHAPES[shape]
     if name == "auto":  # what it will take is loaded too
-        solve_problem(small, solver=select_solver(problem_of(n, degree, 1)).solver, time_limit=0.5)
+        solve(small, solver=select_solver(problem_of(n, degree, 1)).solver, time_limit=0.5)
     solver, problem = solver_class(name)() if name != "auto" else name, problem_of(n, degree)
-    solve_problem(problem_of(100, degree), solver=solver, time_limit=0.5)
+    solve(problem_of(100, degree), solver=solver, time_limit=0.5)
     held = _memory("VmRSS")
     _memory("VmHWM")
     wall, used = time.perf_counter(), _processor()
     try:
-        solution = solve_problem(problem, solver=solver, time_limit=limit)
+        solution = solve(problem, solver=solver, time_limit=limit)
         gap = float((solution.bound - solution.score)[()] / abs(solution.score))
         outcome = f"{solution.solver}, gap {gap:.3g}"
     except SolverError as error:

@@ -29,7 +29,7 @@ def call(name: str) -> dict[str, Any]:
     start = _now()
     import numpy as np
 
-    from solvers import Problem, solve_problem, solver_class
+    from solvers import Problem, solve, solver_class
 
     generator = np.random.default_rng(0)
     n = 20 if name == "exhaustive" else N
@@ -45,9 +45,9 @@ def call(name: str) -> dict[str, Any]:
     problem = Problem.from_arrays(generator.standard_normal(n), pairwise, edges=edges)
     solver = solver_class(name)()
     imported = _now()
-    solution = solve_problem(problem, solver=solver, time_limit=LIMIT)
+    solution = solve(problem, solver=solver, time_limit=LIMIT)
     first = _now()
-    solve_problem(problem, solver=solver, time_limit=LIMIT)
+    solve(problem, solver=solver, time_limit=LIMIT)
     again = _now()
     seconds = {
         "import": [b - a for a, b in zip(start, imported, strict=True)],

@@ -12,14 +12,14 @@ from .errors import (
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
 from .interrupts import interrupt_solves
-from .prepared import Prepared, prepare
 from .problem import Problem
 from .registry import SolverInfo, available_solvers, solver_class
-from .selection import Selection, naming_alternatives, resolve, select_solver
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
-from .solving import solve, solve_problem
-from .streams import Failure, solve_many
+from .solving.call import solve
+from .solving.prepared import Prepared, prepare
+from .solving.selection import Selection, naming_alternatives, resolve, select_solver
+from .solving.streams import Failure, solve_many
 from .warming import warmup
 
 __all__ = [
@@ -53,7 +53,6 @@ __all__ = [
     "select_solver",
     "solve",
     "solve_many",
-    "solve_problem",
     "solver_class",
     "uniforms_shape",
     "warmup",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from solvers import Problem, ProblemError, solve_problem
+from solvers import Problem, ProblemError, solve
 
 ROOT = Path(__file__).parents[1]
 CALLS = 400
@@ -78,7 +78,7 @@ def test_a_foreign_error_is_named_with_its_place_in_our_code(verdict):
 @pytest.mark.parametrize("solver", ["exhaustive", "max_flow"])
 def test_false_claims_are_refuted(verdict, solver):
     problem = Problem.from_arrays([[1.0, -2.0], [1.0, 2.0]], [0.5], edges=[[0, 1]])
-    solution = solve_problem(problem, solver=solver)
+    solution = solve(problem, solver=solver)
     assert verdict(lambda: [(problem, solution)]).kind == "fine"
     better = Problem.from_arrays([[1.0, -2.0], [1.0, 2.5]], [0.5], edges=[[0, 1]])
     assert verdict(lambda: [(better, solution)]).kind == "false"

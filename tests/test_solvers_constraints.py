@@ -15,7 +15,6 @@ from solvers import (
     SolveFailedError,
     UnsupportedProblemError,
     solve,
-    solve_problem,
     solver_class,
 )
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
@@ -72,11 +71,11 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
     feasible = [z for z in itertools.product((0, 1), repeat=n) if all(test(z) for test in tests)]
     if not feasible:
         with pytest.raises(InfeasibleError) as error:
-            solve_problem(problem, solver=name, constraints=constraints)
+            solve(problem, solver=name, constraints=constraints)
         assert error.value.constraints == tuple(each.name for each in constraints)
         return
     best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in feasible) for b in range(2)]
-    solution = solve_problem(problem, solver=name, constraints=constraints)
+    solution = solve(problem, solver=name, constraints=constraints)
     assert all(test(z) for z in solution.z.tolist() for test in tests)
     np.testing.assert_allclose(solution.score, best, rtol=1e-12, atol=1e-12)
     assert solution.optimal.all()
@@ -88,18 +87,18 @@ def test_fixed_variables_are_constraints_too(name):
     if missing(name):
         pytest.skip(f"needs {missing(name)}")
     problem = drawn_problem(np.random.default_rng(1), 6)
-    solution = solve_problem(problem, solver=name, constraints=[cardinality(3)], fix={0: 1, 1: 1})
+    solution = solve(problem, solver=name, constraints=[cardinality(3)], fix={0: 1, 1: 1})
     states = [z for z in itertools.product((0, 1), repeat=6) if z[0] == z[1] == 1 and sum(z) == 3]
     best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in states) for b in range(2)]
     np.testing.assert_allclose(solution.score, best, rtol=1e-12)
     with pytest.raises(InfeasibleError, match="fix 1"):
-        solve_problem(problem, solver=name, constraints=[at_most(1)], fix={0: 1, 1: 1})
+        solve(problem, solver=name, constraints=[at_most(1)], fix={0: 1, 1: 1})
 
 
 def test_auto_takes_one_that_can():
     random = np.random.default_rng(2)
     for n, expected in ((8, "exhaustive"), (30, "cp_sat")):
-        solution = solve_problem(drawn_problem(random, n, 1), constraints=[cardinality(4)])
+        solution = solve(drawn_problem(random, n, 1), constraints=[cardinality(4)])
         assert solution.solver == expected
         assert solution.z.sum() == 4
         assert solution.optimal.all()
@@ -107,10 +106,10 @@ def test_auto_takes_one_that_can():
 
 def test_a_start_that_satisfies_them_is_kept_and_another_one_is_not():
     problem = drawn_problem(np.random.default_rng(3), 30, 1)
-    best = solve_problem(problem, constraints=[cardinality(4)])
-    again = solve_problem(problem, constraints=[cardinality(4)], start=best.z)
+    best = solve(problem, constraints=[cardinality(4)])
+    again = solve(problem, constraints=[cardinality(4)], start=best.z)
     np.testing.assert_array_equal(again.score, best.score)
-    assert solve_problem(problem, constraints=[cardinality(4)], start=np.ones(30)).z.sum() == 4
+    assert solve(problem, constraints=[cardinality(4)], start=np.ones(30)).z.sum() == 4
 
 
 def test_words_of_a_conversion():

@@ -24,7 +24,7 @@ from solvers import (
     instances,
     interrupt_solves,
     select_solver,
-    solve_problem,
+    solve,
     solver_class,
 )
 from solvers.algorithms.elimination.order import min_fill_order
@@ -87,7 +87,7 @@ def spins(n, degree, seed):
 def seconds_used(solver, problem, limit):
     """Of the processor, which other work on the machine does not lengthen as it does those of the wall."""
     begin = time.process_time()
-    solution = solve_problem(problem, solver=solver, time_limit=limit)
+    solution = solve(problem, solver=solver, time_limit=limit)
     return time.process_time() - begin, solution
 
 
@@ -176,7 +176,7 @@ def test_a_dense_problem_ends_in_time(name):
     problem = instances.dense(300, 1, np.random.default_rng(0)).problem()
     if missing := solver_class(name).missing_packages():
         pytest.skip(f"needs {missing}")
-    solve_problem(problem, solver=name, time_limit=0.1)  # compiled and loaded
+    solve(problem, solver=name, time_limit=0.1)  # compiled and loaded
     used, solution = seconds_used(name, problem, 0.1)
     assert used < 0.1 + LATE
     assert (solution.score > 0).all()
@@ -186,7 +186,7 @@ def test_a_dense_problem_ends_in_time(name):
 @pytest.mark.parametrize("name", ["dual_ascent", "cycle_cuts", "cp_sat", "local_search"])
 def test_a_large_sparse_problem_ends_in_time(name):
     problem = spins(50_000, 4, 0)
-    solve_problem(spins(200, 4, 1), solver=name, time_limit=0.1)
+    solve(spins(200, 4, 1), solver=name, time_limit=0.1)
     used, solution = seconds_used(name, problem, 0.2)
     assert used < 0.2 + LATE
     assert solution.score > 0
@@ -372,11 +372,11 @@ def test_the_keyboard_stops_a_search_which_says_what_it_has(name, keyboard):
         if name in ("mini_buckets", "dual_ascent")
         else instances.dense(200, 1, np.random.default_rng(9)).problem()
     )
-    solve_problem(problem, solver=name, time_limit=0.3)  # compiled and loaded
+    solve(problem, solver=name, time_limit=0.3)  # compiled and loaded
     begin = time.monotonic()
     keyboard(0.5)
     with pytest.raises(SolveInterrupted) as stopped:
-        solve_problem(problem, solver=name, time_limit=60)
+        solve(problem, solver=name, time_limit=60)
     assert time.monotonic() - begin < 15
     solution = stopped.value.solution
     assert solution.score == pytest.approx(problem.score_flat(solution.z.reshape(1, -1))[0])

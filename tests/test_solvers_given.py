@@ -16,7 +16,6 @@ from solvers import (
     available_solvers,
     instances,
     solve,
-    solve_problem,
     solver_class,
 )
 from solvers.conversions import from_ising, from_networkx, from_qubo
@@ -106,14 +105,14 @@ class Zeros(ArgmaxSolver):
 
 def test_an_answer_is_never_worse_than_the_start():
     one = instances.dense(12, 5, np.random.default_rng(1)).problem()
-    best = solve_problem(one, solver="exhaustive")
-    started = solve_problem(one, solver=Zeros(), start=best.z)
+    best = solve(one, solver="exhaustive")
+    started = solve(one, solver=Zeros(), start=best.z)
     np.testing.assert_array_equal(started.score, best.score)
     np.testing.assert_array_equal(started.z, best.z)
     assert (started.bound >= best.score).all()
     assert not started.optimal.any()
     assert started.stats["start"] == "unused"
-    assert "start" not in solve_problem(one, solver=Zeros()).stats
+    assert "start" not in solve(one, solver=Zeros()).stats
 
 
 def test_every_backend_takes_a_start_and_says_whether_it_was_of_use():
@@ -123,14 +122,14 @@ def test_every_backend_takes_a_start_and_says_whether_it_was_of_use():
         solver = solver_class(info.name)()
         if info.missing or solver.why_not(one):
             continue
-        said = solve_problem(one, solver=solver, start=start).stats["start"]
+        said = solve(one, solver=solver, start=start).stats["start"]
         assert said == ("used" if "start" in solver.options() else "unused")
 
 
 def test_a_start_of_fixed_and_free_variables_is_that_of_the_free_ones():
     one = instances.dense(8, 2, np.random.default_rng(4)).problem()
-    best = solve_problem(one, solver="exhaustive", fix={2: 1})
-    started = solve_problem(one, solver=Zeros(), fix={2: 1}, start=best.z)
+    best = solve(one, solver="exhaustive", fix={2: 1})
+    started = solve(one, solver=Zeros(), fix={2: 1}, start=best.z)
     np.testing.assert_array_equal(started.z, best.z)
 
 

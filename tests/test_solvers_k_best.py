@@ -15,7 +15,6 @@ from solvers import (
     instances,
     interrupt_solves,
     solve,
-    solve_problem,
     solver_class,
 )
 from solvers.conversions import from_ising
@@ -70,12 +69,12 @@ def check(problem, solution, count, expected):
 def test_the_best_states_are_those_of_enumeration(seed, n, density, kind, count, solver):
     problem = problem_of(seed, n, density, kind)
     count = min(count, 2**n)
-    check(problem, solve_problem(problem, solver=solver, k_best=count), count, all_scores(problem))
+    check(problem, solve(problem, solver=solver, k_best=count), count, all_scores(problem))
 
 
 def test_more_variables_than_are_scored_at_once():
     problem = instances.dense(16, 2, np.random.default_rng(0)).problem()
-    tables = solve_problem(problem, solver="exhaustive", k_best=50)
+    tables = solve(problem, solver="exhaustive", k_best=50)
     check(problem, tables, 50, all_scores(problem))
 
 
@@ -85,20 +84,20 @@ def test_backends_that_find_one_find_many(solver):
         pytest.skip(f"needs {missing}")
     problem = instances.grid(2, 3, 2, np.random.default_rng(1)).problem()
     problem = Problem.from_arrays(problem.unary, np.abs(problem.pairwise), edges=problem.edges)
-    check(problem, solve_problem(problem, solver=solver, k_best=6), 6, all_scores(problem))
+    check(problem, solve(problem, solver=solver, k_best=6), 6, all_scores(problem))
 
 
 def test_fixed_variables_keep_their_values():
     problem = problem_of(3, 6, 0.7, "normal")
     for solver in SOLVERS:
-        solution = solve_problem(problem, solver=solver, fix={1: 1, 4: 0}, k_best=16)
+        solution = solve(problem, solver=solver, fix={1: 1, 4: 0}, k_best=16)
         assert (solution.z[..., 1] == 1).all()
         assert (solution.z[..., 4] == 0).all()
         assert all(len(np.unique(states, axis=0)) == 16 for states in solution.z)
         assert solution.optimal.all()
         with pytest.raises(OptionError, match="4 free variables have 16 states"):
-            solve_problem(problem, solver=solver, fix={1: 1, 4: 0}, k_best=17)
-    assert solve_problem(problem, fix=dict.fromkeys(range(6), 1), k_best=1).z.shape == (2, 1, 6)
+            solve(problem, solver=solver, fix={1: 1, 4: 0}, k_best=17)
+    assert solve(problem, fix=dict.fromkeys(range(6), 1), k_best=1).z.shape == (2, 1, 6)
 
 
 def test_answers_of_the_callers_kind_and_words():
@@ -125,8 +124,8 @@ def test_a_start_is_refused():
 
 def test_when_time_is_up_states_are_distinct_and_bounds_hold():
     problem = instances.dense(30, 1, np.random.default_rng(2)).problem()
-    late = solve_problem(problem, solver="branch_and_bound", k_best=40, time_limit=1e-6)
-    proved = solve_problem(problem, solver="branch_and_bound", k_best=3)
+    late = solve(problem, solver="branch_and_bound", k_best=40, time_limit=1e-6)
+    proved = solve(problem, solver="branch_and_bound", k_best=3)
     assert len(np.unique(late.z[0], axis=0)) == 40
     assert not late.optimal.all()
     assert (late.bound[0, :3] >= proved.score[0]).all()
@@ -152,13 +151,13 @@ class Stopped(Guess):
 
 def test_without_proofs_nothing_is_claimed():
     problem = Problem.from_arrays([[1.0, 2.0, -1.0]])
-    found = solve_problem(problem, solver=Guess(), k_best=3)
+    found = solve(problem, solver=Guess(), k_best=3)
     assert not found.optimal.any()
     assert (found.bound[0] >= [3.0, 2.0, 2.0]).all()
 
 
 def test_an_interrupt_has_the_states_so_far():
     with pytest.raises(SolveInterrupted) as stopped:
-        solve_problem(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Stopped(), k_best=3)
+        solve(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Stopped(), k_best=3)
     assert stopped.value.solution.z.shape == (1, 3, 3)
     assert len(np.unique(stopped.value.solution.z[0], axis=0)) == 3

@@ -19,14 +19,13 @@ from solvers import (
     available_solvers,
     select_solver,
     solve,
-    solve_problem,
     solver_class,
 )
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.deadline import Deadline
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
-from solvers.portfolio import CUT_SECONDS, Portfolio, turns
+from solvers.solving.portfolio import CUT_SECONDS, Portfolio, turns
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -179,7 +178,7 @@ def torus():
 
 
 def test_auto_says_who_proved_it():
-    solution = solve_problem(torus())
+    solution = solve(torus())
     assert solution.optimal.all()
     assert solution.solver == "cycle_cuts"
     said = {name: count for name, count in solution.stats.items() if name.startswith(("turns", "bounds"))}
@@ -197,7 +196,7 @@ def test_auto_names_every_solver_that_proved_a_part():
         np.concatenate([problem.pairwise for problem in problems], axis=1),
         edges=np.concatenate([problem.edges + at for problem, at in zip(problems, offsets, strict=True)]),
     )
-    solution = solve_problem(joined)
+    solution = solve(joined)
     assert solution.optimal.all()
     assert set(solution.solver.split(" + ")) == {"elimination", "cycle_cuts"}
     assert solution.stats["bounds_elimination"] == solution.stats["bounds_cycle_cuts"] == 1

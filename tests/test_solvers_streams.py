@@ -18,7 +18,7 @@ from solvers import (
     solve_many,
 )
 from solvers.instances import dense
-from solvers.streams import WINDOW
+from solvers.solving.streams import WINDOW
 
 
 def stream(count, seed=0):

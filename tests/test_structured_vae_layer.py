@@ -103,6 +103,22 @@ def test_the_layer_gives_the_best_states(form, estimator, dtype):
         torch.testing.assert_close(torch.as_tensor(solution.score).to(dtype), score)
 
 
+def test_an_edge_index_means_what_it_means_to_solve():
+    generator = seeded(5)
+    unary, pairwise = (torch.randn(4, size, generator=generator) for size in (5, 6))
+    edges = torch.tensor([[0, 1], [3, 2], [1, 4], [0, 4], [2, 4], [1, 2]])
+    expected = plain()(unary, pairwise, edges=edges)
+    for form in (edges.T, edges.T.tolist(), edges.T.numpy()):
+        assert torch.equal(plain()(unary, pairwise, edges=form), expected)
+    compiled = torch.compile(plain(), fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(unary, pairwise, edges=edges.T), expected)
+
+
+def test_edges_of_no_number_are_none():
+    empty = np.empty((0, 2), np.dtype([("a", int)]))
+    assert plain()(torch.ones(1, 2), torch.ones(1, 0), edges=empty).tolist() == [[1, 1]]
+
+
 @pytest.mark.parametrize("solver", ["exhaustive", "elimination"])
 def test_the_solver_is_the_one_that_is_named(solver):
     unary, pairwise, edges, _ = scores_of("edges")
@@ -521,6 +537,8 @@ def test_what_is_no_problem_is_refused(cost):
     "solver", [None, "maxflow", "", 3, solver_class("max_flow"), ["auto"], torch.ones(2)]
 )
 def test_what_names_no_solver_is_refused_before_there_are_scores(solver):
+    with pytest.raises(UnknownSolverError):
+        ArgmaxLayer(np.float64(3.0))(torch.ones(1, 2))  # it has an argmax, of another kind
     with pytest.raises(UnknownSolverError):
         plain(solver)
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from models import AnyPotentials, AttributeVAE, DiscreteVAE, Gaussian, MixtureVAE, Potentials, load_pretrained
-from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many, solve_problem
+from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many
 from solvers.conversions import from_qubo
 from structured_vae import (
     ArgmaxLayer,
@@ -52,12 +52,12 @@ def a_problem_remembers_the_kind(unary: torch.Tensor, many: Iterator[Problem[tor
     problem = Problem.from_arrays(unary)
     assert_type(problem.unary, np.ndarray | torch.Tensor)  # numpy's where the tensor is on the host
     assert_type(problem.score([1, 0]), torch.Tensor)
-    assert_type(solve_problem(problem).z, torch.Tensor)
+    assert_type(solve(problem).z, torch.Tensor)
     assert_type(solve_many(many), Iterator[Solution[torch.Tensor] | Failure])
     for answer in solve_many(Problem.from_arrays([x, -x]) for x in (1.0, -2.0)):
         assert_type(answer, Solution[np.ndarray] | Failure)
     conversion = from_qubo({("a", "b"): -1.0})
-    assert_type(conversion.value(solve_problem(conversion.problem).score), np.ndarray)
+    assert_type(conversion.value(solve(conversion.problem).score), np.ndarray)
 
 
 def layers_and_estimators(unary: torch.Tensor, target: torch.Tensor) -> None:

@@ -23,7 +23,6 @@ from solvers import (
     prepare,
     solve,
     solve_many,
-    solve_problem,
     solver_class,
     uniforms_shape,
 )
@@ -208,7 +207,12 @@ def _prepare(draw: Draw, folder: Path) -> Call:
 
 def _solve_problem(draw: Draw, folder: Path) -> Call:
     problem, options = perhaps(draw, _problem(draw), 0.15), _options(draw)
-    return lambda: [(problem, solve_problem(problem, **options))]
+
+    def call() -> Claims:
+        solution = solve(problem, **options)
+        return [(problem, solution)] if isinstance(problem, Problem) else []
+
+    return call
 
 
 def _solve_many(draw: Draw, folder: Path) -> Call:
@@ -295,7 +299,7 @@ def _couplings(draw: Draw) -> Any:
 def _claimed(convert: Callable[..., Conversion], *given: Any, **options: Any) -> Call:
     def call() -> Claims:
         conversion = convert(*given, **options)
-        solution = solve_problem(conversion.problem)
+        solution = solve(conversion.problem)
         conversion.assignment(solution.z)
         conversion.score(conversion.value(solution.score))
         return [(conversion.problem, solution)]
@@ -523,7 +527,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "solve with more": (8, _solve_with),
     "constraints": (3, _constraint),
     "prepare": (4, _prepare),
-    "solve_problem": (4, _solve_problem),
+    "solve a problem": (4, _solve_problem),
     "solve_many": (4, _solve_many),
     "with_options": (3, _with_options),
     "gibbs": (8, _gibbs),

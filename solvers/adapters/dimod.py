@@ -10,7 +10,7 @@ import numpy as np
 
 from ..conversions import ConversionUnavailableError, from_dimod
 from ..solver import ArgmaxSolver
-from ..solving import solve_problem
+from ..solving.call import solve
 
 _PRESENT = find_spec("dimod") is not None
 _Sampler: Any = importlib.import_module("dimod").Sampler if _PRESENT else object
@@ -71,7 +71,7 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
             return dimod.SampleSet.from_samples_bqm((np.empty((1, 0)), []), bqm)
         conversion = from_dimod(bqm)
         limit = self.time_limit if time_limit is None else time_limit
-        found = solve_problem(conversion.problem, solver=self.solver, time_limit=limit)
+        found = solve(conversion.problem, solver=self.solver, time_limit=limit)
         states = conversion.assignment(found.z)
         if bqm.vartype is dimod.SPIN:
             states = {label: 2 * value - 1 for label, value in states.items()}

@@ -12,8 +12,8 @@ from ..arrays import as_array, to_numpy
 from ..conversions import ConversionUnavailableError
 from ..errors import ProblemError
 from ..pairs import topology_of
-from ..prepared import prepare
 from ..solver import ArgmaxSolver
+from ..solving.prepared import prepare
 
 _PRESENT = find_spec("pyepo") is not None
 _OptModel: Any = importlib.import_module("pyepo.model.opt").optModel if _PRESENT else object

@@ -17,12 +17,12 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..constraints import Rows
 from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
-from ..given import given_states
 from ..interrupts import interrupt_solves
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
 
 INFEASIBLE = (103, 119)
 OPTIMAL = (101, 102)

@@ -15,11 +15,11 @@ from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
-from ..given import given_states
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..deadline import Deadline
-from ..given import given_states
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
 
 EASY = 1 << 17
 """Nodes times n + e after which moves of most variables look for a better assignment than the tabu search's."""

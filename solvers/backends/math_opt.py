@@ -18,10 +18,10 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..constraints import Rows
 from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
-from ..given import given_states
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
 
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
 

@@ -19,7 +19,7 @@ from models import (
     Potentials,
     Prior,
 )
-from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve_problem
+from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve
 
 from ..errors import ConfigError
 from ..estimators import (
@@ -97,7 +97,7 @@ def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
     problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
     solver = resolve(name, problem)
     try:
-        solve_problem(problem, solver=solver)
+        solve(problem, solver=solver)
     except UnsupportedProblemError as error:
         raise ConfigError(f"this encoder does not fit: {error}") from error
     return solver

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from ..errors import StructureError, shortened
-from .batches import is_dense
+from .batches import integers
 from .scores import EdgesLike
 
 
@@ -16,19 +15,10 @@ def arcs_of(edges: EdgesLike) -> np.ndarray:
     Raises:
         StructureError: they are no such pairs, or join a node with itself.
     """
-    if isinstance(edges, torch.Tensor) and not is_dense(edges):
-        raise StructureError(f"edges must be dense; got {edges.layout} on {edges.device}")
-    try:
-        found = np.asarray(edges.cpu() if isinstance(edges, torch.Tensor) else edges)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise StructureError(f"edges must be pairs of nodes [n, 2]; got {shortened(edges)}") from error
-    if (
-        found.ndim != 2
-        or found.shape[-1] != 2
-        or not len(found)
-        or not np.issubdtype(found.dtype, np.integer)
-    ):
-        raise StructureError(f"edges must be pairs of nodes [n, 2], integers; got {shortened(edges)}")
+    wanted = "edges must be pairs of nodes [n, 2], integers"
+    found = integers(edges, wanted)
+    if found.ndim != 2 or found.shape[-1] != 2:
+        raise StructureError(f"{wanted}; got {shortened(edges)}")
     if (found < 0).any() or (found[:, 0] == found[:, 1]).any():
         place = int(np.flatnonzero((found < 0).any(axis=1) | (found[:, 0] == found[:, 1]))[0])
         raise StructureError(

@@ -14,7 +14,39 @@ from .batches import checked, positive_integer, shaped
 
 
 @dataclass(frozen=True)
-class Assignments:
+class _TwoSides:
+    """Pairs of rows and columns; z `[rows columns]`."""
+
+    rows: int
+    columns: int | None = None
+
+    def __post_init__(self) -> None:
+        positive_integer(self.rows, "rows")
+        if self.columns is not None:
+            positive_integer(self.columns, "columns")
+        if importlib.util.find_spec("scipy") is None:
+            raise MissingPackageError("assignments need scipy: pip install 'structured-vae[assignments]'")
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return int(self.rows), int(self.rows if self.columns is None else self.columns)
+
+    def _flat(self, scores: torch.Tensor) -> torch.Tensor:
+        """`[instances, rows columns]`: the scores, checked."""
+        rows, columns = self._shape
+        return checked(scores, rows * columns)
+
+    def _assigned(self, scores: torch.Tensor) -> torch.Tensor:
+        """`[instances, rows columns]`: assignments of highest score."""
+        solve = _solver()
+        z = np.zeros((len(scores), *self._shape))
+        for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
+            instance[solve(values, maximize=True)] = 1
+        return torch.from_numpy(z.reshape(scores.shape)).to(scores)
+
+
+@dataclass(frozen=True)
+class Assignments(_TwoSides):
     """Every member of the smaller side gets one of the larger, none twice; permutations where both are equal.
 
     z `[rows columns]` is one at row * columns + column where these are paired. The argmax is a linear sum
@@ -38,25 +70,17 @@ class Assignments:
                 [0., 1.]])
     """
 
-    rows: int
-    columns: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_sides(self.rows, self.columns)
-
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """An assignment of highest score, as `Structure` says.
 
         Raises:
             StructureError: scores that are none, or not one a pair.
         """
-        width = self.rows if self.columns is None else self.columns
-        flat = checked(scores, int(self.rows) * int(width))
-        return shaped(_assigned(flat, self.rows, width), scores)
+        return shaped(self._assigned(self._flat(scores)), scores)
 
 
 @dataclass(frozen=True)
-class Matchings:
+class Matchings(_TwoSides):
     """Pairs of two sides in which nobody is twice; who is in no pair stays alone.
 
     z `[rows columns]` is one at row * columns + column where these are paired. The argmax is an assignment
@@ -77,38 +101,14 @@ class Matchings:
                 [1., 0.]])
     """
 
-    rows: int
-    columns: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_sides(self.rows, self.columns)
-
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """A matching of highest score, as `Structure` says.
 
         Raises:
             StructureError: scores that are none, or not one a pair.
         """
-        width = self.rows if self.columns is None else self.columns
-        flat = checked(scores, int(self.rows) * int(width))
-        return shaped(_assigned(flat.clamp_min(0), self.rows, width) * (flat > 0), scores)
-
-
-def _check_sides(rows: int, columns: int | None) -> None:
-    positive_integer(rows, "rows")
-    if columns is not None:
-        positive_integer(columns, "columns")
-    if importlib.util.find_spec("scipy") is None:
-        raise MissingPackageError("assignments need scipy: pip install 'structured-vae[assignments]'")
-
-
-def _assigned(scores: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
-    """`[batch, rows columns]`: assignments of highest score."""
-    solve = _solver()
-    z = np.zeros((len(scores), rows, columns))
-    for instance, values in zip(z, scores.detach().cpu().numpy().reshape(z.shape), strict=True):
-        instance[solve(values, maximize=True)] = 1
-    return torch.from_numpy(z.reshape(len(z), rows * columns)).to(scores)
+        flat = self._flat(scores)
+        return shaped(self._assigned(flat.clamp_min(0)) * (flat > 0), scores)
 
 
 def _solver() -> Callable[..., tuple[np.ndarray, np.ndarray]]:

@@ -67,6 +67,27 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
     return int(value)
 
 
+def integers(values: object, what: str) -> np.ndarray:
+    """What a caller lists, as an array of integers on the host, of any shape with something in it.
+
+    Args:
+        values: a tensor, an array or lists.
+        what: how messages call it.
+
+    Raises:
+        StructureError: it is none.
+    """
+    if isinstance(values, torch.Tensor) and not is_dense(values):
+        raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
+    try:
+        found = np.asarray(values.cpu() if isinstance(values, torch.Tensor) else values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise StructureError(f"{what}; got {shortened(values)}") from error
+    if not found.size or not np.issubdtype(found.dtype, np.integer):
+        raise StructureError(f"{what}; got {shortened(values)}")
+    return found
+
+
 def is_dense(tensor: torch.Tensor) -> bool:
     """Whether it has its numbers at hand: not sparse, nested, or of no device at all."""
     return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta

@@ -14,7 +14,7 @@ from solvers import Problem, ProblemError
 from ..errors import shortened
 
 EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
-"""Pairs `[e, 2]`."""
+"""Pairs `[e, 2]`, or `[2, e]` where e is not 2."""
 
 
 def potentials_of(
@@ -30,7 +30,8 @@ def potentials_of(
     """
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
-        Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+        problem = Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+        edges = None if edges is None else problem.edges
         if not unary.is_floating_point() or unary.element_size() < 2:  # there is no noise of 8 bits
             raise ProblemError(
                 f"unary must be of a floating-point type of 16 bits or more, as z will be; it is {unary.dtype}"
@@ -38,11 +39,15 @@ def potentials_of(
     if pairwise is None:
         return Potentials(unary)
     if edges is not None:
-        pairs = torch.as_tensor(edges, device=unary.device).reshape(-1, 2).long()
-        return _broadcast(unary, pairwise, pairs)
+        return _broadcast(unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long())
     n = unary.shape[-1]
     first, second = torch.triu_indices(n, n, 1, device=unary.device)
     return _broadcast(unary, pairwise[..., first, second], torch.stack([first, second], dim=1))
+
+
+def _upright(edges: torch.Tensor) -> torch.Tensor:
+    """Edges `[e, 2]` from those, or from `[2, e]`, as `Problem.from_arrays` reads them."""
+    return edges.T if edges.shape[0] == 2 != edges.shape[-1] else edges.reshape(-1, 2)
 
 
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:

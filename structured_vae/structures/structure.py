@@ -33,8 +33,10 @@ class Structure(Protocol):
 
 
 def is_structure(value: object) -> TypeIs[Structure]:
-    """Whether this is a structure; arrays have an argmax too, which is another one."""
-    return isinstance(value, Structure) and not isinstance(value, torch.Tensor | np.ndarray | type)
+    """Whether this is a structure; arrays and numbers of numpy have an argmax too, which is another one."""
+    return isinstance(value, Structure) and not isinstance(
+        value, torch.Tensor | np.ndarray | np.generic | type
+    )
 
 
 class Distribution(Protocol):

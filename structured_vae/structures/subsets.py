@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 
 from ..errors import StructureError, shortened
-from .batches import checked, gumbel, is_dense, log_add, logistic, positive_integer, shaped
+from .batches import checked, gumbel, integers, log_add, logistic, positive_integer, shaped
 from .sums import StructureGibbs
 from .trellis import tables, trace
 
@@ -154,12 +153,8 @@ def _drawn_total(last: torch.Tensor, fewest: int, generator: torch.Generator, sa
 
 
 def _integers(weights: object) -> tuple[int, ...]:
-    if isinstance(weights, torch.Tensor) and not is_dense(weights):
-        raise StructureError(f"weights must be dense; got {weights.layout} on {weights.device}")
-    try:
-        found = np.asarray(weights.cpu() if isinstance(weights, torch.Tensor) else weights)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise StructureError(f"weights must be integers [n]; got {shortened(weights)}") from error
-    if found.ndim != 1 or not len(found) or not np.issubdtype(found.dtype, np.integer) or (found < 0).any():
-        raise StructureError(f"weights must be integers [n] of at least 0; got {shortened(weights)}")
-    return tuple(int(weight) for weight in found)
+    wanted = "weights must be integers [n] of at least 0"
+    found = integers(weights, wanted)
+    if found.ndim != 1 or (found < 0).any():
+        raise StructureError(f"{wanted}; got {shortened(weights)}")
+    return tuple(found.tolist())

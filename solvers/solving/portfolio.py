@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .algorithms.presolve.one_by_one import one_by_one
-from .compiled.threads import available_cores
-from .deadline import Deadline
-from .options import check_threads
-from .problem import Problem
-from .registry import solver_class
-from .solution import Maximiser
-from .solver import ArgmaxSolver, Capabilities
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..compiled.threads import available_cores
+from ..deadline import Deadline
+from ..options import check_threads
+from ..problem import Problem
+from ..registry import solver_class
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
 
 QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
 """Tables of so few entries take about ten milliseconds, and no search is much faster."""

@@ -1,44 +1,23 @@
-"""What a caller gives beside a problem: states to start from, and variables that keep a value."""
+"""Variables to which the caller gives a value: the problem of the others, and the way back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from .arrays import ArrayLike, States, as_array, home_of, to_numpy
-from .errors import OptionError, ProblemError, shortened
-from .problem import Problem
-from .solution import Solution
-from .topology import Topology
+from ..arrays import ArrayLike, States, as_array, home_of, to_numpy
+from ..errors import OptionError, ProblemError, shortened
+from ..problem import Problem
+from ..solution import Solution
+from ..topology import Topology
 
 Fix: TypeAlias = Mapping[int, int] | ArrayLike
 """{variable: 0 or 1}, or `[n]` or `[..., n]` with -1 for a variable that is free."""
 
 FREE = -1
-
-
-def given_states(start: Any, problem: Problem) -> States | None:
-    """`[batch, n]` int8: the caller's assignments, which broadcast to the batch; None if there are none.
-
-    Raises:
-        OptionError: another shape, or other numbers than zeros and ones.
-    """
-    if start is None:
-        return None
-    states = to_numpy(as_array(start, "start"))
-    try:
-        states = np.broadcast_to(states, (*problem.leading, problem.n))
-    except ValueError:
-        raise OptionError(
-            f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
-            f"is {states.shape}"
-        ) from None
-    if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
-        raise OptionError(f"start must hold zeros and ones alone; got {shortened(start)}")
-    return states.reshape(problem.batch, problem.n).astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)

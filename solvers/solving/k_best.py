@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .arrays import States
-from .deadline import Deadline
-from .errors import OptionError, shortened
-from .given import Fixing
-from .options import is_whole
-from .problem import Problem
-from .solution import Solution, SolveInterrupted
-from .solver import ArgmaxSolver, score_states
+from ..arrays import States
+from ..deadline import Deadline
+from ..errors import OptionError, shortened
+from ..options import is_whole
+from ..problem import Problem
+from ..solution import Solution, SolveInterrupted
+from ..solver import ArgmaxSolver, score_states
+from .fixing import Fixing
 
 Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
 """The solver for a problem, of which some variables may be fixed."""

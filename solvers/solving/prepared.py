@@ -7,16 +7,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from .arrays import ArrayLike, ArrayOf, ArrayT
-from .errors import ProblemError, shortened
-from .options import is_whole
-from .pairs import topology_of
-from .problem import Problem
+from ..arrays import ArrayLike, ArrayOf, ArrayT
+from ..errors import ProblemError, shortened
+from ..options import is_whole
+from ..pairs import topology_of
+from ..problem import Problem
+from ..solution import Solution
+from ..solver import ArgmaxSolver, seconds_of
+from ..topology import Topology
+from .call import solve
 from .selection import named_solver
-from .solution import Solution
-from .solver import ArgmaxSolver, seconds_of
-from .solving import solve_problem
-from .topology import Topology
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Prepared:
             SolverError: as `solve`.
         """
         problem = Problem.over(self._topology, unary, pairwise)
-        return solve_problem(problem, solver=self.solver, time_limit=self.time_limit)
+        return solve(problem, solver=self.solver, time_limit=self.time_limit)
 
 
 def prepare(

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from .errors import UnsupportedProblemError
-from .problem import Problem
-from .registry import BUILT_IN, solver_class
-from .solver import ArgmaxSolver
+from ..errors import UnsupportedProblemError
+from ..problem import Problem
+from ..registry import BUILT_IN, solver_class
+from ..solver import ArgmaxSolver
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""

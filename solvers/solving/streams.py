@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from joblib import Parallel, delayed
 
-from .arrays import ArrayT
-from .errors import OptionError, ProblemError, shortened
-from .options import check_whole
-from .problem import Problem
-from .solution import Solution
-from .solver import ArgmaxSolver
-from .solving import solve_problem
+from ..arrays import ArrayT
+from ..errors import OptionError, ProblemError, shortened
+from ..options import check_whole
+from ..problem import Problem, check_problem
+from ..solution import Solution
+from ..solver import ArgmaxSolver
+from .call import solve
 
 WINDOW = 256
 """Problems in flight; a worker's death costs at most this many repeats."""
@@ -120,6 +120,7 @@ def _solve_one(
     index: int, problem: Problem[ArrayT], solver: str | ArgmaxSolver, time_limit: float | None
 ) -> Solution[ArrayT] | Failure:
     try:
-        return solve_problem(problem, solver=solver, time_limit=time_limit)
+        check_problem(problem)
+        return solve(problem, solver=solver, time_limit=time_limit)
     except Exception as error:  # a stream must survive whatever one problem brings up
         return Failure(index, error)

@@ -8,18 +8,19 @@ from typing import Any, overload
 
 import numpy as np
 
-from .arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
-from .constraints import Constraint, Rows
-from .conversions import Answer, Conversion
-from .deadline import now
-from .errors import OptionError, ProblemError, UnsupportedProblemError, shortened
-from .given import Fix, Fixing, given_states
+from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
+from ..constraints import Constraint, Rows
+from ..conversions import Answer, Conversion
+from ..deadline import now
+from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..problem import Problem
+from ..solution import Solution, SolveInterrupted
+from ..solver import ArgmaxSolver, score_states, seconds_of
+from ..starts import given_states
+from .fixing import Fix, Fixing
 from .k_best import check_count
 from .k_best import k_best as best_of_many
-from .problem import Problem, check_problem
 from .selection import named_solver, naming_alternatives, resolve, select_within, with_alternatives
-from .solution import Solution, SolveInterrupted
-from .solver import ArgmaxSolver, score_states, seconds_of
 
 
 @overload
@@ -143,24 +144,25 @@ def solve(
         >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
-    if isinstance(unary, Problem | Conversion):
-        if pairwise is not None or edges is not None:
-            raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
-        if isinstance(unary, Conversion):
-            given = {"solver": solver, "time_limit": time_limit, "constraints": constraints}
-            return _answer(unary, fix, start, k_best, **given)
-        problem = unary
-    else:
+    if not isinstance(unary, Problem | Conversion):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    return solve_problem(
-        problem,
-        solver=solver,
-        time_limit=time_limit,
-        fix=fix,
-        start=start,
-        k_best=k_best,
-        constraints=constraints,
-    )
+    elif pairwise is not None or edges is not None:
+        raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
+    elif isinstance(unary, Conversion):
+        given = {"solver": solver, "time_limit": time_limit, "constraints": constraints}
+        return _answer(unary, fix, start, k_best, **given)
+    else:
+        problem = unary
+    rows = Rows.of(constraints, problem.n)
+    if len(rows):
+        if k_best is not None:
+            raise OptionError("k_best and constraints do not go together yet: solve by a model of your own")
+        return _within(problem, rows, fix, start, solver, time_limit)
+    if k_best is not None:
+        return _many(problem, fix, start, k_best, solver, time_limit)
+    if fix is not None:
+        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
+    return _solved(problem, start, solver, time_limit)
 
 
 def _answer(
@@ -173,39 +175,15 @@ def _answer(
         if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
             raise OptionError(f"start has no value for {shortened(missing[0])}; it needs all variables")
         start = [states[i] for i in range(conversion.problem.n)]
-    found = solve_problem(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
+    found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
     if k_best is None:
         return conversion.answer(found)
     parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
     return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
 
 
-def solve_problem(
-    problem: Problem[ArrayT],
-    *,
-    solver: str | ArgmaxSolver = "auto",
-    time_limit: float | None = None,
-    fix: Fix | None = None,
-    start: Any = None,
-    k_best: int | None = None,
-    constraints: Iterable[Constraint] = (),
-) -> Solution[ArrayT]:
-    """What `solve` answers, for a problem that is checked already.
-
-    Raises:
-        ProblemError: `problem` is no `Problem`.
-        SolverError: as `solve`.
-    """
-    check_problem(problem)
-    rows = Rows.of(constraints, problem.n)
-    if len(rows):
-        if k_best is not None:
-            raise OptionError("k_best and constraints do not go together yet: solve by a model of your own")
-        return _within(problem, rows, fix, start, solver, time_limit)
-    if k_best is not None:
-        return _many(problem, fix, start, k_best, solver, time_limit)
-    if fix is not None:
-        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
+def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
+    """The solution of all of a problem."""
     begin = now()
     chosen = resolve(solver, problem)
     states = given_states(start, problem)
@@ -262,7 +240,7 @@ def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
         free = fixing.free(given)
         given = free.reshape(*fixing.problem.leading, free.shape[1])
     try:
-        return fixing.lifted(solve_problem(fixing.rest, start=given, **options))
+        return fixing.lifted(solve(fixing.rest, start=given, **options))
     except SolveInterrupted as stopped:
         raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
 
