@@ -32,10 +32,8 @@ def potentials_of(
         _check_tensors(unary, pairwise)
         problem = Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
         edges = None if edges is None else problem.edges
-        if not unary.is_floating_point() or unary.element_size() < 2:  # there is no noise of 8 bits
-            raise ProblemError(
-                f"unary must be of a floating-point type of 16 bits or more, as z will be; it is {unary.dtype}"
-            )
+        if not unary.is_floating_point():
+            raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
     if pairwise is None:
         return Potentials(unary)
     if edges is not None:
@@ -61,3 +59,7 @@ def _check_tensors(unary: object, pairwise: object) -> None:
     for name, part in (("unary", unary), ("pairwise", pairwise)):
         if not isinstance(part, torch.Tensor) and (part is not None or name == "unary"):
             raise ProblemError(f"{name} must be a torch tensor; got {shortened(part)}")
+        if isinstance(part, torch.Tensor) and part.is_floating_point() and part.element_size() < 2:
+            raise ProblemError(
+                f"{name} is {part.dtype}; torch computes with 16 bits or more: pass {name}.float()"
+            )
