@@ -540,6 +540,8 @@ def test_what_names_no_solver_is_refused_before_there_are_scores(solver):
     with pytest.raises(UnknownSolverError):
         ArgmaxLayer(np.float64(3.0))(torch.ones(1, 2))  # it has an argmax, of another kind
     with pytest.raises(UnknownSolverError):
+        ArgmaxLayer(np)(torch.ones(1, 2))
+    with pytest.raises(UnknownSolverError):
         plain(solver)
 
 
@@ -557,7 +559,8 @@ def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(mo
         ({"pairwise": [[1.0], [2.0]]}, "pairwise must be a torch tensor"),
         ({"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)}, "edges must be integers"),
         ({"unary": torch.ones(2, 3, dtype=torch.int64)}, "unary must be of a floating-point type"),
-        ({"unary": torch.ones(2, 3).to(torch.float8_e4m3fn)}, "of 16 bits or more"),
+        ({"unary": torch.ones(2, 3).to(torch.float8_e4m3fn)}, "16 bits or more"),
+        ({"pairwise": torch.ones(2, 3).to(torch.float8_e4m3fn)}, "16 bits or more"),
         ({"unary": torch.ones(2, 3).to_sparse()}, "layout torch.sparse_coo"),
         ({"unary": torch.ones(2, 3, device="meta")}, "on the device meta"),
     ],

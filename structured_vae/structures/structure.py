@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -33,9 +34,9 @@ class Structure(Protocol):
 
 
 def is_structure(value: object) -> TypeIs[Structure]:
-    """Whether this is a structure; arrays and numbers of numpy have an argmax too, which is another one."""
+    """Whether this is a structure; arrays, numbers of numpy and modules have an argmax too, which is another one."""
     return isinstance(value, Structure) and not isinstance(
-        value, torch.Tensor | np.ndarray | np.generic | type
+        value, torch.Tensor | np.ndarray | np.generic | type | ModuleType
     )
 
 
