@@ -126,6 +126,16 @@ def test_every_backend_takes_a_start_and_says_whether_it_was_of_use():
         assert said == ("used" if "start" in solver.options() else "unused")
 
 
+def test_auto_passes_a_start_to_the_backends_of_the_parts():
+    one = instances.spin_glass(12, 12, 1, np.random.default_rng(6)).problem()
+    start = np.random.default_rng(7).integers(0, 2, one.n)
+    found = solve(one, start=start)
+    assert found.stats["start"] == "used"
+    assert found.optimal.all()
+    late = solve(one, start=found.z, time_limit=1e-6)
+    np.testing.assert_array_equal(late.score, found.score)
+
+
 def test_a_start_of_fixed_and_free_variables_is_that_of_the_free_ones():
     one = instances.dense(8, 2, np.random.default_rng(4)).problem()
     best = solve(one, solver="exhaustive", fix={2: 1})

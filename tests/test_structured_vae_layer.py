@@ -114,6 +114,14 @@ def test_an_edge_index_means_what_it_means_to_solve():
     assert torch.equal(compiled(unary, pairwise, edges=edges.T), expected)
 
 
+def test_scores_of_pairs_may_be_of_another_type():
+    unary, edges = torch.ones(2, 3, requires_grad=True), torch.tensor([[0, 1]])
+    pairwise = torch.ones(2, 1, dtype=torch.float64, requires_grad=True)
+    z = plain()(unary, pairwise, edges=edges)
+    z.sum().backward()
+    assert (z.dtype, unary.grad.dtype, pairwise.grad.dtype) == (torch.float32, torch.float32, torch.float64)
+
+
 def test_edges_of_no_number_are_none():
     empty = np.empty((0, 2), np.dtype([("a", int)]))
     assert plain()(torch.ones(1, 2), torch.ones(1, 0), edges=empty).tolist() == [[1, 1]]

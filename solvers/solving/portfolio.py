@@ -18,6 +18,7 @@ from ..problem import Problem
 from ..registry import solver_class
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
 
 QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
 """Tables of so few entries take about ten milliseconds, and no search is much faster."""
@@ -107,9 +108,11 @@ class Portfolio(ArgmaxSolver):
 
     Attributes:
         threads: instances at once; None for all cores.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of the backends.
     """
 
     threads: int | None = None
+    start: Any = field(default=None, compare=False)
 
     name = "portfolio"
     capabilities = Capabilities(exact=True, time_limit=True)
@@ -120,23 +123,33 @@ class Portfolio(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         ledgers: list[Ledger] = []
 
-        def solve(part: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[np.ndarray, float]:
-            z, bound, ledger = in_turn(part, deadline)
+        def solve(part: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+            z, bound, ledger = in_turn(part, deadline, start)
             ledgers.append(ledger)
             return z, bound
 
-        found = one_by_one(problem, time_limit, solve, self.threads or available_cores())
+        threads = self.threads or available_cores()
+        found = one_by_one(problem, time_limit, solve, threads, given_states(self.start, problem))
         kinds = zip(*((each.turns, each.bounds, each.states) for each in ledgers), strict=True)
         total = Ledger(*(sum(counts, Counter()) for counts in kinds))
         return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
 
 
-def in_turn(problem: Problem, deadline: Deadline) -> tuple[np.ndarray, float, Ledger]:
-    """The best state `[n]` that the backends of `turns` find for a part, the least bound, and whose they are."""
-    z, score, bound, ledger = np.zeros(problem.n, np.int8), -math.inf, math.inf, Ledger()
+def in_turn(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None = None
+) -> tuple[np.ndarray, float, Ledger]:
+    """The best state `[n]` that the backends of `turns` find for a part, the least bound, and whose they are.
+
+    Args:
+        problem: of a single instance, on the host.
+        deadline: when to end.
+        start: `[n]`, a state to start from.
+    """
+    z = np.zeros(problem.n, np.int8) if start is None else start
+    score, bound, ledger = -math.inf, math.inf, Ledger()
     proved_by = found_by = ""
     for solver, seconds in turns(problem, deadline):
-        if score > -math.inf and "start" in solver.options():
+        if (start is not None or score > -math.inf) and "start" in solver.options():
             solver = solver.with_options(start=z)
         left = deadline if seconds == math.inf else deadline.within(min(seconds, CUT_SHARE * deadline.left))
         found = solver.solve_until(problem, left)

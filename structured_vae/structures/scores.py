@@ -36,6 +36,7 @@ def potentials_of(
             raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
     if pairwise is None:
         return Potentials(unary)
+    pairwise = pairwise.to(unary.dtype)  # z is of this type, and so is what flows back to it
     if edges is not None:
         return _broadcast(unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long())
     n = unary.shape[-1]
