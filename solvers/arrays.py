@@ -74,7 +74,8 @@ class Home(Generic[ArrayT]):
             or array_api_compat.is_numpy_namespace(self.namespace)
         ):
             return cast("ArrayT", array)
-        return cast("ArrayT", self.namespace.asarray(array, device=self.device))
+        native = array.astype(array.dtype.newbyteorder("="), copy=False)
+        return cast("ArrayT", self.namespace.asarray(native, device=self.device))
 
 
 NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")

@@ -175,3 +175,10 @@ def test_a_solver_object_is_taken_as_it_is():
     np.testing.assert_array_equal(
         solve(unary, pairwise, solver=exhaustive()).score, solve(unary, pairwise).score
     )
+
+
+@pytest.mark.parametrize("asarray", [torch.asarray, array_api_strict.asarray])
+def test_states_in_another_order_of_bytes_have_a_score(asarray):
+    problem = Problem.from_arrays(asarray(np.ones((2, 3))))
+    z = np.ones((2, 3), np.dtype("int32").newbyteorder())
+    assert [float(score) for score in problem.score(z)] == [3.0, 3.0]

@@ -127,10 +127,14 @@ def test_every_backend_takes_a_start_and_says_whether_it_was_of_use():
 
 
 def test_auto_passes_a_start_to_the_backends_of_the_parts():
-    one = instances.spin_glass(12, 12, 1, np.random.default_rng(6)).problem()
-    start = np.random.default_rng(7).integers(0, 2, one.n)
-    found = solve(one, start=start)
+    graph = nx.random_regular_graph(4, 90, seed=1)
+    random = np.random.default_rng(0)
+    for pair in graph.edges:
+        graph.edges[pair]["weight"] = float(random.choice([-1, 1]))
+    one = from_networkx(graph, kind="max_cut").problem
+    found = solve(one, start=random.integers(0, 2, one.n))
     assert found.stats["start"] == "used"
+    assert any(name.startswith("turns_") for name in found.stats)
     assert found.optimal.all()
     late = solve(one, start=found.z, time_limit=1e-6)
     np.testing.assert_array_equal(late.score, found.score)
