@@ -14,7 +14,7 @@ class Maximiser:
     """What a backend returns.
 
     Attributes:
-        z: `[batch, n]`, integer zeros and ones.
+        z: `[batch, n]`, integers: zeros and ones, or labels.
         bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
             maximiser of an exhaustive argument, which is its own proof.
         stats: anything worth counting.
@@ -50,6 +50,11 @@ class Solution(Generic[ArrayT]):
     bound: ArrayT
     solver: str
     stats: Mapping[str, Any]
+
+    @property
+    def labels(self) -> ArrayT:
+        """`[..., n]`: `z`, as those call it whose variables have several values (`solvers.labels`), from 0, int64."""
+        return self.z
 
 
 class SolveInterrupted(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, partial
 from numbers import Real
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, final
 
 import numpy as np
 
@@ -60,18 +60,50 @@ class Capabilities:
     install: str = ""
 
 
-class ArgmaxSolver(ABC):
-    """Finds argmax over z in {0,1}^n of a pairwise score.
+class Maximisable(Protocol):
+    """What a batch of problems of any kind says of itself, so that its answers can be checked."""
 
-    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates
-    are the same for all and live here.
+    @property
+    def unary(self) -> Any:
+        """`[batch, n, ...]`: numpy's where the problem is on the host."""
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+
+    @property
+    def n(self) -> int:
+        """Number of variables of an instance."""
+
+    @property
+    def e(self) -> int:
+        """Number of edges."""
+
+    @property
+    def rounding(self) -> Scores:
+        """`[batch]`: how far a score and a bound can be apart by rounding alone."""
+
+    def restore(self, array: Any) -> Any:
+        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+
+    def to_host(self) -> Self:
+        """The problem with numpy coefficients."""
+
+
+ProblemT = TypeVar("ProblemT", bound=Maximisable)
+
+
+class CertifiedSolver(ABC, Generic[ProblemT]):
+    """A solver of problems of one kind: check, maximise, re-score, certify.
+
+    The kinds are binary variables (`ArgmaxSolver`) and variables of several values (`solvers.labels`).
     """
 
     name: ClassVar[str]
     capabilities: ClassVar[Capabilities]
 
     @abstractmethod
-    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+    def _argmax(self, problem: ProblemT, time_limit: float | None) -> Maximiser:
         """The best assignments that this backend finds for a problem that it can take.
 
         Args:
@@ -79,33 +111,21 @@ class ArgmaxSolver(ABC):
             time_limit: seconds for the whole batch.
         """
 
-    def best_states(self, problem: Problem, count: int) -> States | None:  # for backends that can
-        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
-
-        Args:
-            problem: on the host, that this solver can take.
-            count: at most 2^n.
-
-        Returns:
-            `[batch, count, n]` int8, the best first, up to rounding; None where this backend finds one alone.
-        """
-        return None
-
-    def why_not(self, problem: Problem) -> tuple[str, ...]:
+    @abstractmethod
+    def why_not(self, problem: ProblemT) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""
-        can = self.capabilities
-        reasons = []
-        if not can.pairwise and problem.e:
-            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
-        if can.max_size is not None and problem.n > can.max_size:
-            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
-        if can.supermodular_only and (negative := problem.negative_pair()):
-            instance, i, j, score = negative
-            reasons.append(
-                "pairwise scores must be >= 0 (supermodular) and that of the pair "
-                f"({i}, {j}) in instance {instance} is {score:.6g}"
-            )
-        return tuple(reasons)
+
+    @abstractmethod
+    def _check_kind(self, problem: object) -> None:
+        """Raises a ProblemError where `problem` is of another kind."""
+
+    @abstractmethod
+    def _checked_states(self, problem: ProblemT, z: States) -> States:
+        """`[batch, n]`: what a backend returned, if it is a state of every instance."""
+
+    @abstractmethod
+    def _scores(self, problem: ProblemT, z: States) -> Scores:
+        """`[batch]`: the scores of checked states, float64."""
 
     @classmethod
     def missing_packages(cls) -> tuple[str, ...]:
@@ -136,9 +156,9 @@ class ArgmaxSolver(ABC):
         return replace(self, **options) if options else self  # type: ignore[type-var]  # it has fields
 
     @final
-    def check(self, problem: Problem, time_limit: float | None = None) -> None:
+    def check(self, problem: ProblemT, time_limit: float | None = None) -> None:
         """Raises what `solve` would raise before any work; see there."""
-        check_problem(problem)
+        self._check_kind(problem)
         if missing := self.missing_packages():
             raise SolverUnavailableError(
                 f"solver '{self.name}' needs {', '.join(missing)}: {self.capabilities.install}"
@@ -146,6 +166,77 @@ class ArgmaxSolver(ABC):
         if reasons := self.why_not(problem):
             raise UnsupportedProblemError(self.name, reasons)
         seconds_of(time_limit)
+
+    def _solved(self, problem: ProblemT, time_limit: float | None) -> Solution:
+        """What `solve` promises of problems of this kind."""
+        deadline = Deadline.after(seconds_of(time_limit))
+        self.check(problem, time_limit)
+        if not self.capabilities.time_limit:
+            return self.solve_until(problem, deadline)
+        with counted_interrupts():
+            solution = self.solve_until(problem, deadline)
+        if interrupts() != deadline.interrupts:
+            raise SolveInterrupted(solution)
+        return solution
+
+    @final
+    def solve_until(self, problem: ProblemT, deadline: Deadline) -> Solution:
+        """`solve` for a problem that is checked already, which does not raise after an interrupt."""
+        work = problem if self.capabilities.on_device else problem.to_host()
+        try:
+            found = self._found(work, deadline)
+        except MemoryError as error:
+            raise ProblemTooLargeError(
+                f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
+                f"and {problem.e} pairs ({error}); take another one, fewer threads or a smaller batch"
+            ) from error
+        return self._certified(work, found)
+
+    def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
+        if not (isinstance(work.unary, np.ndarray) and self.capabilities.time_limit):
+            return self._argmax(work, deadline.seconds)
+        # A search waits in a thread of its own, so that this one hears signals.
+        (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+        return found
+
+    def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
+        z = self._checked_states(problem, found.z)
+        score = self._scores(problem, z)
+        bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
+        proved = bound - score <= problem.rounding
+        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
+        return Solution(
+            z=problem.restore(z),
+            score=problem.restore(score),
+            optimal=problem.restore(optimal),
+            bound=problem.restore(bound),
+            solver=found.solver or self.name,
+            stats=found.stats,
+        )
+
+    def _bound_of(self, problem: ProblemT, bound: Scores, score: Scores) -> Scores:
+        """`[batch]`: a bound that is one, as far as the scores that were found can tell.
+
+        One below a score, or none at all (NaN), proves that what it stands on is wrong.
+        """
+        xp = namespace_of(score)
+        possible = bound >= score - problem.rounding
+        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
+            return xp.maximum(score, bound)
+        instance = int(xp.argmin(xp.astype(possible, xp.int8)))
+        raise SolveFailedError(
+            f"solver '{self.name}' returned the bound {float(bound[instance])} for instance {instance}, where it "
+            f"found a state that scores {float(score[instance])}: a fault of the solver, whose answers prove nothing. "
+            "Take another one"
+        )
+
+
+class ArgmaxSolver(CertifiedSolver[Problem]):
+    """Finds argmax over z in {0,1}^n of a pairwise score.
+
+    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates
+    are the same for all and live here.
+    """
 
     @final
     def solve(self, problem: Problem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
@@ -166,15 +257,35 @@ class ArgmaxSolver(ABC):
             ProblemTooLargeError: the backend needs more memory than there is.
             SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
-        deadline = Deadline.after(seconds_of(time_limit))
-        self.check(problem, time_limit)
-        if not self.capabilities.time_limit:
-            return self.solve_until(problem, deadline)
-        with counted_interrupts():
-            solution = self.solve_until(problem, deadline)
-        if interrupts() != deadline.interrupts:
-            raise SolveInterrupted(solution)
-        return solution
+        return self._solved(problem, time_limit)
+
+    def why_not(self, problem: Problem) -> tuple[str, ...]:
+        """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        can = self.capabilities
+        reasons = []
+        if not can.pairwise and problem.e:
+            reasons.append(f"the problem has {problem.e} pairwise scores and it takes none")
+        if can.max_size is not None and problem.n > can.max_size:
+            reasons.append(f"n = {problem.n} and it takes at most {can.max_size} variables")
+        if can.supermodular_only and (negative := problem.negative_pair()):
+            instance, i, j, score = negative
+            reasons.append(
+                "pairwise scores must be >= 0 (supermodular) and that of the pair "
+                f"({i}, {j}) in instance {instance} is {score:.6g}"
+            )
+        return tuple(reasons)
+
+    def best_states(self, problem: Problem, count: int) -> States | None:  # for backends that can
+        """The `count` assignments of highest score, for `solve(..., k_best=count)`.
+
+        Args:
+            problem: on the host, that this solver can take.
+            count: at most 2^n.
+
+        Returns:
+            `[batch, count, n]` int8, the best first, up to rounding; None where this backend finds one alone.
+        """
+        return None
 
     @final
     def solve_within(
@@ -239,44 +350,15 @@ class ArgmaxSolver(ABC):
         """
         raise NotImplementedError
 
-    @final
-    def solve_until(self, problem: Problem[ArrayT], deadline: Deadline) -> Solution[ArrayT]:
-        """`solve` for a problem that is checked already, which does not raise after an interrupt."""
-        work = problem if self.capabilities.on_device else problem.to_host()
-        try:
-            found = self._found(work, deadline)
-        except MemoryError as error:
-            raise ProblemTooLargeError(
-                f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
-                f"and {problem.e} pairs ({error}); take another one, fewer threads or a smaller batch"
-            ) from error
-        return self._certified(work, found)
+    def _check_kind(self, problem: object) -> None:
+        check_problem(problem)
 
-    def _found(self, work: Problem, deadline: Deadline) -> Maximiser:
-        if not (isinstance(work.unary, np.ndarray) and self.capabilities.time_limit):
-            return self._argmax(work, deadline.seconds)
-        # A search waits in a thread of its own, so that this one hears signals.
-        (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
-        return found
+    def _scores(self, problem: Problem, z: States) -> Scores:
+        return score_states(problem, z)
 
-    def _certified(self, problem: Problem[ArrayT], found: Maximiser) -> Solution[ArrayT]:
-        z = self._states_of(problem, found)
-        score = score_states(problem, z)
-        bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
-        proved = bound - score <= problem.rounding
-        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
-        return Solution(
-            z=problem.restore(z),
-            score=problem.restore(score),
-            optimal=problem.restore(optimal),
-            bound=problem.restore(bound),
-            solver=found.solver or self.name,
-            stats=found.stats,
-        )
-
-    def _states_of(self, problem: Problem, found: Maximiser) -> States:
+    def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
-        z, expected = found.z, (problem.batch, problem.n)
+        expected = (problem.batch, problem.n)
         xp = namespace_of(z)
         if (
             xp is np
@@ -295,22 +377,6 @@ class ArgmaxSolver(ABC):
                 f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
             )
         return xp.astype(z, xp.int8, copy=False)
-
-    def _bound_of(self, problem: Problem, bound: Scores, score: Scores) -> Scores:
-        """`[batch]`: a bound that is one, as far as the scores that were found can tell.
-
-        One below a score, or none at all (NaN), proves that what it stands on is wrong.
-        """
-        xp = namespace_of(score)
-        possible = bound >= score - problem.rounding
-        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
-            return xp.maximum(score, bound)
-        instance = int(xp.argmin(xp.astype(possible, xp.int8)))
-        raise SolveFailedError(
-            f"solver '{self.name}' returned the bound {float(bound[instance])} for instance {instance}, where it "
-            f"found a state that scores {float(score[instance])}: a fault of the solver, whose answers prove nothing. "
-            "Take another one"
-        )
 
 
 def score_states(problem: Problem, z: States) -> Scores:
