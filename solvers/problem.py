@@ -129,7 +129,7 @@ class Problem(Generic[ArrayT]):
         if pairwise is not None:
             given["pairwise"] = as_array(pairwise, "pairwise")
         home = home_of(*given.values())
-        scores = _as_floats(given, home)
+        scores = as_floats(given, home)
         _check_unary(scores["unary"])
         try:
             flat = _flatten(scores["unary"], *weights(scores))
@@ -314,7 +314,7 @@ def _check_magnitude(problem: Problem) -> None:
         )
 
 
-def _as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
+def as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
     if home is NUMPY and {array.dtype for array in given.values()} == {DOUBLE}:
         return given
@@ -393,11 +393,11 @@ def _flatten(
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     check_room(f"the batch {leading}", unary, math.prod(leading) * (shapes[0][-1] + shapes[1][-1]))
-    unary, weights = (_with_batch(array, leading) for array in (unary, weights))
+    unary, weights = (with_batch(array, leading) for array in (unary, weights))
     return unary, weights, topology, leading
 
 
-def _with_batch(array: Array, leading: tuple[int, ...]) -> Array:
+def with_batch(array: Array, leading: tuple[int, ...]) -> Array:
     """`array [..., m]` broadcast to the leading dimensions, which then become one: `[batch, m]`."""
     xp = namespace_of(array)
     if tuple(array.shape[:-1]) != leading:

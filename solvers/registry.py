@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from .errors import SolverUnavailableError, UnknownSolverError, shortened
-from .solver import ArgmaxSolver, Capabilities
+from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 
 if TYPE_CHECKING:
     from .backends.elimination import Elimination
@@ -56,6 +57,77 @@ class SolverInfo:
         return not self.missing
 
 
+SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Registry(Generic[SolverT]):
+    """Solvers of problems of one kind, by name.
+
+    Attributes:
+        built_in: "module:class" by name, imported when one is asked for.
+        group: the entry points by which other packages plug theirs in.
+        base: what every solver of the kind is an object of, for errors.
+    """
+
+    built_in: Mapping[str, str]
+    group: str
+    base: str
+
+    def solver_class(self, name: str) -> type[SolverT]:
+        """The class registered under a name, imported now.
+
+        Raises:
+            UnknownSolverError: no solver has that name; the message suggests near ones.
+            SolverUnavailableError: a plug-in of that name cannot be imported.
+        """
+        if not isinstance(name, str):
+            raise UnknownSolverError(
+                f"a solver is a name of available_solvers(), 'auto' or an object of {self.base}; "
+                f"got {shortened(name)}"
+            )
+        if name in self.built_in:
+            return _imported(self.built_in[name])  # type: ignore[no-any-return]  # a name in a table of ours
+        plugged_in = self._plug_ins()
+        if name not in plugged_in:
+            known = [*self.built_in, *plugged_in]
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'? " if near else ""
+            unknown = f"no solver is called {shortened(name)}"
+            raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(known)}")
+        try:
+            return plugged_in[name].load()  # type: ignore[no-any-return]  # the entry point's promise
+        except ImportError as error:
+            raise SolverUnavailableError(
+                f"the plug-in solver '{name}' ({plugged_in[name].value}) cannot be imported: {error}"
+            ) from error
+
+    def available(self) -> tuple[SolverInfo, ...]:
+        """Every solver that can be named: what it takes, and what is missing to use it."""
+        built_in = [
+            SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())
+            for name, cls in ((name, self.solver_class(name)) for name in self.built_in)
+        ]
+        plugged_in = [
+            SolverInfo(name, point.dist.name if point.dist else point.value, None, ())
+            for name, point in self._plug_ins().items()
+        ]
+        return (*built_in, *plugged_in)
+
+    def _plug_ins(self) -> dict[str, EntryPoint]:
+        points = entry_points(group=self.group)
+        return {point.name: point for point in points if point.name not in self.built_in}
+
+
+@cache
+def _imported(address: str) -> Any:
+    module, _, attribute = address.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+BINARY: Registry[ArgmaxSolver] = Registry(BUILT_IN, ENTRY_POINT_GROUP, "ArgmaxSolver")
+
+
 @overload
 def solver_class(name: Literal["elimination"]) -> type[Elimination]: ...
 @overload
@@ -71,31 +143,7 @@ def solver_class(name: str) -> type[ArgmaxSolver]:
         >>> solver_class("max_flow").capabilities.supermodular_only
         True
     """
-    if not isinstance(name, str):
-        raise UnknownSolverError(
-            f"a solver is a name of available_solvers(), 'auto' or an object of ArgmaxSolver; got {shortened(name)}"
-        )
-    if name in BUILT_IN:
-        return _built_in(name)
-    plugged_in = _plug_ins()
-    if name not in plugged_in:
-        known = [*BUILT_IN, *plugged_in]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        unknown = f"no solver is called {shortened(name)}"
-        raise UnknownSolverError(f"{unknown}; {hint}There are: {', '.join(known)}")
-    try:
-        return plugged_in[name].load()  # type: ignore[no-any-return]  # the entry point's promise
-    except ImportError as error:
-        raise SolverUnavailableError(
-            f"the plug-in solver '{name}' ({plugged_in[name].value}) cannot be imported: {error}"
-        ) from error
-
-
-@cache
-def _built_in(name: str) -> type[ArgmaxSolver]:
-    module, _, attribute = BUILT_IN[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)  # type: ignore[no-any-return]  # a name in a table of ours
+    return BINARY.solver_class(name)
 
 
 def available_solvers() -> tuple[SolverInfo, ...]:
@@ -105,17 +153,4 @@ def available_solvers() -> tuple[SolverInfo, ...]:
         >>> [info.name for info in available_solvers()][:4]
         ['independent', 'exhaustive', 'max_flow', 'branch_and_bound']
     """
-    built_in = [
-        SolverInfo(name, "built in", cls.capabilities, cls.missing_packages())
-        for name, cls in ((name, solver_class(name)) for name in BUILT_IN)
-    ]
-    plugged_in = [
-        SolverInfo(name, point.dist.name if point.dist else point.value, None, ())
-        for name, point in _plug_ins().items()
-    ]
-    return (*built_in, *plugged_in)
-
-
-def _plug_ins() -> dict[str, EntryPoint]:
-    points = entry_points(group=ENTRY_POINT_GROUP)
-    return {point.name: point for point in points if point.name not in BUILT_IN}
+    return BINARY.available()

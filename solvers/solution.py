@@ -19,12 +19,15 @@ class Maximiser:
             maximiser of an exhaustive argument, which is its own proof.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
+        rounding: `[batch]`: how far `bound` can be above the maximum by rounding alone, where the backend worked with
+            another form of the problem, of larger sums; None for `problem.rounding`.
     """
 
     z: States
     bound: Scores | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     solver: str = ""
+    rounding: Scores | None = None
 
 
 @dataclass(frozen=True, eq=False)

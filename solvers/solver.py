@@ -203,7 +203,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         z = self._checked_states(problem, found.z)
         score = self._scores(problem, z)
         bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
-        proved = bound - score <= problem.rounding
+        self._refuse_forbidden(score, bound)
+        rounding = problem.rounding if found.rounding is None else found.rounding
+        proved = bound - score <= rounding
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         return Solution(
             z=problem.restore(z),
@@ -213,6 +215,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             solver=found.solver or self.name,
             stats=found.stats,
         )
+
+    def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:  # where a problem can forbid states
+        """Raises an error of ours where a score is that of no allowed state."""
 
     def _bound_of(self, problem: ProblemT, bound: Scores, score: Scores) -> Scores:
         """`[batch]`: a bound that is one, as far as the scores that were found can tell.

@@ -46,7 +46,7 @@ class Elimination(ArgmaxSolver):
     @staticmethod
     def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
         """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
-        return treewidth_bound(problem, give_up_above)
+        return treewidth_bound(problem.topology, give_up_above)
 
     @staticmethod
     def entries(problem: Problem) -> int:

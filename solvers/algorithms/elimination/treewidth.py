@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ...memory import free_memory
 from ...problem import Problem
+from ...topology import Topology
 from .order import width_of
 from .plan import Plan, cached_plan
 
@@ -22,11 +23,11 @@ SHARE = 0.6
 """Of the free memory, at most, for the tables of an instance."""
 
 
-def treewidth_bound(problem: Problem, give_up_above: int) -> int | None:
-    """An upper bound on the treewidth of the problem's graph; None where none up to the limit is found."""
-    if problem.e > problem.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
+def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
+    """An upper bound on the treewidth of a graph; None where none up to the limit is found."""
+    if topology.e > topology.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
-    return problem.topology.recall(width_of, give_up_above)
+    return topology.recall(width_of, give_up_above)
 
 
 def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str | None:
@@ -36,7 +37,7 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
         problem: its edges alone count.
         bytes_of: the memory that an instance takes with a plan.
     """
-    width = treewidth_bound(problem, PROBED)
+    width = treewidth_bound(problem.topology, PROBED)
     if width is not None and problem.n << width <= SMALL:
         return None
     plan = None if width is None else problem.topology.recall(cached_plan)

@@ -1,0 +1,1 @@
+"""What backends of labels are made of."""

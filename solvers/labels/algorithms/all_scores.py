@@ -1,0 +1,37 @@
+"""The scores of all assignments of an instance."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from ..problem import LabelProblem
+
+
+def all_scores(problem: LabelProblem, instance: int) -> Float[np.ndarray, "states"]:
+    """`[states]`, float64: the last variable varies first.
+
+    Args:
+        problem: on the host.
+        instance: of its batch.
+    """
+    part = problem.instances(slice(instance, instance + 1))
+    free = np.flatnonzero(
+        problem.sizes > 1
+    )  # numpy has no more than 64 axes, and those of one value are idle
+    axis = {int(i): place for place, i in enumerate(free)}
+    total = np.zeros([int(problem.sizes[i]) for i in free])
+    for i in range(problem.n):
+        total += _spread(part.unary[0, i, : problem.sizes[i]], [axis.get(i)], total.ndim)
+    for edge, (i, j) in enumerate(problem.topology.pairs.tolist()):
+        total += _spread(part.pairwise(edge)[0], [axis.get(i), axis.get(j)], total.ndim)
+    return total.ravel()
+
+
+def _spread(scores: np.ndarray, axes: list[int | None], dimensions: int) -> np.ndarray:
+    """Scores of ascending variables along their axes of a table of all."""
+    shape = [1] * dimensions
+    for axis, size in zip(axes, scores.shape, strict=True):
+        if axis is not None:
+            shape[axis] = size
+    return np.asarray(scores, np.float64).reshape(shape)

@@ -1,0 +1,163 @@
+"""Elimination of variables of several values: the order, the tables, and where each goes.
+
+Step t eliminates a variable. Its separator are the variables that it then shares a table with; they are eliminated
+later. Its scores are a table over the variable and its separator: the sum of its unary scores, of the pairs between
+it and its separator, and of the messages from steps whose separators begin with it. What is done with that sum
+(`max_sum`, `sum_product`) gives a message over the separator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...algorithms.elimination.order import elimination_order
+from ...algorithms.elimination.treewidth import PROBED, SHARE, treewidth_bound
+from ...arrays import Array, Edges, as_float64, namespace_of
+from ...memory import free_memory
+from ..problem import LabelProblem
+
+WIDEST = 30
+"""Variables of a separator; arrays have no more than 64 axes, and tables of 2^31 entries fit nowhere."""
+
+PART_BYTES = 1 << 26
+"""Of the largest table of the instances that go at once, which caches still help."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One variable's elimination.
+
+    Attributes:
+        variable: that is eliminated.
+        separator: what its message is over, in the order in which they are eliminated.
+        edges: (edge, separator's place, whether the variable is the edge's second) of each pair within.
+        children: steps whose messages it reads.
+    """
+
+    variable: int
+    separator: tuple[int, ...]
+    edges: tuple[tuple[int, int, bool], ...]
+    children: tuple[int, ...]
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The variables of its table."""
+        return (self.variable, *self.separator)
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """The steps of an elimination, each after its children.
+
+    Attributes:
+        steps: `[n]`.
+        entries: of all tables together, for an instance.
+        largest: entries of the largest table.
+        width: variables of the largest separator.
+    """
+
+    steps: tuple[Step, ...]
+    entries: int
+    largest: int
+    width: int
+
+
+def buckets_of(problem: LabelProblem) -> Buckets:
+    """The elimination of a problem's variables, remembered for the latest topologies."""
+    return _remembered(problem.n, problem.topology.pairs.tobytes(), problem.sizes.tobytes())
+
+
+@lru_cache(maxsize=32)
+def _remembered(n: int, pairs: bytes, sizes: bytes) -> Buckets:
+    edges = np.frombuffer(pairs, np.int64).reshape(-1, 2)
+    return plan(n, edges, np.frombuffer(sizes, np.int64))
+
+
+def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
+    """By the best order that the heuristics for graphs find; they do not see the sizes."""
+    order = np.asarray(elimination_order(n, edges), np.int64).tolist()
+    place = {v: t for t, v in enumerate(order)}
+    later: list[set[int]] = [set() for _ in range(n)]
+    own: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for edge, (i, j) in enumerate(edges.tolist()):
+        first, second = sorted((i, j), key=place.__getitem__)
+        later[place[first]].add(place[second])
+        own[place[first]].append((edge, second))
+    children: list[list[int]] = [[] for _ in range(n)]
+    steps: list[Step] = []
+    entries = largest = width = 0
+    for t, v in enumerate(order):
+        ahead = sorted(later[t])
+        separator = tuple(order[s] for s in ahead)
+        if ahead:
+            later[ahead[0]].update(ahead[1:])
+            children[ahead[0]].append(t)
+        reads = tuple((edge, separator.index(u) + 1, v > u) for edge, u in own[t])
+        steps.append(Step(v, separator, reads, tuple(children[t])))
+        size = math.prod(int(sizes[u]) for u in steps[-1].scope)
+        entries, largest, width = entries + size, max(largest, size), max(width, len(ahead))
+    return Buckets(tuple(steps), entries, largest, width)
+
+
+def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]) -> str | None:
+    """Why elimination cannot take the problem: the width of its orders, or the memory; None if it can.
+
+    Args:
+        problem: its edges and sizes count.
+        bytes_of: the memory that an instance takes.
+    """
+    width = treewidth_bound(problem.topology, PROBED)
+    if width is None or (buckets := buckets_of(problem)).width > WIDEST:
+        return f"no elimination order of width {WIDEST} or less was found"
+    needed, room = bytes_of(buckets), SHARE * free_memory()
+    if needed <= room:
+        return None
+    return (
+        f"the tables of a width of {buckets.width} take {needed / 2**30:.3g} GiB, more than {SHARE:.0%} of the memory "
+        f"that is free, {room / 2**30:.1f} GiB"
+    )
+
+
+def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
+    """The batch, so many instances at a time as have small tables together."""
+    count = max(1, PART_BYTES // (8 * buckets.largest))
+    if count >= problem.batch:
+        yield problem
+        return
+    for start in range(0, problem.batch, count):
+        yield problem.instances(slice(start, min(start + count, problem.batch)))
+
+
+def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]) -> Array:
+    """`[batch, sizes of the step's scope]`, float64: the sum of all that a step reads, which is taken from `messages`.
+
+    Args:
+        problem: what is eliminated.
+        buckets: the whole elimination.
+        step: of these.
+        messages: by step, over the separator of each.
+    """
+    xp, dimensions = namespace_of(problem.unary), len(step.scope)
+    size = int(problem.sizes[step.variable])
+    unary = as_float64(problem.unary[:, step.variable, :size])
+    total = xp.reshape(unary, (problem.batch, size, *([1] * (dimensions - 1))))
+    for edge, place, second in step.edges:
+        table = problem.pairwise(edge)
+        if second:
+            table = xp.matrix_transpose(table) if hasattr(xp, "matrix_transpose") else table.swapaxes(-1, -2)
+        shape = [table.shape[0], table.shape[1], *([1] * (dimensions - 1))]
+        shape[place + 1] = table.shape[2]
+        total = total + xp.reshape(table, tuple(shape))
+    axis = {u: place for place, u in enumerate(step.scope)}
+    for child in step.children:
+        message = messages.pop(child)
+        shape = [message.shape[0], *([1] * dimensions)]
+        for u, length in zip(buckets.steps[child].separator, message.shape[1:], strict=True):
+            shape[axis[u] + 1] = length
+        total = total + xp.reshape(message, tuple(shape))
+    return total

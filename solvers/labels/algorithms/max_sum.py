@@ -1,0 +1,41 @@
+"""The best assignment of every instance of a batch, by elimination."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import Array, States, beside, namespace_of
+from ..problem import LabelProblem
+from .buckets import Buckets, joined
+
+
+def max_sum(problem: LabelProblem, buckets: Buckets) -> States:
+    """`[batch, n]`: an assignment of the highest score of each instance."""
+    xp = namespace_of(problem.unary)
+    messages: dict[int, Array] = {}
+    best: list[Array] = []
+    for t, step in enumerate(buckets.steps):
+        scores = joined(problem, buckets, step, messages)
+        messages[t] = xp.max(scores, axis=1)
+        best.append(_narrow(xp, xp.argmax(scores, axis=1), scores.shape[1]))
+    return _traced_back(problem, buckets, best)
+
+
+def _narrow(xp: object, values: Array, count: int) -> Array:
+    """Values below `count` in the least of bytes."""
+    kind = "int8" if count <= 1 << 7 else "int16" if count <= 1 << 15 else "int64"
+    return namespace_of(values).astype(values, getattr(xp, kind))
+
+
+def _traced_back(problem: LabelProblem, buckets: Buckets, best: list[Array]) -> States:
+    """What each variable chooses, given those that are eliminated after it."""
+    xp = namespace_of(problem.unary)
+    rows = beside(problem.unary, np.arange(problem.batch))
+    chosen: dict[int, Array] = {}
+    for step, choices in zip(reversed(buckets.steps), reversed(best), strict=True):
+        place = rows
+        for u, length in zip(step.separator, choices.shape[1:], strict=True):
+            place = place * length + chosen[u]
+        flat = xp.take(xp.reshape(choices, (-1,)), place, axis=0)
+        chosen[step.variable] = xp.astype(flat, xp.int64)
+    return xp.stack([chosen[v] for v in range(problem.n)], axis=-1)

@@ -1,0 +1,1 @@
+"""Label solvers, a file a registered name."""

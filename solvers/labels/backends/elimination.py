@@ -1,0 +1,49 @@
+"""Problems of low treewidth, variable by variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...arrays import namespace_of
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..algorithms.buckets import WIDEST, Buckets, buckets_of, in_parts, why_not_eliminated
+from ..algorithms.max_sum import max_sum
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+
+@dataclass(frozen=True)
+class Elimination(LabelSolver):
+    """Exact for problems of low treewidth (chains, trees, narrow grids) of any size.
+
+    Max-sum elimination in an order found by heuristics and remembered for each topology. What limits it is
+    memory: a table has an entry for every assignment of a variable and its separator.
+
+    References:
+        Dechter (1999), Bucket elimination: a unifying framework for reasoning.
+    """
+
+    name = "elimination"
+    capabilities = Capabilities(exact=True, max_treewidth=WIDEST, on_device=True)
+
+    def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
+        """Tables that do not fit into the free memory."""
+        reason = why_not_eliminated(problem, _bytes_of)
+        return (*super().why_not(problem), *((reason,) if reason else ()))
+
+    @staticmethod
+    def entries(problem: LabelProblem) -> int:
+        """How many entries the tables have in all: the work for an instance."""
+        return buckets_of(problem).entries
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        buckets = buckets_of(problem)
+        states = [max_sum(part, buckets) for part in in_parts(problem, buckets)]
+        z = states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
+        return Maximiser(z, stats={"width": buckets.width, "entries": buckets.entries})
+
+
+def _bytes_of(buckets: Buckets) -> int:
+    """For the largest sum with a message beside it, and a byte or two for each choice."""
+    return 24 * buckets.largest + 2 * buckets.entries

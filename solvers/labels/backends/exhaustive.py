@@ -1,0 +1,38 @@
+"""All assignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..algorithms.all_scores import all_scores
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+MOST_STATES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Exhaustive(LabelSolver):
+    """Exact for up to 2^20 assignments, all of which it scores."""
+
+    name = "exhaustive"
+    capabilities = Capabilities(exact=True)
+
+    def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
+        """More than 2^20 assignments."""
+        many = problem.states > MOST_STATES
+        reason = f"there are {float(problem.states):.3g} assignments and it tries at most {MOST_STATES:,}"
+        return (*super().why_not(problem), *((reason,) if many else ()))
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        return Maximiser(np.stack([_best(problem, instance) for instance in range(problem.batch)]))
+
+
+def _best(problem: LabelProblem, instance: int) -> np.ndarray:
+    scores = all_scores(problem, instance)
+    state: np.ndarray = np.stack(np.unravel_index(scores.argmax(), problem.sizes))
+    return state

@@ -1,0 +1,22 @@
+"""Problems without pairs: the best value of each variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...arrays import namespace_of
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+
+@dataclass(frozen=True)
+class Independent(LabelSolver):
+    """Exact where there are no pairwise scores."""
+
+    name = "independent"
+    capabilities = Capabilities(exact=True, pairwise=False, on_device=True)
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        return Maximiser(namespace_of(problem.unary).argmax(problem.unary, axis=-1))

@@ -1,0 +1,158 @@
+"""`solve` for labels: what a caller gives, the solver that takes it, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of, to_numpy
+from ..errors import OptionError, ProblemError, shortened
+from ..options import is_whole
+from ..solution import Solution
+from ..solver import ArgmaxSolver
+from .problem import LabelProblem
+from .selection import resolve
+from .solver import LabelSolver
+
+FREE = -1
+
+
+@overload
+def solve(
+    unary: LabelProblem[ArrayT],
+    *,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[int, int] | ArrayLike | None = None,
+) -> Solution[ArrayT]: ...
+
+
+@overload
+def solve(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[int, int] | ArrayLike | None = None,
+) -> Solution[np.ndarray]: ...
+
+
+@overload
+def solve(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[int, int] | ArrayLike | None = None,
+) -> Solution[ArrayT]: ...
+
+
+def solve(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Any = None,
+) -> Solution:
+    """The labels of highest score, for a batch of pairwise problems over variables of several values.
+
+    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1}
+
+    Args:
+        unary: `[..., n, k]`, the score of each value of each variable; numpy, torch (host or device), any array of the
+            array API standard, or lists; or a `LabelProblem` alone. Minus infinity forbids a value.
+        pairwise: None; `[..., e, k, k]`, rows being values of an edge's first variable; or `[k, k]` for all edges.
+            Minus infinity forbids two values together.
+        edges: `[e, 2]` or `[2, e]`, the pairs, shared by the batch.
+        sizes: `[n]`, where variables have fewer values than k.
+        potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
+        solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`, which then gets
+            the labels as bits; a solver object; or "auto" (`select_solver`).
+        time_limit: seconds for the whole batch, for solvers that can stop early.
+        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
+
+    Returns:
+        The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`, re-computed;
+        `bound`; and `optimal`, True only where it is proved that no assignment scores more.
+
+    Raises:
+        ProblemError: the arrays do not describe a problem.
+        UnknownSolverError: no solver has that name.
+        SolverUnavailableError: the solver needs a package that is not installed.
+        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
+        InfeasibleError: every assignment is forbidden.
+        SolveFailedError: the backend stopped without an answer.
+        OptionError: the time limit is not positive; `fix` does not fit the problem.
+        SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+
+    Example:
+        >>> chain = [[0, 1], [1, 2]]
+        >>> solution = solve([[2.0, 0.0, 0.0], [0.0, 0.5, 0.4], [0.0, 0.0, 2.0]], potts=0.3, edges=chain)
+        >>> solution.labels.tolist(), float(solution.score), bool(solution.optimal), solution.solver
+        ([0, 2, 2], 4.7, True, 'elimination')
+    """
+    if not isinstance(unary, LabelProblem):
+        problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
+    elif any(part is not None for part in (pairwise, edges, sizes, potts)):
+        raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
+    else:
+        problem = unary
+    if fix is not None:
+        problem = with_values(problem, fix)
+    return resolve(solver, problem).solve(problem, time_limit)
+
+
+def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
+    """A problem in which the other values of some variables are forbidden.
+
+    Raises:
+        OptionError: `fix` names no variable of the problem, or a value that it does not have.
+    """
+    values = _values_of(problem, fix)
+    allowed = (values[:, :, None] == FREE) | (values[:, :, None] == np.arange(problem.k))
+    xp = namespace_of(problem.unary)
+    unary = xp.where(beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf))
+    return replace(problem, unary=unary)
+
+
+def _values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
+    """`[batch, n]`, -1 for a free variable."""
+    if isinstance(fix, Mapping):
+        values = np.full((problem.batch, problem.n), FREE)
+        for variable, value in fix.items():
+            if not is_whole(variable, 0, problem.n - 1):
+                raise OptionError(
+                    f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
+                )
+            if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
+                raise OptionError(
+                    f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
+                    f"{problem.sizes[variable] - 1}"
+                )
+            values[:, variable] = value
+        return values
+    try:
+        given = to_numpy(as_array(fix, "fix"))
+        values = np.broadcast_to(given, (*problem.leading, problem.n)).reshape(problem.batch, problem.n)
+    except (ProblemError, ValueError):
+        raise OptionError(
+            f"fix must be {{variable: value}} or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
+        ) from None
+    if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
+        raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
+    return values

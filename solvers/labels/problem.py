@@ -1,0 +1,457 @@
+"""The one description of a pairwise problem over variables of several values that every label solver gets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Generic, overload
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .. import pairs
+from ..arrays import (
+    Array,
+    ArrayLike,
+    ArrayOf,
+    ArrayT,
+    Edges,
+    GivenT,
+    Home,
+    Scores,
+    States,
+    as_array,
+    as_float64,
+    beside,
+    check_room,
+    home_of,
+    namespace_of,
+    to_numpy,
+)
+from ..errors import ProblemError, shortened
+from ..kept import kept
+from ..problem import LARGEST_MAGNITUDE, as_floats, with_batch
+from ..topology import Topology, ends
+
+
+@dataclass(frozen=True, eq=False)
+class LabelProblem(Generic[ArrayT]):
+    """A batch of pairwise problems over the same variables and edges, checked and flattened.
+
+    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1},  maximised.
+
+    A score of minus infinity forbids what it stands for. Build one with `LabelProblem.from_arrays`.
+
+    Attributes:
+        unary: `[batch, n, k]`, float32 or float64; minus infinity beyond `sizes`.
+        tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond `sizes`.
+        table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's lower variable.
+        weights: `[1 or batch, e]`, by which the table of an edge is multiplied; None for ones.
+        sizes: `[n]`, numpy int64: how many values a variable has.
+        topology: the pairs, each in the order i < j.
+        leading: the caller's leading dimensions; their product is `batch`.
+        home: where answers go back to.
+
+    Example:
+        >>> problem = LabelProblem.from_arrays([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], potts=[3.0], edges=[[0, 1]])
+        >>> float(problem.score([0, 0]))
+        5.0
+    """
+
+    unary: Float[np.ndarray | ArrayT, "batch n k"]
+    tables: Float[np.ndarray | ArrayT, "shared t k k"]
+    table_of: Int[np.ndarray, "e"]
+    weights: Float[np.ndarray | ArrayT, "shared e"] | None
+    sizes: Int[np.ndarray, "n"]
+    topology: Topology
+    leading: tuple[int, ...]
+    home: Home[ArrayT]
+
+    @overload
+    @classmethod
+    def from_arrays(
+        cls,
+        unary: ArrayLike,
+        pairwise: ArrayLike | None = None,
+        *,
+        edges: Any = None,
+        sizes: Any = None,
+        potts: Any = None,
+    ) -> LabelProblem[np.ndarray]: ...
+
+    @overload
+    @classmethod
+    def from_arrays(
+        cls,
+        unary: ArrayOf[GivenT],
+        pairwise: ArrayOf[GivenT] | None = None,
+        *,
+        edges: Any = None,
+        sizes: Any = None,
+        potts: Any = None,
+    ) -> LabelProblem[GivenT]: ...
+
+    @classmethod
+    def from_arrays(
+        cls, unary: Any, pairwise: Any = None, *, edges: Any = None, sizes: Any = None, potts: Any = None
+    ) -> LabelProblem:
+        """Checks and flattens what the caller has.
+
+        Args:
+            unary: `[..., n, k]`, the score of each value of each variable; minus infinity forbids one.
+            pairwise: None; `[..., e, k, k]`, the scores of the values of each pair, rows those of the first variable
+                of an edge as it is given; `[..., 1, k, k]` or `[k, k]`, the same for all pairs. Leading dimensions
+                broadcast against those of `unary`.
+            edges: `[e, 2]` or `[2, e]` integers, shared by the batch.
+            sizes: `[n]` integers from 1 to k, where variables have different numbers of values: what `unary` and
+                `pairwise` hold beyond is ignored. None for k each.
+            potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
+
+        Raises:
+            ProblemError: shapes that do not match, scores that are nan or plus infinity, edges that repeat, loop or
+                lie outside 0..n-1, or sizes outside 1..k.
+            ProblemTooLargeError: more scores than memory holds.
+        """
+        given = {"unary": as_array(unary, "unary")}
+        _check_choice(pairwise, potts, edges)
+        for name, array in (("pairwise", pairwise), ("potts", potts)):
+            if array is not None:
+                given[name] = as_array(array, name)
+        if "potts" in given and given["potts"].ndim == 0:  # a number, which is of no library
+            given["potts"] = beside(given["unary"], to_numpy(given["potts"])[None])
+        home = home_of(*given.values())
+        scores = as_floats(given, home)
+        n, k = _shape_of(scores["unary"])
+        size = _sizes(sizes, n, k)
+        topology, swapped = _topology(edges, n)
+        if "potts" in scores:
+            parts = _of_potts(scores["potts"], topology.e, k)
+        else:
+            parts = _of_tables(scores.get("pairwise"), scores["unary"], topology, swapped)
+        problem = _flatten(cls, scores["unary"], *parts, sizes=size, topology=topology, home=home)
+        _check_finite(problem)
+        return problem
+
+    @property
+    def batch(self) -> int:
+        """Number of instances."""
+        return int(self.unary.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of variables of an instance."""
+        return int(self.unary.shape[1])
+
+    @property
+    def k(self) -> int:
+        """Most values of a variable."""
+        return int(self.unary.shape[2])
+
+    @property
+    def e(self) -> int:
+        """Number of edges."""
+        return self.topology.e
+
+    @kept
+    def edges(self) -> Edges:
+        """`[e, 2]`, numpy int64, `i < j` in every row, no row twice."""
+        return self.topology.edges()
+
+    @kept
+    def magnitude(self) -> Scores:
+        """`[batch]`: the sum of the largest absolute scores of each variable and edge; no finite score is larger."""
+        xp = namespace_of(self.unary)
+        total = xp.sum(xp.max(_magnitudes(self.unary), axis=-1), axis=-1)
+        if not self.e:
+            return total
+        largest = xp.max(xp.max(_magnitudes(self.tables), axis=-1), axis=-1)
+        of_edges = xp.take(largest, beside(self.unary, self.table_of), axis=-1)
+        if self.weights is not None:
+            of_edges = of_edges * xp.abs(as_float64(self.weights))
+        return total + xp.sum(of_edges, axis=-1)
+
+    @kept
+    def rounding(self) -> Scores:
+        """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone."""
+        return 2 * float(np.finfo(np.float64).eps) * (self.n + self.e + 1) * self.magnitude
+
+    @kept
+    def states(self) -> int:
+        """How many assignments an instance has."""
+        return math.prod(self.sizes.tolist())
+
+    def pairwise(self, edge: int) -> Float[Array, "shared ki kj"]:
+        """The float64 table of an edge, `[1 or batch, sizes[i], sizes[j]]`."""
+        i, j = self.topology.pairs[edge]
+        part = as_float64(
+            self.tables[:, int(self.table_of[edge]), : int(self.sizes[i]), : int(self.sizes[j])]
+        )
+        if self.weights is None:
+            return part
+        return part * as_float64(self.weights[:, edge])[:, None, None]
+
+    def all_pairwise(self) -> Float[np.ndarray, "shared e k k"]:
+        """`[1 or batch, e, k, k]`: the float64 table of every edge of a host problem, in one array.
+
+        Raises:
+            ProblemTooLargeError: memory does not hold them.
+        """
+        shared = max(self.tables.shape[0], 1 if self.weights is None else self.weights.shape[0])
+        check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
+        tables = np.asarray(self.tables[:, self.table_of], np.float64)
+        return tables if self.weights is None else tables * np.asarray(self.weights)[:, :, None, None]
+
+    def score(self, labels: Any) -> ArrayT:
+        """The score of each assignment, summed in float64.
+
+        Args:
+            labels: `[..., n]` integers, with this problem's leading dimensions.
+
+        Returns:
+            `[...]`, float64, of the caller's kind; minus infinity for a forbidden assignment.
+
+        Raises:
+            ProblemError: `labels` has another shape, or values that a variable does not have.
+        """
+        given = to_numpy(as_array(labels, "labels"))
+        expected = (*self.leading, self.n)
+        if given.shape != expected:
+            raise ProblemError(f"labels must have the shape {expected}; their shape is {given.shape}")
+        flat = given.reshape(self.batch, self.n)
+        if fault := self.fault_of(flat):
+            raise ProblemError(f"labels {fault}")
+        return self.restore(self.score_flat(beside(self.unary, flat.astype(np.int64))))
+
+    def fault_of(self, labels: np.ndarray) -> str:
+        """What is wrong with labels `[batch, n]`; empty where they are values of their variables."""
+        if labels.dtype.kind not in "iu":
+            return f"must be integers; their type is {labels.dtype}"
+        outside = np.argwhere((labels < 0) | (labels >= self.sizes))
+        if not len(outside):
+            return ""
+        instance, i = outside[0].tolist()
+        return f"of variable {i} are 0 to {self.sizes[i] - 1}; got {labels[instance, i]}"
+
+    def score_flat(self, labels: States) -> Scores:
+        """`[batch]`: the float64 score of `[batch, n]` integer labels beside the scores."""
+        xp = namespace_of(self.unary)
+        rows = beside(self.unary, np.arange(self.batch)[:, None])
+        variables = beside(self.unary, np.arange(self.n)[None, :])
+        total = xp.sum(_at(self.unary, (rows * self.n + variables) * self.k + labels), axis=-1)
+        if not self.e:
+            return total
+        first, second = (beside(self.unary, end) for end in self.topology.recall(ends))
+        pair = xp.take(labels, first, axis=-1) * self.k + xp.take(labels, second, axis=-1)
+        table = beside(self.unary, self.table_of)[None, :]
+        if self.tables.shape[0] > 1:
+            table = table + rows * self.tables.shape[1]
+        scores = _at(self.tables, table * self.k**2 + pair)
+        if self.weights is not None:
+            scores = scores * as_float64(self.weights)
+        return total + xp.sum(scores, axis=-1)
+
+    def restore(self, array: Array) -> ArrayT:
+        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        shape = (*self.leading, *array.shape[1:])
+        return self.home.place(namespace_of(array).reshape(array, shape))
+
+    def instances(self, part: slice) -> LabelProblem[ArrayT]:
+        """Some instances of the batch, as a batch with one leading dimension."""
+        unary = self.unary[part, ...]
+        tables = self.tables if self.tables.shape[0] == 1 else self.tables[part, ...]
+        weights = self.weights
+        if weights is not None and weights.shape[0] > 1:
+            weights = weights[part, :]
+        return replace(self, unary=unary, tables=tables, weights=weights, leading=(unary.shape[0],))
+
+    def to_host(self) -> LabelProblem[ArrayT]:
+        """This problem with numpy scores; its answers still go back to the caller's device."""
+        if isinstance(self.unary, np.ndarray):
+            return self
+        weights = None if self.weights is None else to_numpy(self.weights)
+        return replace(self, unary=to_numpy(self.unary), tables=to_numpy(self.tables), weights=weights)
+
+
+def check_label_problem(problem: object) -> None:
+    """Refuses what is no `LabelProblem`.
+
+    Raises:
+        ProblemError: it is none.
+    """
+    if not isinstance(problem, LabelProblem):
+        raise ProblemError(
+            f"expected a LabelProblem, as LabelProblem.from_arrays(unary, pairwise, edges=...) makes it; "
+            f"got {shortened(problem)}"
+        )
+
+
+def _at(scores: Array, places: Array) -> Array:
+    """The float64 scores at places `[batch, m]` of the flattened array."""
+    xp = namespace_of(scores)
+    taken = xp.take(xp.reshape(scores, (-1,)), xp.reshape(places, (-1,)), axis=0)
+    return as_float64(xp.reshape(taken, places.shape))
+
+
+def _magnitudes(scores: Array) -> Array:
+    """Absolute float64 scores; 0 for what is forbidden."""
+    xp = namespace_of(scores)
+    values = as_float64(scores)
+    return xp.where(xp.isinf(values), xp.zeros_like(values), xp.abs(values))
+
+
+def _check_choice(pairwise: Any, potts: Any, edges: Any) -> None:
+    if pairwise is not None and potts is not None:
+        raise ProblemError("pass pairwise or potts, not both; add potts to the diagonals of pairwise")
+    if (pairwise is None and potts is None) != (edges is None):
+        raise ProblemError(
+            "pairwise, or potts, and edges go together; pass edges [e, 2] with the scores of pairs"
+        )
+
+
+def _shape_of(unary: Array) -> tuple[int, int]:
+    shape = tuple(unary.shape)
+    if len(shape) < 2 or 0 in shape:
+        raise ProblemError(f"unary must be [..., n, k], nothing of it empty; its shape is {shape}")
+    return int(shape[-2]), int(shape[-1])
+
+
+def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
+    if sizes is None:
+        return np.full(n, k, np.int64)
+    given = to_numpy(as_array(sizes, "sizes"))
+    if given.shape != (n,) or given.dtype.kind not in "iu" or not ((given >= 1) & (given <= k)).all():
+        raise ProblemError(f"sizes must be integers [{n}] from 1 to {k}; got {shortened(sizes)}")
+    return given.astype(np.int64)
+
+
+def _topology(edges: Any, n: int) -> tuple[Topology, np.ndarray]:
+    """The checked pairs, and `[e]` which of them came as (j, i)."""
+    if edges is None:
+        return Topology(n, np.empty((0, 2), np.int64)), np.zeros(0, bool)
+    given = pairs.upright(to_numpy(as_array(edges, "edges")))
+    topology = pairs.topology_of(given, n)
+    if not topology.e:
+        return topology, np.zeros(0, bool)
+    return topology, given[:, 0] > given[:, 1]
+
+
+def _of_potts(weights: Array, e: int, k: int) -> tuple[Array, np.ndarray, Array]:
+    """Tables, which of them, and weights, of scores for equal values."""
+    xp = namespace_of(weights)
+    if weights.shape[-1] == 1 != e:
+        weights = xp.broadcast_to(weights, (*weights.shape[:-1], e))
+    if weights.shape[-1] != e:
+        raise ProblemError(
+            f"potts must be a number or [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}"
+        )
+    if not bool(xp.all(xp.isfinite(weights))):
+        raise ProblemError("potts must be finite")
+    table = beside(weights, np.eye(k, dtype=to_numpy(weights[..., :0]).dtype))
+    return table[None, :, :], np.zeros(e, np.int64), weights
+
+
+def _of_tables(
+    pairwise: Array | None, unary: Array, topology: Topology, swapped: np.ndarray
+) -> tuple[Array, np.ndarray, None]:
+    """Tables `[..., t, k, k]` whose rows are those of an edge's lower variable, and which of them an edge has."""
+    xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
+    if pairwise is None:
+        return xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device), np.zeros(0, np.int64), None
+    if pairwise.ndim == 2:
+        pairwise = pairwise[None, ...]
+    shape = tuple(pairwise.shape)
+    if pairwise.ndim < 3 or shape[-2:] != (k, k) or shape[-3] not in (1, e):
+        raise ProblemError(
+            f"pairwise must be [..., {e}, {k}, {k}] for {e} edges and unary [..., {topology.n}, {k}], or [{k}, {k}] "
+            f"for all edges; its shape is {shape}"
+        )
+    turned = xp.swapaxes(pairwise, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(pairwise)
+    if shape[-3] == 1 != e:
+        if not swapped.any():
+            return pairwise, np.zeros(e, np.int64), None
+        return xp.concat([pairwise, turned], axis=-3), swapped.astype(np.int64), None
+    if swapped.any():
+        pairwise = xp.where(beside(unary, swapped)[:, None, None], turned, pairwise)
+    return pairwise, np.arange(e), None
+
+
+def _flatten(
+    cls: type[LabelProblem],
+    unary: Array,
+    tables: Array,
+    table_of: np.ndarray,
+    weights: Array | None,
+    *,
+    sizes: np.ndarray,
+    topology: Topology,
+    home: Home,
+) -> LabelProblem:
+    leads = [tuple(unary.shape[:-2]), tuple(tables.shape[:-3])]
+    if weights is not None:
+        leads.append(tuple(weights.shape[:-1]))
+    try:
+        leading = np.broadcast_shapes(*leads)
+    except ValueError as error:
+        raise ProblemError(
+            f"the leading dimensions of unary and of the scores of pairs do not broadcast: {leads}"
+        ) from error
+    if 0 in leading:
+        raise ProblemError(f"the batch is empty: leading dimensions {leading}")
+    batch = math.prod(leading)
+    check_room(f"the batch {leading}", unary, batch * math.prod(unary.shape[-2:]))
+    xp = namespace_of(unary)
+    flat = with_batch(xp.reshape(unary, (*unary.shape[:-2], -1)), leading)
+    unary = xp.reshape(flat, (batch, *unary.shape[-2:]))
+    tables = _once_or_batch(tables, 3, leading)
+    weights = None if weights is None else _once_or_batch(weights, 1, leading)
+    return cls(
+        *_padded(unary, tables, table_of, sizes, topology), table_of, weights, sizes, topology, leading, home
+    )
+
+
+def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
+    """`[1, ...]` where all instances share it, else `[batch, ...]`."""
+    xp, own = namespace_of(array), tuple(array.shape[:-axes])
+    if math.prod(own) == 1:
+        return xp.reshape(array, (1, *array.shape[-axes:]))
+    check_room(f"the batch {leading}", array, math.prod(leading) * math.prod(array.shape[-axes:]))
+    array = xp.broadcast_to(array, (*leading, *array.shape[-axes:]))
+    return xp.reshape(array, (math.prod(leading), *array.shape[-axes:]))
+
+
+def _padded(
+    unary: Array, tables: Array, table_of: np.ndarray, sizes: np.ndarray, topology: Topology
+) -> tuple[Array, Array]:
+    """Minus infinity for the values that a variable does not have, and zeros in their places of tables."""
+    k = int(unary.shape[-1])
+    if (sizes == k).all():
+        return unary, tables
+    xp = namespace_of(unary)
+    has = np.arange(k) < sizes[:, None]
+    unary = xp.where(beside(unary, has), unary, xp.full_like(unary, -math.inf))
+    if len(table_of) and np.array_equal(table_of, np.arange(tables.shape[1])):
+        i, j = topology.pairs.T
+        inside = beside(unary, has[i][:, :, None] & has[j][:, None, :])
+        tables = xp.where(inside, tables, xp.zeros_like(tables))
+    return unary, tables
+
+
+def _check_finite(problem: LabelProblem) -> None:
+    """Refuses nan, plus infinity, variables without a value, and scores whose sums might overflow."""
+    xp = namespace_of(problem.unary)
+    for name, array in (("unary", problem.unary), ("pairwise", problem.tables)):
+        if array.shape[1] and bool(xp.any(~(array < math.inf))):
+            where = np.argwhere(~(to_numpy(array) < math.inf))[0].tolist()
+            raise ProblemError(
+                f"{name} {where} is nan or plus infinity; scores are finite, or minus infinity"
+            )
+    if bool(xp.any(xp.max(problem.unary, axis=-1) == -math.inf)):
+        instance, i = np.argwhere(to_numpy(xp.max(problem.unary, axis=-1)) == -math.inf)[0].tolist()
+        raise ProblemError(f"all values of variable {i} are forbidden in instance {instance}")
+    with np.errstate(over="ignore"):  # which is what is looked for
+        largest = float(xp.max(problem.magnitude))
+    if not largest <= LARGEST_MAGNITUDE:
+        raise ProblemError(
+            f"the absolute scores of an instance add up to {largest:.3g}, more than {LARGEST_MAGNITUDE:.3g}: sums "
+            "could overflow float64; divide all scores by a constant"
+        )

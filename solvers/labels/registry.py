@@ -1,0 +1,41 @@
+"""Label solvers by name: the built-in ones, imported on use, and those that other packages plug in."""
+
+from __future__ import annotations
+
+from ..registry import Registry, SolverInfo
+from .solver import LabelSolver
+
+ENTRY_POINT_GROUP = "structured_vae.label_solvers"
+
+BUILT_IN = {
+    "independent": "solvers.labels.backends.independent:Independent",
+    "exhaustive": "solvers.labels.backends.exhaustive:Exhaustive",
+    "elimination": "solvers.labels.backends.elimination:Elimination",
+    "bits": "solvers.labels.backends.bits:Bits",
+}
+
+LABELS: Registry[LabelSolver] = Registry(BUILT_IN, ENTRY_POINT_GROUP, "LabelSolver")
+
+
+def solver_class(name: str) -> type[LabelSolver]:
+    """The label solver class registered under `name`, imported now.
+
+    Raises:
+        UnknownSolverError: no label solver has that name; the message suggests near ones.
+        SolverUnavailableError: a plug-in of that name cannot be imported.
+
+    Example:
+        >>> solver_class("elimination").capabilities.exact
+        True
+    """
+    return LABELS.solver_class(name)
+
+
+def available_solvers() -> tuple[SolverInfo, ...]:
+    """Every label solver that can be named; those of bits, which `solve` takes too, stand in `solvers`.
+
+    Example:
+        >>> [info.name for info in available_solvers()][:3]
+        ['independent', 'exhaustive', 'elimination']
+    """
+    return LABELS.available()

@@ -1,0 +1,75 @@
+"""The base of every label solver."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
+from ..errors import InfeasibleError, SolveFailedError
+from ..solution import Solution
+from ..solver import CertifiedSolver
+from .problem import LabelProblem, check_label_problem
+
+
+class LabelSolver(CertifiedSolver[LabelProblem]):
+    """Finds argmax over x, with x_i in {0, ..., sizes[i] - 1}, of a pairwise score.
+
+    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates are those
+    of all solvers.
+    """
+
+    @final
+    def solve(self, problem: LabelProblem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
+        """The maximiser of every instance, re-scored in float64 and certified.
+
+        Args:
+            problem: what to solve.
+            time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
+                found comes back, with `optimal` False and `bound` saying how far it can be.
+
+        Raises:
+            ProblemError: `problem` is no `LabelProblem`.
+            SolverUnavailableError: a package is missing.
+            UnsupportedProblemError: `why_not(problem)` has reasons.
+            OptionError: the time limit is not positive.
+            InfeasibleError: every assignment of an instance is forbidden.
+            SolveFailedError: the backend stopped without an answer, or with one that cannot be.
+            ProblemTooLargeError: the backend needs more memory than there is.
+            SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
+        """
+        return self._solved(problem, time_limit)
+
+    def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
+        """Why this solver cannot take `problem`, one reason each; empty where it can."""
+        if problem.e and not self.capabilities.pairwise:
+            return (f"the problem has {problem.e} pairs and it takes none",)
+        return ()
+
+    def _check_kind(self, problem: object) -> None:
+        check_label_problem(problem)
+
+    def _checked_states(self, problem: LabelProblem, z: States) -> States:
+        expected = (problem.batch, problem.n)
+        if tuple(z.shape) != expected:
+            raise SolveFailedError(
+                f"solver '{self.name}' returned labels of the shape {tuple(z.shape)} for {expected}: its fault"
+            )
+        if fault := problem.fault_of(to_numpy(z)):
+            raise SolveFailedError(f"labels from solver '{self.name}' {fault}: its fault")
+        xp = namespace_of(z)
+        return xp.astype(z, xp.int64, copy=False)
+
+    def _scores(self, problem: LabelProblem, z: States) -> Scores:
+        return problem.score_flat(z)
+
+    def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:
+        forbidden = np.flatnonzero(to_numpy(score) == -np.inf)
+        if not len(forbidden):
+            return
+        if to_numpy(bound)[forbidden[0]] == -np.inf:
+            raise InfeasibleError(("scores of minus infinity",))
+        raise SolveFailedError(
+            f"solver '{self.name}' found no allowed assignment of instance {forbidden[0]} in its time"
+        )
