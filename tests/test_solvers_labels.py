@@ -20,6 +20,7 @@ from solvers import (
 )
 from solvers import labels as several
 from solvers.labels import LabelProblem, LabelSolver, available_solvers, gibbs, select_solver, solve
+from solvers.labels.algorithms.buckets import buckets_of
 from solvers.solution import Maximiser
 from solvers.solver import Capabilities
 
@@ -306,3 +307,36 @@ def test_an_object_of_a_binary_solver_gets_the_bits():
     found = solve(np.array([[0.0, 1.0, 2.0]]), solver=solver_class("exhaustive")())
     assert found.solver == "exhaustive"
     assert found.labels.tolist() == [2]
+
+
+def a_forest(random, n, k):
+    """Arrays of a random forest: unary, pairwise, edges in any order and direction, sizes."""
+    edges = np.array([(random.integers(0, v), v) for v in range(1, n) if random.random() < 0.9])
+    edges = random.permutation(n)[random.permutation(edges)]
+    sizes = random.integers(1, k + 1, n)
+    unary, pairwise = random.normal(size=(3, n, k)), random.normal(size=(3, len(edges), k, k))
+    return unary, np.where(random.random(pairwise.shape) < 0.01, -np.inf, pairwise), edges, sizes
+
+
+@pytest.mark.parametrize("k", [3, 16, 17, 40])
+def test_compiled_forests_are_those_of_arrays(k):
+    random = np.random.default_rng(k)
+    for _ in range(5):
+        unary, pairwise, edges, sizes = a_forest(random, 30, k)
+        compiled = solve(unary, pairwise, edges=edges, sizes=sizes, solver="elimination")
+        arrays = [torch.asarray(part) for part in (unary, pairwise)]
+        by_arrays = solve(*arrays, edges=edges, sizes=sizes, solver="elimination")
+        np.testing.assert_allclose(compiled.score, by_arrays.score, rtol=1e-12)
+        assert compiled.stats["width"] == 1
+        weights = random.normal(size=len(edges))
+        potts = solve(unary, potts=weights, edges=edges, sizes=sizes, solver="elimination")
+        by_arrays = solve(
+            arrays[0], potts=torch.asarray(weights), edges=edges, sizes=sizes, solver="elimination"
+        )
+        np.testing.assert_allclose(potts.score, by_arrays.score, rtol=1e-12)
+
+
+def test_elimination_of_a_chain_goes_forwards():
+    chain = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    steps = buckets_of(LabelProblem.from_arrays(np.zeros((10, 3)), potts=1.0, edges=chain)).steps
+    assert [step.variable for step in steps] == list(range(10))

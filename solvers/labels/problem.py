@@ -161,10 +161,10 @@ class LabelProblem(Generic[ArrayT]):
     def magnitude(self) -> Scores:
         """`[batch]`: the sum of the largest absolute scores of each variable and edge; no finite score is larger."""
         xp = namespace_of(self.unary)
-        total = xp.sum(xp.max(_magnitudes(self.unary), axis=-1), axis=-1)
+        total = xp.sum(_largest(self.unary), axis=-1)
         if not self.e:
             return total
-        largest = xp.max(xp.max(_magnitudes(self.tables), axis=-1), axis=-1)
+        largest = _largest(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
         of_edges = xp.take(largest, beside(self.unary, self.table_of), axis=-1)
         if self.weights is not None:
             of_edges = of_edges * xp.abs(as_float64(self.weights))
@@ -292,11 +292,14 @@ def _at(scores: Array, places: Array) -> Array:
     return as_float64(xp.reshape(taken, places.shape))
 
 
-def _magnitudes(scores: Array) -> Array:
-    """Absolute float64 scores; 0 for what is forbidden."""
+def _largest(scores: Array) -> Array:
+    """`[..., m]` to `[...]`: the largest absolute score, in float64; 0 for what is forbidden."""
     xp = namespace_of(scores)
-    values = as_float64(scores)
-    return xp.where(xp.isinf(values), xp.zeros_like(values), xp.abs(values))
+    least = xp.min(scores, axis=-1)
+    if bool(xp.any(xp.isinf(least))):
+        scores = xp.where(xp.isinf(scores), xp.zeros_like(scores), scores)
+        least = xp.min(scores, axis=-1)
+    return as_float64(xp.maximum(xp.max(scores, axis=-1), -least))
 
 
 def _check_choice(pairwise: Any, potts: Any, edges: Any) -> None:

@@ -8,6 +8,7 @@ it and its separator, and of the messages from steps whose separators begin with
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def _remembered(n: int, pairs: bytes, sizes: bytes) -> Buckets:
 
 def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
     """By the best order that the heuristics for graphs find; they do not see the sizes."""
-    order = np.asarray(elimination_order(n, edges), np.int64).tolist()
+    order = _leaves_first(n, edges) or np.asarray(elimination_order(n, edges), np.int64).tolist()
     place = {v: t for t, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in range(n)]
     own: list[list[tuple[int, int]]] = [[] for _ in range(n)]
@@ -102,6 +103,26 @@ def plan(n: int, edges: Edges, sizes: np.ndarray) -> Buckets:
         size = math.prod(int(sizes[u]) for u in steps[-1].scope)
         entries, largest, width = entries + size, max(largest, size), max(width, len(ahead))
     return Buckets(tuple(steps), entries, largest, width)
+
+
+def _leaves_first(n: int, edges: Edges) -> list[int] | None:
+    """An order for a forest whose roots are the last of their trees, so that chains go forwards; None if it is none."""
+    near: list[list[int]] = [[] for _ in range(n)]
+    for i, j in edges.tolist():
+        near[i].append(j)
+        near[j].append(i)
+    seen, order, trees = [False] * n, list[int](), 0
+    for root in reversed(range(n)):
+        if seen[root]:
+            continue
+        seen[root], start, trees = True, len(order), trees + 1
+        order.append(root)
+        for v in itertools.islice(order, start, None):  # which sees what is appended
+            ahead = [u for u in near[v] if not seen[u]]
+            for u in ahead:
+                seen[u] = True
+            order += ahead
+    return order[::-1] if len(edges) == n - trees else None
 
 
 def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]) -> str | None:

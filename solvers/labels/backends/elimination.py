@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...arrays import namespace_of
+import numpy as np
+
+from ...arrays import States, namespace_of
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.buckets import WIDEST, Buckets, buckets_of, in_parts, why_not_eliminated
 from ..algorithms.max_sum import max_sum
+from ..algorithms.tree_max_sum import tree_max_sum
 from ..problem import LabelProblem
 from ..solver import LabelSolver
 
@@ -39,9 +42,16 @@ class Elimination(LabelSolver):
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         buckets = buckets_of(problem)
-        states = [max_sum(part, buckets) for part in in_parts(problem, buckets)]
-        z = states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
-        return Maximiser(z, stats={"width": buckets.width, "entries": buckets.entries})
+        return Maximiser(
+            _states(problem, buckets), stats={"width": buckets.width, "entries": buckets.entries}
+        )
+
+
+def _states(problem: LabelProblem, buckets: Buckets) -> States:
+    if buckets.width <= 1 and isinstance(problem.unary, np.ndarray):
+        return tree_max_sum(problem, buckets)
+    states = [max_sum(part, buckets) for part in in_parts(problem, buckets)]
+    return states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
 
 
 def _bytes_of(buckets: Buckets) -> int:
