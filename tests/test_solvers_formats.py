@@ -250,7 +250,7 @@ BAD = {
     "qbsolv maximum": ("qbsolv", "p qubo 0 2 3 0\n", 1, "the number of linear terms is 3"),
     "qbsolv kinds": ("qbsolv", edited(QBSOLV, "2 2 7", "2 3 7"), 6, "claims 2 linear terms, and there are 1"),
     "qbsolv numbered from one": ("qbsolv", edited(QBSOLV, "1 3 -5", "1 4 -5"), 6, "must lie in 0..3"),
-    "a Bayesian network": ("uai", edited(UAI, "MARKOV", "BAYES"), 1, "starts with 'BAYES'"),
+    "another network": ("uai", edited(UAI, "MARKOV", "MARKED"), 1, "starts with 'MARKED'"),
     "three states": ("uai", edited(UAI, "2 2 2 2", "2 2 3 2"), 3, "variable 2 has 3 states"),
     "three variables": ("uai", edited(UAI, "2 0 1\n", "3 0 1 2\n"), 6, "a factor has 3 variables"),
     "a variable twice in a factor": ("uai", edited(UAI, "2 0 1\n", "2 1 1\n"), 6, "the variable 1 twice"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Answer:
         solution: as the solver has it.
     """
 
-    assignment: Mapping[Hashable, int]
+    assignment: Mapping[Hashable, Any]
     value: float
     bound: float
     optimal: bool

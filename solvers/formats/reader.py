@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -27,58 +28,61 @@ from .uai import read_uai
 
 MAX_BYTES = 2**28
 
+ReadT = TypeVar("ReadT")
+
 
 @dataclass(frozen=True)
-class Format:
+class Format(Generic[ReadT]):
     """A way to write a problem.
 
     Attributes:
-        about: what the file holds, and what `Conversion.value` gives.
+        about: what the file holds, and what `value` of the conversion gives.
         read: from the path and the bound on bytes.
         first_words: how the text starts; empty where that says nothing.
         suffixes: file names that mean it, where the text does not say.
     """
 
     about: str
-    read: Callable[[Path, int], Conversion]
+    read: Callable[[Path, int], ReadT]
     first_words: tuple[bytes, ...] = ()
     suffixes: tuple[str, ...] = ()
 
 
-def _lines(read: Callable[[TextFile], Conversion], path: Path, max_bytes: int) -> Conversion:
+def lines(read: Callable[[TextFile], ReadT], path: Path, max_bytes: int) -> ReadT:
+    """What `read` finds in a text."""
     return read(TextFile(path, max_bytes))
 
 
-FORMATS = {
+FORMATS: Mapping[str, Format[Conversion]] = {
     "npz": Format("numpy arrays unary, pairwise, edges; the score", read_npz),
     "qubo": Format(
         "Biq Mac: 'n m', then 'i j q' of one triangle; x'Qx minimised",
-        partial(_lines, read_biq_mac),
+        partial(lines, read_biq_mac),
         suffixes=(".sparse",),
     ),
-    "orlib": Format("OR-Library: the layout of qubo; x'Qx maximised", partial(_lines, read_or_library)),
+    "orlib": Format("OR-Library: the layout of qubo; x'Qx maximised", partial(lines, read_or_library)),
     "qbsolv": Format(
         "'p qubo 0 n nodes couplers'; sum of q x and q x x minimised",
-        partial(_lines, read_qbsolv),
+        partial(lines, read_qbsolv),
         (b"p", b"qubo"),
     ),
     "maxcut": Format(
         "rudy, G-set: 'n m', then 'i j w'; weight of the cut maximised",
-        partial(_lines, read_max_cut),
+        partial(lines, read_max_cut),
         suffixes=(".rud", ".rudy", ".mc", ".maxcut"),
     ),
     "qplib": Format(
         "QPLIB: type QBB or QBN; half of the listed quadratic terms, minimised or maximised",
-        partial(_lines, read_qplib),
+        partial(lines, read_qplib),
         suffixes=(".qplib",),
     ),
     "csv": Format(
         "a line of names, then 'i,j,score', a variable's own where j is empty; the score",
-        partial(_lines, read_csv),
+        partial(lines, read_csv),
         suffixes=(".csv",),
     ),
-    "uai": Format("MARKOV; sum of log factors maximised", partial(_lines, read_uai), (b"MARKOV",)),
-    "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(_lines, read_dimacs), (b"p", b"max")),
+    "uai": Format("MARKOV; sum of log factors maximised", partial(lines, read_uai), (b"MARKOV",)),
+    "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p", b"max")),
 }
 """Every format by name."""
 
@@ -107,12 +111,22 @@ def read_problem(
         >>> float(graph.value(graph.problem.score([1, 0, 0])))
         6.0
     """
+    return read_by(FORMATS, path, format, max_bytes)
+
+
+def read_by(
+    formats: Mapping[str, Format[ReadT]],
+    path: str | os.PathLike[str],
+    format: str | None,
+    max_bytes: int = MAX_BYTES,
+) -> ReadT:
+    """What a file holds, by one of some formats; arguments and errors are those of `read_problem`."""
     path = _regular_file(path)
     check_whole("max_bytes", max_bytes, 1)
-    _check_format(format)
+    _check_format(formats, format)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name
-            return FORMATS[format or _guess(path, max_bytes)].read(path, max_bytes)
+            return formats[format or _guess(formats, path, max_bytes)].read(path, max_bytes)
     except ProblemFileError:
         raise
     except ProblemError as error:
@@ -130,30 +144,30 @@ def _regular_file(path: str | os.PathLike[str]) -> Path:
     raise ProblemFileError(path, None, "not a regular file" if exists else "there is no such file")
 
 
-def _check_format(format: str | None) -> None:
-    if format is None or (isinstance(format, str) and format in FORMATS):
+def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> None:
+    if format is None or (isinstance(format, str) and format in formats):
         return
-    near = difflib.get_close_matches(format, FORMATS, n=1) if isinstance(format, str) else []
+    near = difflib.get_close_matches(format, formats, n=1) if isinstance(format, str) else []
     hint = f"did you mean '{near[0]}'? " if near else ""
-    raise OptionError(f"no format is called {shortened(format)}; {hint}There are:\n{_list()}")
+    raise OptionError(f"no format is called {shortened(format)}; {hint}There are:\n{_list(formats)}")
 
 
-def _guess(path: Path, max_bytes: int) -> str:
+def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> str:
     with path.open("rb") as stream:
-        if stream.read(4) == b"PK\x03\x04":
+        if stream.read(4) == b"PK\x03\x04" and "npz" in formats:
             return "npz"
     words = next(TextFile(path, max_bytes).rows(), [])
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
-    for name, format in FORMATS.items():
+    for name, format in formats.items():
         if format.first_words and tuple(words[: len(format.first_words)]) == format.first_words:
             return name
-    for name, format in FORMATS.items():
+    for name, format in formats.items():
         if suffixes and suffixes[0] in format.suffixes:
             return name
     raise ProblemFileError(
-        path, None, f"neither its start nor its name says the format; pass one:\n{_list()}"
+        path, None, f"neither its start nor its name says the format; pass one:\n{_list(formats)}"
     )
 
 
-def _list() -> str:
-    return "\n".join(f"  {name}: {format.about}" for name, format in FORMATS.items())
+def _list(formats: Mapping[str, Format[ReadT]]) -> str:
+    return "\n".join(f"  {name}: {format.about}" for name, format in formats.items())

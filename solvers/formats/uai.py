@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..conversions.conversion import Conversion, converted
 from .text import TextFile, shown
 
+MOST_AXES = 64  # of numpy's arrays
 FACTOR_BYTES = 4  # the scope "0 ", and "1 1 " for its table, or more
 NO_ZEROS = (
     "a zero is a score of minus infinity, and scores are finite. A finite penalty would change the value of "
     "every assignment that pays it, so none is chosen for you: replace the zero by a small positive number, "
     "or fix the variables that it decides"
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The factors of a network.
+
+    Attributes:
+        sizes: `[n]`, how many values each variable has.
+        factors: scopes, and logarithms of their tables, an axis for each variable.
+    """
+
+    sizes: list[int]
+    factors: list[tuple[list[int], np.ndarray]]
 
 
 def read_uai(text: TextFile) -> Conversion:
@@ -28,86 +44,119 @@ def read_uai(text: TextFile) -> Conversion:
         ProblemFileError: another form, a variable that is not binary, a factor of more than two
             variables, a probability that is not positive.
     """
-    words = _Words(text)
-    n = _read_variables(words)
-    sizes, scopes = _read_scopes(words, n)
-    network = _read_tables(words, n, sizes, scopes)
+    network = read_network(text, binary=True)
+    n = len(network.sizes)
+    constant, linear = 0.0, np.zeros(n)
+    pairs, weights = array("q"), array("d")
+    for scope, values in network.factors:
+        table = values.reshape(-1)
+        constant += table[0]
+        for place, variable in enumerate(reversed(scope)):
+            linear[variable] += table[2**place] - table[0]
+        if len(scope) == 2:
+            pairs.extend(scope)
+            weights.append(table[3] - table[2] - table[1] + table[0])
+    ends = np.asarray(pairs, np.int64).reshape(-1, 2)
+    return converted("maximise", range(n), linear, ends, np.asarray(weights, np.float64), constant)
+
+
+def read_network(text: TextFile, binary: bool) -> Network:
+    """The factors of a file.
+
+    Args:
+        text: the file.
+        binary: whether to refuse variables of other sizes, factors of more than two, and zeros.
+
+    Raises:
+        ProblemFileError: another form, or what is refused.
+    """
+    words = Words(text)
+    sizes = _read_sizes(words, binary)
+    scopes = _read_scopes(words, len(sizes), binary)
+    tables = [_read_table(words, [sizes[v] for v in scope], binary) for scope in scopes]
     words.check_end()
-    return network
+    return Network(sizes, list(zip(scopes, tables, strict=True)))
 
 
-class _Words:
-    """The words of the file, asked for by what they should be."""
+class Words:
+    """The words of a file, asked for by what they should be."""
 
     def __init__(self, text: TextFile):
         self.text = text
         self._words = text.words()
 
     def word(self, name: str) -> bytes:
+        """The next one, called `name` in errors."""
         word = next(self._words, None)
         if word is None:
             raise self.text.error(f"the file ends where {name} should be")
         return word
 
     def integer(self, name: str, low: int, high: int) -> int:
+        """The next one, an integer."""
         return self.text.integer(self.word(name), name, low, high)
 
-    def logarithm(self) -> float:
+    def rest_as_integers(self, name: str) -> Iterator[int]:
+        """All that are left, integers from 0."""
+        for word in self._words:
+            yield self.text.integer(word, name, 0, 2**62)
+
+    def logarithm(self, zeros: bool) -> float:
+        """Of the next one, a probability, which may be zero or not."""
         word = self.word("a probability")
         value = self.text.number(word, "a probability")
         if value > 0:
             return math.log(value)
+        if value == 0 and zeros:
+            return -math.inf
         reason = "it must be positive" if value else NO_ZEROS
         raise self.text.error(f"a probability is {shown(word)}: {reason}")
 
     def check_end(self) -> None:
+        """Refuses what is left."""
         for word in self._words:
             raise self.text.error(f"the last table is followed by {shown(word)}")
 
 
-def _read_variables(words: _Words) -> int:
+def _read_sizes(words: Words, binary: bool) -> list[int]:
     kind = words.word("the word MARKOV")
-    if kind != b"MARKOV":
-        raise words.text.error(f"expected a MARKOV network; the file starts with {shown(kind)}")
+    if kind not in (b"MARKOV", b"BAYES"):
+        raise words.text.error(f"expected a MARKOV or BAYES network; the file starts with {shown(kind)}")
     n = words.integer("the number of variables", 1, 2**62)
     words.text.check_claim(n, n, 2)
+    sizes = []
     for variable in range(n):
-        states = words.integer(f"the number of states of variable {variable}", 1, 2**62)
-        if states != 2:
-            raise words.text.error(f"variable {variable} has {states} states; only binary ones can be read")
-    return n
+        size = words.integer(f"the number of states of variable {variable}", 1, 2**62)
+        if binary and size != 2:
+            raise words.text.error(
+                f"variable {variable} has {size} states; only binary ones can be read here, and any number by "
+                "solvers.labels.formats"
+            )
+        sizes.append(size)
+    return sizes
 
 
-def _read_scopes(words: _Words, n: int) -> tuple[array[int], array[int]]:
-    """How many variables each factor has, and all of them in a row."""
+def _read_scopes(words: Words, n: int, binary: bool) -> list[list[int]]:
+    """The variables of each factor."""
     count = words.integer("the number of factors", 0, 2**62)
     words.text.check_claim(n, count, FACTOR_BYTES)
-    sizes, scopes = array("b"), array("q")
+    scopes = []
     for _ in range(count):
         size = words.integer("the number of variables of a factor", 0, 2**62)
-        if size > 2:
+        if binary and size > 2:
             raise words.text.error(f"a factor has {size} variables; only up to two can be read")
+        if size > MOST_AXES:
+            raise words.text.error(f"a factor has {size} variables, more than {MOST_AXES}")
         scope = [words.integer("a variable of a factor", 0, n - 1) for _ in range(size)]
         if len(set(scope)) < size:
             raise words.text.error(f"a factor has the variable {scope[0]} twice")
-        sizes.append(size)
-        scopes.extend(scope)
-    return sizes, scopes
+        scopes.append(scope)
+    return scopes
 
 
-def _read_tables(words: _Words, n: int, sizes: array[int], scopes: array[int]) -> Conversion:
-    constant, linear = 0.0, np.zeros(n)
-    pairs, weights = array("q"), array("d")
-    variables = iter(scopes)
-    for size in sizes:
-        words.integer("the size of the table", 2**size, 2**size)
-        table = [words.logarithm() for _ in range(2**size)]
-        scope = [next(variables) for _ in range(size)]
-        constant += table[0]
-        for place, variable in enumerate(reversed(scope)):
-            linear[variable] += table[2**place] - table[0]
-        if size == 2:
-            pairs.extend(scope)
-            weights.append(table[3] - table[2] - table[1] + table[0])
-    ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-    return converted("maximise", range(n), linear, ends, np.asarray(weights, np.float64), constant)
+def _read_table(words: Words, shape: list[int], binary: bool) -> np.ndarray:
+    entries = math.prod(shape)
+    words.integer("the size of the table", entries, entries)
+    words.text.check_claim(0, entries, 2)
+    table = array("d", (words.logarithm(zeros=not binary) for _ in range(entries)))
+    return np.array(table).reshape(shape)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of, to_numpy
+from ..conversions.answer import Answer
 from ..errors import OptionError, ProblemError, shortened
 from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver
+from .conversions import LabelConversion
 from .problem import LabelProblem
 from .selection import resolve
 from .solver import LabelSolver
@@ -28,6 +30,16 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
 ) -> Solution[ArrayT]: ...
+
+
+@overload
+def solve(
+    unary: LabelConversion,
+    *,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[Hashable, Hashable] | None = None,
+) -> Answer: ...
 
 
 @overload
@@ -68,14 +80,15 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Any = None,
-) -> Solution:
+) -> Solution | Answer:
     """The labels of highest score, for a batch of pairwise problems over variables of several values.
 
     score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1}
 
     Args:
         unary: `[..., n, k]`, the score of each value of each variable; numpy, torch (host or device), any array of the
-            array API standard, or lists; or a `LabelProblem` alone. Minus infinity forbids a value.
+            array API standard, or lists; or a `LabelProblem` or a `LabelConversion` alone. Minus infinity forbids a
+            value.
         pairwise: None; `[..., e, k, k]`, rows being values of an edge's first variable; or `[k, k]` for all edges.
             Minus infinity forbids two values together.
         edges: `[e, 2]` or `[2, e]`, the pairs, shared by the batch.
@@ -84,11 +97,13 @@ def solve(
         solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`, which then gets
             the labels as bits; a solver object; or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early.
-        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
+        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one; by the names of a
+            `LabelConversion`.
 
     Returns:
         The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`, re-computed;
-        `bound`; and `optimal`, True only where it is proved that no assignment scores more.
+        `bound`; and `optimal`, True only where it is proved that no assignment scores more. Of a `LabelConversion` an
+        `Answer`, in the words of the original.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
@@ -106,15 +121,23 @@ def solve(
         >>> solution.labels.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([0, 2, 2], 4.7, True, 'elimination')
     """
+    if isinstance(unary, LabelConversion):
+        _check_alone(pairwise, edges, sizes, potts)
+        fix = None if fix is None else unary.labels(fix)
+        return unary.answer(solve(unary.problem, solver=solver, time_limit=time_limit, fix=fix))
     if not isinstance(unary, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
-    elif any(part is not None for part in (pairwise, edges, sizes, potts)):
-        raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
     else:
+        _check_alone(pairwise, edges, sizes, potts)
         problem = unary
     if fix is not None:
         problem = with_values(problem, fix)
     return resolve(solver, problem).solve(problem, time_limit)
+
+
+def _check_alone(*others: Any) -> None:
+    if any(part is not None for part in others):
+        raise ProblemError("a LabelProblem or a LabelConversion has its pairs and sizes; pass it alone")
 
 
 def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:

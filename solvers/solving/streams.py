@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
 
@@ -16,6 +18,8 @@ from ..problem import Problem, check_problem
 from ..solution import Solution
 from ..solver import ArgmaxSolver
 from .call import solve
+
+AnswerT = TypeVar("AnswerT")
 
 WINDOW = 256
 """Problems in flight; a worker's death costs at most this many repeats."""
@@ -65,20 +69,40 @@ def solve_many(
         >>> [float(answer.score) for answer in solve_many(stream)]
         [1.0, 2.0]
     """
+    yield from stream(problems, partial(_solution, solver=solver, time_limit=time_limit), jobs)
+
+
+def stream(
+    problems: Iterable[Any], answer: Callable[[Any], AnswerT], jobs: int
+) -> Iterator[AnswerT | Failure]:
+    """What `answer` gives for each problem, in their order; see `solve_many`.
+
+    Args:
+        problems: read as they are needed.
+        answer: of a problem of whatever kind; where jobs are processes, it can be pickled.
+        jobs: problems at once.
+    """
     try:
         numbered = enumerate(problems)
     except TypeError as error:
-        raise ProblemError(f"problems must be an iterable of Problem; got {shortened(problems)}") from error
+        raise ProblemError(f"problems must be an iterable of problems; got {shortened(problems)}") from error
     check_whole("jobs", jobs, -1, WINDOW)
     if jobs == 0:
         raise OptionError("jobs must be -1, for one on each core, or at least 1; got 0")
     for window in _windows(numbered):
-        yield from _solve_window(window, solver, time_limit, jobs)
+        yield from _answered(window, answer, jobs)
 
 
-def _windows(numbered: Iterable[tuple[int, Problem[ArrayT]]]) -> Iterator[list[tuple[int, Problem[ArrayT]]]]:
+def _solution(
+    problem: Problem[ArrayT], solver: str | ArgmaxSolver, time_limit: float | None
+) -> Solution[ArrayT]:
+    check_problem(problem)
+    return solve(problem, solver=solver, time_limit=time_limit)
+
+
+def _windows(numbered: Iterable[tuple[int, Any]]) -> Iterator[list[tuple[int, Any]]]:
     """Numbered problems, up to `WINDOW` at a time; what the stream raises comes after those that it gave."""
-    window: list[tuple[int, Problem[ArrayT]]] = []
+    window: list[tuple[int, Any]] = []
     try:
         for problem in numbered:
             window.append(problem)
@@ -91,15 +115,15 @@ def _windows(numbered: Iterable[tuple[int, Problem[ArrayT]]]) -> Iterator[list[t
     yield window
 
 
-def _solve_window(
-    window: list[tuple[int, Problem[ArrayT]]], solver: str | ArgmaxSolver, time_limit: float | None, jobs: int
-) -> Iterator[Solution[ArrayT] | Failure]:
-    calls = [delayed(_solve_one)(index, problem, solver, time_limit) for index, problem in window]
+def _answered(
+    window: list[tuple[int, Any]], answer: Callable[[Any], AnswerT], jobs: int
+) -> Iterator[AnswerT | Failure]:
+    calls = [delayed(_attempt)(answer, index, problem) for index, problem in window]
     done = 0
     try:
         with closing(Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)) as answers:
-            for answer in answers:
-                yield answer
+            for found in answers:
+                yield found
                 done += 1
     except BrokenProcessPool:
         # Which problem killed its worker is not known: the rest go one by one, each in a fresh process.
@@ -107,20 +131,17 @@ def _solve_window(
             yield _alone(index, call)
 
 
-def _alone(index: int, call: object) -> Solution[ArrayT] | Failure:
+def _alone(index: int, call: object) -> Any:
     try:
         # Two jobs, as joblib runs a single one in this very process.
-        answers: list[Solution[ArrayT] | Failure] = Parallel(n_jobs=2, backend="loky")([call])
+        answers: list[Any] = Parallel(n_jobs=2, backend="loky")([call])
     except BrokenProcessPool as error:
         return Failure(index, error)
     return answers[0]
 
 
-def _solve_one(
-    index: int, problem: Problem[ArrayT], solver: str | ArgmaxSolver, time_limit: float | None
-) -> Solution[ArrayT] | Failure:
+def _attempt(answer: Callable[[Any], AnswerT], index: int, problem: Any) -> AnswerT | Failure:
     try:
-        check_problem(problem)
-        return solve(problem, solver=solver, time_limit=time_limit)
+        return answer(problem)
     except Exception as error:  # a stream must survive whatever one problem brings up
         return Failure(index, error)

@@ -1,0 +1,249 @@
+"""Files and models of other libraries whose variables have several values, against the sums that they stand for."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import OptionError, ProblemError
+from solvers.formats import ProblemFileError
+from solvers.labels import LabelProblem, from_factors, from_pgmpy, gibbs, solve, solve_many
+from solvers.labels.formats import read_problem
+
+seeds = st.integers(0, 2**32 - 1)
+few = settings(max_examples=40, deadline=None)
+
+
+def drawn_factors(seed, forbidden=0.1):
+    """Sizes, and factors of up to four variables with a few forbidden tuples."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 4, random.integers(2, 5)).tolist()
+    factors = []
+    for _ in range(random.integers(1, 7)):
+        scope = random.permutation(len(sizes))[: random.integers(0, len(sizes) + 1)].tolist()
+        table = random.normal(size=[sizes[v] for v in scope])
+        factors.append(
+            (scope, np.where(random.random(table.shape) < forbidden * bool(scope), -np.inf, table))
+        )
+    return sizes, factors
+
+
+def sums(sizes, factors):
+    """The sum of the factors for every assignment, in order."""
+    return np.array(
+        [
+            sum(float(table[tuple(x[v] for v in scope)]) for scope, table in factors)
+            for x in itertools.product(*map(range, sizes))
+        ]
+    )
+
+
+@few
+@given(seed=seeds)
+def test_factors_of_any_scope_are_their_sum(seed):
+    sizes, factors = drawn_factors(seed)
+    total = sums(sizes, factors)
+    if total.max() == -np.inf:
+        return
+    found = from_factors(sizes, factors, constant=1.5)
+    answer = solve(found, solver="elimination")
+    np.testing.assert_allclose(answer.value, total.max() + 1.5, atol=1e-9)
+    assert answer.optimal
+    best = sums(sizes, factors)[np.ravel_multi_index(list(answer.assignment.values()), sizes)]
+    np.testing.assert_allclose(best, total.max(), atol=1e-9)
+    log_z = np.log(np.exp(total).sum())
+    np.testing.assert_allclose(
+        float(gibbs(found.problem).log_partition) + found.constant - 1.5, log_z, atol=1e-9
+    )
+    least = solve(from_factors(sizes, [(scope, -table) for scope, table in factors], sense="minimise"))
+    np.testing.assert_allclose(least.value, -total.max(), atol=1e-9)
+    np.testing.assert_allclose(least.bound, -total.max(), atol=1e-9)
+
+
+def test_names_come_back_and_fix():
+    vote = from_factors(
+        [2, 2],
+        [((0, 1), np.array([[3.0, 0.0], [0.0, 2.0]]))],
+        names=["a", "b"],
+        values=[["x", "y"], ["u", "v"]],
+    )
+    assert solve(vote).assignment == {"a": "x", "b": "u"}
+    assert solve(vote, fix={"b": "v"}).assignment == {"a": "y", "b": "v"}
+    for fix in ({"c": "v"}, {"b": "x"}):
+        with pytest.raises(OptionError, match=r"'c' is no variable|cannot be 'x'"):
+            solve(vote, fix=fix)
+    with pytest.raises(ProblemError, match="alone"):
+        solve(vote, potts=1.0)
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        ([((0, 0), np.zeros((2, 2)))], "each once"),
+        ([((0, 2), np.zeros((2, 2)))], "each once"),
+        ([((0,), np.zeros(3))], "must have the shape"),
+        ([((), np.array(-np.inf))], "every assignment is forbidden"),
+    ],
+)
+def test_what_is_no_factor_is_refused(factors, message):
+    with pytest.raises(ProblemError, match=message):
+        from_factors([2, 2], factors)
+
+
+def test_large_factors_are_refused_by_number():
+    with pytest.raises(ProblemError, match="factor 1 has 13 variables and allows 8192"):
+        from_factors([2] * 13, [((0,), np.zeros(2)), (range(13), np.zeros([2] * 13))])
+
+
+def uai(sizes, factors):
+    """The file of a network."""
+    lines = ["BAYES", str(len(sizes)), " ".join(map(str, sizes)), str(len(factors))]
+    lines += [" ".join(map(str, [len(scope), *scope])) for scope, _ in factors]
+    for _, table in factors:
+        lines += [str(table.size), " ".join(f"{value:.17g}" for value in np.exp(table).ravel())]
+    return "\n".join(lines) + "\n"
+
+
+def wcsp(sizes, factors, top):
+    """The file of whole costs; every tuple that does not have the default cost is listed."""
+    lines = [f"name {len(sizes)} {max(sizes)} {len(factors)} {top}", " ".join(map(str, sizes))]
+    for scope, table in factors:
+        listed = [place for place in np.ndindex(table.shape) if table[place] != 1]
+        lines.append(" ".join(map(str, [len(scope), *scope, 1, len(listed)])))
+        lines += [" ".join(map(str, [*place, int(table[place])])) for place in listed]
+    return "\n".join(lines) + "\n"
+
+
+def cfn(sizes, factors, top):
+    """The same in JSON; variables of names, and every second function in full."""
+    functions = {}
+    for number, (scope, table) in enumerate(factors):
+        content = {"scope": [f"v{v}" for v in scope], "costs": table.ravel().tolist()}
+        if number % 2:
+            costs = [part for place in np.ndindex(table.shape) for part in (*place, int(table[place]))]
+            content |= {"defaultcost": 7, "costs": costs}
+        functions[f"f{number}"] = content
+    variables = {f"v{v}": [f"x{a}" for a in range(size)] if v % 2 else size for v, size in enumerate(sizes)}
+    return json.dumps(
+        {"problem": {"name": "p", "mustbe": f"<{top}"}, "variables": variables, "functions": functions}
+    )
+
+
+@few
+@given(seed=seeds)
+def test_files_are_their_factors(seed, tmp_path_factory):
+    sizes, factors = drawn_factors(seed)
+    folder = tmp_path_factory.mktemp("files")
+    total = sums(sizes, factors)
+    if total.max() > -np.inf:
+        (folder / "a.uai").write_text(uai(sizes, factors))
+        np.testing.assert_allclose(solve(read_problem(folder / "a.uai")).value, total.max(), atol=1e-9)
+    costs = [(scope, np.rint(3 * np.abs(np.where(np.isinf(table), 30, table)))) for scope, table in factors]
+    top = 20
+    over = [(scope, np.where(table >= top, np.inf, table)) for scope, table in costs]
+    least = sums(sizes, over).min()
+    if least < np.inf:
+        (folder / "a.wcsp").write_text(wcsp(sizes, costs, top))
+        (folder / "a.cfn").write_text(cfn(sizes, costs, top))
+        for name in ("a.wcsp", "a.cfn"):
+            np.testing.assert_allclose(solve(read_problem(folder / name)).value, least, atol=1e-9)
+
+
+def test_cost_networks_keep_their_names(tmp_path):
+    sizes, factors = [2, 3], [((0, 1), np.array([[5.0, 4.0, 9.0], [6.0, 1.0, 7.0]]))]
+    (tmp_path / "a.cfn").write_text(cfn(sizes, factors, 100))
+    assert solve(read_problem(tmp_path / "a.cfn")).assignment == {"v0": 1, "v1": "x1"}
+
+
+@pytest.mark.parametrize("text", ["2 0 1 2 0\n", "1\n2 0 1 2 0\n"])
+def test_evidence_keeps_values(text, tmp_path):
+    sizes, factors = [2, 2, 2], [((0, 1, 2), np.arange(8.0).reshape(2, 2, 2))]
+    (tmp_path / "a.uai").write_text(uai(sizes, factors))
+    (tmp_path / "a.uai.evid").write_text(text)
+    found = solve(read_problem(tmp_path / "a.uai", evidence=tmp_path / "a.uai.evid"))
+    assert found.assignment == {0: 1, 1: 1, 2: 0}
+
+
+WCSP = "name 2 2 1 9\n2 2\n2 0 1 0 1\n1 1 3\n"
+CFN = '{"problem": {"mustbe": "<9"}, "variables": {"a": 2}, "functions": {"f": {"scope": ["a"], "costs": [1, 2]}}}'
+BAD = [
+    ("uai", "MARKOV 1 3 1 1 0 3 0.2 0.5 -0.3", "must be positive"),
+    ("uai", "MARKOV 1 3 1 1 0 2 0.2 0.5", "the size of the table is 2"),
+    ("uai", "MARKOV 1 3 1 1 0 3 0.2 0.5", "the file ends"),
+    ("wcsp", WCSP.replace("2 0 1 0 1", "2 0 1 -1 salldiff"), "global one 'salldiff'"),
+    ("wcsp", WCSP.replace("2 0 1 0 1", "-2 0 1 0 1"), "shared"),
+    ("wcsp", WCSP.replace("2 0 1 0 1", "2 0 1 0 -1"), "shared"),
+    ("wcsp", WCSP.replace("1 1 3", "1 2 3"), "a value is 2"),
+    ("wcsp", WCSP + "1", "followed by"),
+    ("cfn", "{" * 100_000, "no JSON"),
+    ("cfn", "[]", "'problem' must be"),
+    ("cfn", CFN.replace("<9", "9"), "mustbe"),
+    ("cfn", CFN.replace('{"a": 2}', "{}"), "no variables"),
+    ("cfn", CFN.replace('{"a": 2}', '{"a": -2}'), "values of 'a'"),
+    ("cfn", CFN.replace('["a"]', '["b"]'), "names no variable: b"),
+    ("cfn", CFN.replace("[1, 2]", "[1]"), "has 1 costs for 2"),
+    ("cfn", CFN.replace("[1, 2]", '[1, "x"]'), "is no number"),
+    ("cfn", CFN.replace('"costs"', '"type": "salldiff", "params"'), "global ones are not read"),
+    ("cfn", CFN.replace("[1, 2]", '[1], "defaultcost": 0'), "tuples, each with its cost"),
+]
+
+
+@pytest.mark.parametrize(("format", "text", "message"), BAD)
+def test_bad_files_are_named(format, text, message, tmp_path):
+    (tmp_path / "bad").write_text(text)
+    with pytest.raises(ProblemFileError, match=message):
+        read_problem(tmp_path / "bad", format)
+
+
+@pytest.mark.parametrize("text", ["2 0 1\n", "1 0 5\n", "1 9 0\n", "x\n"])
+def test_bad_evidence_is_named(text, tmp_path):
+    (tmp_path / "a.uai").write_text("MARKOV 1 3 1 1 0 3 0.2 0.5 0.3")
+    (tmp_path / "evidence").write_text(text)
+    with pytest.raises(ProblemFileError):
+        read_problem(tmp_path / "a.uai", evidence=tmp_path / "evidence")
+
+
+def test_the_most_probable_explanation_of_a_pgmpy_model():
+    pytest.importorskip("pgmpy")
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    network = DiscreteBayesianNetwork([("rain", "wet"), ("tap", "wet")])
+    network.add_cpds(
+        TabularCPD("rain", 2, [[0.8], [0.2]], state_names={"rain": ["no", "yes"]}),
+        TabularCPD("tap", 2, [[0.9], [0.1]], state_names={"tap": ["off", "on"]}),
+        TabularCPD(
+            "wet",
+            2,
+            [[0.99, 0.1, 0.2, 0.01], [0.01, 0.9, 0.8, 0.99]],
+            evidence=["rain", "tap"],
+            evidence_card=[2, 2],
+            state_names={"wet": ["no", "yes"], "rain": ["no", "yes"], "tap": ["off", "on"]},
+        ),
+    )
+    assert solve(from_pgmpy(network)).assignment == {"rain": "no", "tap": "off", "wet": "no"}
+    wet = from_pgmpy(network, evidence={"wet": "yes"})
+    assert solve(wet).assignment == {"rain": "yes", "tap": "off", "wet": "yes"}
+    np.testing.assert_allclose(
+        np.exp(gibbs(wet.problem).log_partition),
+        0.8 * 0.9 * 0.01 + 0.8 * 0.1 * 0.9 + 0.2 * 0.9 * 0.8 + 0.2 * 0.1 * 0.99,
+    )
+
+
+def test_other_models_are_refused():
+    with pytest.raises(ProblemError, match="pgmpy"):
+        from_pgmpy({})
+
+
+def test_a_stream_of_label_problems():
+    random = np.random.default_rng(0)
+    problems = [LabelProblem.from_arrays(random.normal(size=(4, 3))) for _ in range(5)]
+    found = list(solve_many([*problems, "none"], jobs=2))
+    for problem, solution in zip(problems, found[:-1], strict=True):
+        np.testing.assert_array_equal(solution.labels, problem.unary[0].argmax(axis=-1))
+    assert isinstance(found[-1].error, ProblemError)
+    with pytest.raises(ProblemError, match="iterable"):
+        list(solve_many(3))
