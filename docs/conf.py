@@ -44,14 +44,16 @@ python_maximum_signature_line_length = 88
 # Every reference has to lead somewhere. What cannot: types of other packages, whose inventories would have to be
 # downloaded for each build, and what Sphinx takes for types in jaxtyping's shape strings, such as "batch n".
 nitpicky = True
+suppress_warnings = ["ref.python"]  # two backends of one name, of bits and of labels, in annotations
 nitpick_ignore_regex = [
     (
         r"py:.*",
         r"(torch|lightning|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*",
     ),
     (r"py:class", r".*'|'.*"),
-    (r"py:class", r"solvers\.arrays\.(ArrayT|GivenT)"),  # type variables
+    (r"py:class", r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT)"),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
+    (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
     (r"py:class", r"solvers\.topology\.Topology"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private
 ]
