@@ -167,8 +167,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             raise UnsupportedProblemError(self.name, reasons)
         seconds_of(time_limit)
 
-    def _solved(self, problem: ProblemT, time_limit: float | None) -> Solution:
-        """What `solve` promises of problems of this kind."""
+    def solve(self, problem: ProblemT, time_limit: float | None = None) -> Solution:
+        """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
         deadline = Deadline.after(seconds_of(time_limit))
         self.check(problem, time_limit)
         if not self.capabilities.time_limit:
@@ -202,9 +202,9 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
         z = self._checked_states(problem, found.z)
         score = self._scores(problem, z)
-        bound = score if found.bound is None else self._bound_of(problem, found.bound, score)
-        self._refuse_forbidden(score, bound)
         rounding = problem.rounding if found.rounding is None else found.rounding
+        bound = score if found.bound is None else self._bound_of(found.bound, score, rounding)
+        self._refuse_forbidden(score, bound)
         proved = bound - score <= rounding
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         return Solution(
@@ -219,13 +219,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:  # where a problem can forbid states
         """Raises an error of ours where a score is that of no allowed state."""
 
-    def _bound_of(self, problem: ProblemT, bound: Scores, score: Scores) -> Scores:
+    def _bound_of(self, bound: Scores, score: Scores, rounding: Scores) -> Scores:
         """`[batch]`: a bound that is one, as far as the scores that were found can tell.
 
         One below a score, or none at all (NaN), proves that what it stands on is wrong.
         """
         xp = namespace_of(score)
-        possible = bound >= score - problem.rounding
+        possible = bound >= score - rounding
         if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
@@ -262,7 +262,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             ProblemTooLargeError: the backend needs more memory than there is.
             SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
-        return self._solved(problem, time_limit)
+        return super().solve(problem, time_limit)
 
     def why_not(self, problem: Problem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""

@@ -7,14 +7,17 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from .errors import SolveFailedError, UnsupportedProblemError
 from .instances import Instances
 from .problem import Problem
-from .solver import ArgmaxSolver
+from .solution import Solution
+from .solver import ArgmaxSolver, CertifiedSolver
 
 EPSILON = np.finfo(np.float64).eps
 
@@ -105,27 +108,60 @@ def check_conformance(
     sign = "none" if not can.pairwise else "positive" if can.supermodular_only else "any"
     size = min(max_size, can.max_size or max_size)
     for number, instances in enumerate(random_instances(count, size, generator, sign=sign)):
-        try:
-            _check_answers(solver, instances)
-        except (AssertionError, SolveFailedError) as error:
-            raise AssertionError(f"{solver.name}, batch {number} of seed {seed}: {error}") from error
-    try:
-        _check_shapes(solver, generator, sign, randomised and not can.exact)
+        with naming(solver, f", batch {number} of seed {seed}"):
+            scores, problem = enumerate_scores(instances), instances.problem()
+            check_answers(solver, problem, scores, _state_numbers, _slack(instances))
+    with naming(solver):
+        drawn = next(random_instances(1, 5, generator, sign=sign))
+        check_batch(solver, Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised)
         _check_refusals(solver)
-    except (AssertionError, SolveFailedError) as error:
-        raise AssertionError(f"{solver.name}: {error}") from error
 
 
-def _check_answers(solver: ArgmaxSolver, instances: Instances) -> None:
-    scores = enumerate_scores(instances)
+def _slack(instances: Instances) -> np.ndarray:
+    """`[batch]`: what rounding may do to a score; it shares no code with the solvers."""
     magnitude = np.abs(instances.unary).sum(axis=1) + np.abs(instances.pairwise).sum(axis=1)
     size = instances.unary.shape[1] + instances.pairwise.shape[1]
-    slack = 2 * EPSILON * size * magnitude
-    solution = solver.solve(instances.problem())
-    state = (solution.z.astype(np.int64) << np.arange(instances.unary.shape[1])).sum(axis=1)
-    own, best = scores[np.arange(len(scores)), state], scores.max(axis=1)
+    slack: np.ndarray = 2 * EPSILON * size * magnitude
+    return slack
+
+
+def _state_numbers(solution: Solution) -> np.ndarray:
     assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
-    assert (np.abs(solution.score - own) <= slack).all(), f"score {solution.score}, that of z {own}"
+    numbers: np.ndarray = (solution.z.astype(np.int64) << np.arange(solution.z.shape[1])).sum(axis=1)
+    return numbers
+
+
+@contextmanager
+def naming(solver: CertifiedSolver[Any], batch: str = "") -> Iterator[None]:
+    """What fails within names the solver and the batch."""
+    try:
+        yield
+    except (AssertionError, SolveFailedError) as error:
+        raise AssertionError(f"{solver.name}{batch}: {error}") from error
+
+
+def check_answers(
+    solver: CertifiedSolver[Any],
+    problem: Any,
+    scores: np.ndarray,
+    state_numbers: Callable[[Solution], np.ndarray],
+    slack: np.ndarray,
+) -> None:
+    """Holds the answers to a batch against the scores of all states.
+
+    Args:
+        solver: any, of problems of any kind.
+        problem: a batch of one leading dimension.
+        scores: `[batch, states]`, the oracle.
+        state_numbers: of a solution's states, `[batch]`, in the order of `scores`.
+        slack: `[batch]`, what rounding may do to a score.
+
+    Raises:
+        AssertionError: the solver breaks a promise.
+    """
+    solution = solver.solve(problem)
+    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
+    assert (np.abs(solution.score - own) <= slack).all(), f"score {solution.score}, that of its state {own}"
     assert (solution.bound >= best - slack).all(), f"bound {solution.bound} below the maximum {best}"
     reached = own >= best - slack
     assert (reached | ~solution.optimal).all(), f"says optimal at {own}, the maximum is {best}"
@@ -134,23 +170,42 @@ def _check_answers(solver: ArgmaxSolver, instances: Instances) -> None:
         assert solution.optimal.all(), f"exact, without a time limit, but optimal is {solution.optimal}"
 
 
-def _check_shapes(solver: ArgmaxSolver, generator: np.random.Generator, sign: str, randomised: bool) -> None:
-    drawn = next(random_instances(1, 5, generator, sign=sign))
-    unary, pairwise = (np.tile(a[:, None], (1, 2, 1)) for a in (drawn.unary, drawn.pairwise))
-    batch = solver.solve(Problem.from_arrays(unary, pairwise, edges=drawn.edges))
-    assert batch.z.shape == unary.shape, f"z has the shape {batch.z.shape} for unary {unary.shape}"
-    assert batch.score.shape == batch.optimal.shape == batch.bound.shape == unary.shape[:-1]
-    single = unary.astype(np.float32), pairwise.astype(np.float32)
-    for place in np.ndindex(unary.shape[:-1]):
-        alone = Problem.from_arrays(unary[place], pairwise[place], edges=drawn.edges)
+def check_batch(
+    solver: CertifiedSolver[Any],
+    make: Callable[..., Any],
+    unary: np.ndarray,
+    pairwise: np.ndarray,
+    edges: np.ndarray,
+    randomised: bool = False,
+) -> None:
+    """Holds a batch of two leading dimensions against its instances, and passes scores in float32.
+
+    Args:
+        solver: any, of problems of any kind.
+        make: the problem of unary and pairwise scores and `edges=`.
+        unary: `[3, ...]`.
+        pairwise: `[3, ...]`.
+        edges: `[e, 2]`.
+        randomised: whether an inexact solver may answer an instance otherwise in a batch than alone.
+
+    Raises:
+        AssertionError: the solver breaks a promise.
+    """
+    loose = randomised and not solver.capabilities.exact
+    wide = [np.repeat(a[:, None], 2, axis=1) for a in (unary, pairwise)]
+    batch = solver.solve(make(*wide, edges=edges))
+    assert batch.z.shape[:2] == (3, 2), f"z has the shape {batch.z.shape} for unary {wide[0].shape}"
+    assert batch.score.shape == batch.optimal.shape == batch.bound.shape == (3, 2)
+    for place in np.ndindex(3, 2):
+        alone = make(wide[0][place], wide[1][place], edges=edges)
         score = solver.solve(alone).score
-        assert randomised or abs(score - batch.score[place]) <= 2 * alone.rounding, (
+        assert loose or abs(score - batch.score[place]) <= 2 * alone.rounding, (
             f"a batch is not its instances: that at {place} scores {score} alone and {batch.score[place]} among "
             "others; one that draws random numbers draws them anew from its seed for every instance, or is checked "
             "with check_conformance(..., randomised=True)"
         )
-    rounded = Problem.from_arrays(*single, edges=drawn.edges)
-    assert solver.solve(rounded).z.shape == unary.shape, "float32 is not taken"
+    single = make(*(a.astype(np.float32) for a in wide), edges=edges)
+    assert solver.solve(single).z.shape == batch.z.shape, "float32 is not taken"
 
 
 def _check_refusals(solver: ArgmaxSolver) -> None:

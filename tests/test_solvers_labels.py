@@ -21,6 +21,7 @@ from solvers import (
 from solvers import labels as several
 from solvers.labels import LabelProblem, LabelSolver, available_solvers, gibbs, select_solver, solve
 from solvers.labels.algorithms.buckets import buckets_of
+from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
 from solvers.solver import Capabilities
 
@@ -342,3 +343,20 @@ def test_elimination_of_a_chain_goes_forwards():
     chain = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
     steps = buckets_of(LabelProblem.from_arrays(np.zeros((10, 3)), potts=1.0, edges=chain)).steps
     assert [step.variable for step in steps] == list(range(10))
+
+
+COUNTS = {"bits": 60}
+"""Batches of those that take their time; the others have 200."""
+
+
+@pytest.mark.parametrize("name", [info.name for info in available_solvers() if info.origin == "built in"])
+def test_conformance(name):
+    solver = several.solver_class(name)()
+    if missing := solver.missing_packages():
+        pytest.skip(f"needs {missing}")
+    check_conformance(solver, count=COUNTS.get(name, 200))
+
+
+def test_the_kit_names_a_broken_promise():
+    with pytest.raises(AssertionError, match=r"^liar, batch 0 of seed 0: "):
+        check_conformance(Liar(np.zeros((3, 9), int)), count=5)

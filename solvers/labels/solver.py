@@ -39,7 +39,7 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
             ProblemTooLargeError: the backend needs more memory than there is.
             SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
         """
-        return self._solved(problem, time_limit)
+        return super().solve(problem, time_limit)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """Why this solver cannot take `problem`, one reason each; empty where it can."""

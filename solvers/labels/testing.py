@@ -1,0 +1,184 @@
+"""The conformance kit of label solvers: what every one must pass, ours and yours.
+
+Example:
+    >>> from solvers.labels import solver_class
+    >>> check_conformance(solver_class("exhaustive")(), count=20)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..errors import InfeasibleError, UnsupportedProblemError
+from ..solution import Solution
+from ..testing import EPSILON, check_answers, check_batch, naming
+from .problem import LabelProblem
+from .solver import LabelSolver
+
+
+@dataclass(frozen=True, eq=False)
+class LabelInstances:
+    """A small batch as arrays.
+
+    Attributes:
+        unary: `[3, n, k]`.
+        pairwise: `[3, e, k, k]`.
+        edges: `[e, 2]`, in any direction.
+        sizes: `[n]`.
+    """
+
+    unary: np.ndarray
+    pairwise: np.ndarray
+    edges: np.ndarray
+    sizes: np.ndarray
+
+    def problem(self) -> LabelProblem[np.ndarray]:
+        """As solvers get it."""
+        pairwise = self.pairwise if len(self.edges) else None
+        edges = self.edges if len(self.edges) else None
+        return LabelProblem.from_arrays(self.unary, pairwise, edges=edges, sizes=self.sizes)
+
+    def scores(self) -> np.ndarray:
+        """`[3, assignments]`, the last variable first to change: the oracle, which shares no code with the solvers."""
+        states = np.array(list(np.ndindex(*self.sizes)))
+        total = self.unary[:, np.arange(len(self.sizes)), states].sum(axis=-1)
+        for edge, (i, j) in enumerate(self.edges):
+            total = total + self.pairwise[:, edge, states[:, i], states[:, j]]
+        return np.asarray(total)
+
+    def slack(self) -> np.ndarray:
+        """`[3]`: what rounding may do to a score."""
+        of_variables = np.abs(self.unary).max(axis=-1).sum(axis=-1)
+        finite = np.where(np.isinf(self.pairwise), 0.0, self.pairwise)
+        of_pairs = np.abs(finite).max(axis=(-1, -2)).sum(axis=-1)
+        size = self.unary.shape[1] + self.pairwise.shape[1]
+        return np.asarray(2 * EPSILON * size * (of_variables + of_pairs))
+
+
+def random_instances(
+    count: int, max_states: int, generator: np.random.Generator, *, pairs: bool = True
+) -> Iterator[LabelInstances]:
+    """Small batches of every kind that breaks solvers.
+
+    Up to 7 variables of 1 to 6 values; dense, sparse and no edges in both directions; normal and integer scores (ties),
+    all equal, of Potts, of convex distances, at scales from 1e-9 to 1e9; some with forbidden values.
+
+    Args:
+        count: how many batches of 3 instances.
+        max_states: most assignments of an instance, which enumeration takes.
+        generator: source of randomness.
+        pairs: whether there are edges.
+    """
+    for _ in range(count):
+        sizes = generator.integers(1, 7, generator.integers(1, 8))
+        while sizes.prod() > max_states:
+            sizes[sizes.argmax()] -= 1
+        n, k = len(sizes), int(sizes.max())
+        edges = np.stack(np.triu_indices(n, 1), axis=-1)
+        edges = edges[generator.random(len(edges)) < (generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0)]
+        edges = np.where(generator.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
+        draw = _DRAWS[generator.integers(len(_DRAWS))]
+        scale = 10.0 ** generator.integers(-9, 10)
+        pairwise = draw(len(edges), k, generator)
+        unary = generator.standard_normal((3, n, k)) if draw is not _ties else _whole((3, n, k), generator)
+        if generator.random() < 0.3:
+            forbidden = generator.random(pairwise.shape) < 0.1
+            forbidden[..., 0, 0] = False  # what is left in any case
+            pairwise = np.where(forbidden, -np.inf, pairwise)
+        yield LabelInstances(scale * unary, scale * pairwise, edges, sizes)
+
+
+def _whole(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    return generator.integers(-2, 3, shape).astype(np.float64)
+
+
+def _normal(e: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    return generator.standard_normal((3, e, k, k))
+
+
+def _ties(e: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    return _whole((3, e, k, k), generator)
+
+
+def _potts(e: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    return np.asarray(generator.standard_normal((3, e, 1, 1)) * np.eye(k))
+
+
+def _convex(e: int, k: int, generator: np.random.Generator) -> np.ndarray:
+    values = np.arange(k)
+    return np.asarray(-generator.random((3, e, 1, 1)) * np.square(values[:, None] - values))
+
+
+_DRAWS = (_normal, _ties, _potts, _convex)
+
+
+def check_conformance(
+    solver: LabelSolver, *, count: int = 100, max_states: int = 2_000, seed: int = 0, randomised: bool = False
+) -> None:
+    """Holds a label solver against enumeration and against itself, as `solvers.testing.check_conformance` does.
+
+    A batch that the solver refuses with reasons is left out; one of the first ten it has to take.
+
+    Args:
+        solver: ready to use.
+        count: how many random batches of 3 instances.
+        max_states: most assignments of an instance.
+        seed: of the random instances.
+        randomised: whether a solver that is not exact may answer an instance otherwise in a batch than alone.
+
+    Raises:
+        AssertionError: the solver breaks a promise; the message names the solver and the instance.
+    """
+    generator, taken = np.random.default_rng(seed), 0
+    pairs = solver.capabilities.pairwise
+    for number, instances in enumerate(random_instances(count, max_states, generator, pairs=pairs)):
+        problem = instances.problem()
+        with naming(solver, f", batch {number} of seed {seed}"):
+            if solver.why_not(problem):
+                assert _is_refused(solver, problem), "why_not has reasons, and solve does not refuse"
+                assert taken or number < 10, "it takes none of ten batches"
+                continue
+            _check(solver, instances, problem)
+        taken += 1
+    drawn = LabelInstances(
+        generator.standard_normal((3, 3, 4)),
+        generator.random((3, 2, 1, 1)) * np.eye(4),
+        np.array([[0, 1], [2, 1]]),
+        np.full(3, 4),
+    )
+    with naming(solver):
+        if pairs and not solver.why_not(drawn.problem()):
+            check_batch(
+                solver, LabelProblem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised
+            )
+
+
+def _check(solver: LabelSolver, instances: LabelInstances, problem: LabelProblem) -> None:
+    scores = instances.scores()
+    if (scores.max(axis=1) > -np.inf).all():
+        check_answers(solver, problem, scores, partial(_state_numbers, instances.sizes), instances.slack())
+        return
+    try:
+        solver.solve(problem)
+    except InfeasibleError:
+        return
+    raise AssertionError("every assignment is forbidden, and it answers")
+
+
+def _state_numbers(sizes: np.ndarray, solution: Solution) -> np.ndarray:
+    assert ((solution.labels >= 0) & (solution.labels < sizes)).all(), (
+        "labels are no values of their variables"
+    )
+    return np.asarray(np.ravel_multi_index(solution.labels.T, sizes))
+
+
+def _is_refused(solver: LabelSolver, problem: LabelProblem) -> bool:
+    try:
+        solver.solve(problem)
+    except UnsupportedProblemError as error:
+        return bool(error.reasons)
+    return False
