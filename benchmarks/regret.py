@@ -6,6 +6,10 @@ Forty families of `families.py` at three sizes, one instance each, one thread. A
 the same command goes on where it was stopped. What is compared is CPU time where something was proved, else the gap
 that is left within the limit; the regret of `auto` is its factor, once to our own backends and once to third parties'
 too. Times below 10 ms count as equal. Backends that know no limit are left out where they took much longer.
+
+Limits are of CPU time: on a busy machine those of the clock are longer by what the calls before took of it, and who had
+much less is asked again. Nobody finds what another has worked out about the pairs, and of short proofs the quickest of
+three counts.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ import math
 import re
 import sys
 import time
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +57,15 @@ TOLERATED = 2.0
 LATE = 1.25
 """Times the limit: what a backend that knows no limit proves later was not to be had within it."""
 
+TRIES, SHORT = 3, 0.3
+"""At most, and seconds of CPU time in which a proof is tried again."""
+
+ENOUGH = 0.8
+"""Share of the limit in CPU time below which an answer without a proof is tried again."""
+
+TELLING, MOST_STRETCHED = 0.2, 20.0
+"""Seconds from which on a call tells how busy the machine is, and how much longer a limit becomes for it, at most."""
+
 THIRD_PARTIES = ("cplex", "cp_sat", "math_opt")
 """Backends whose search is not ours."""
 
@@ -61,16 +77,60 @@ def of_one_thread(solver: ArgmaxSolver) -> ArgmaxSolver:
     return solver.with_options(threads=1) if "threads" in solver.options() else solver
 
 
-def answer(solver: ArgmaxSolver, problem: Problem, seconds: float) -> Row:
-    """What a solver reaches within the limit; the score is that of the state, re-computed."""
-    limit = seconds if solver.capabilities.time_limit else None
-    begin = time.process_time()
+@dataclass
+class Pace:
+    """How much longer than its CPU time a call takes on this machine.
+
+    Attributes:
+        stretch: a factor, of the last call that was long enough to tell.
+    """
+
+    stretch: float = 1.0
+
+    def take(self, elapsed: float, cpu: float) -> None:
+        """Notes a call of so many seconds of the clock and of CPU time."""
+        if elapsed >= TELLING:
+            self.stretch = min(max(elapsed / max(cpu, 1e-3), 1.0), MOST_STRETCHED)
+
+
+def answer(choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace) -> Row:
+    """What a solver reaches within the limit; of several tries the quickest proof, else that of the most CPU time."""
+    rows: list[Row] = []
+    while len(rows) < TRIES and not (rows and _is_enough(rows, seconds)):
+        rows.append(_once(choose, unknown(problem), seconds, pace))
+    proofs = [row for row in rows if row.get("proved")]
+    if proofs:
+        return min(proofs, key=lambda row: row["seconds"])
+    return max(rows, key=lambda row: row.get("seconds", 0.0))
+
+
+def unknown(problem: Problem) -> Problem:
+    """The same problem, of whose pairs nothing has been worked out yet."""
+    return Problem.over(copy(problem.topology), problem.unary, problem.pairwise)
+
+
+def _is_enough(rows: list[Row], seconds: float) -> bool:
+    last = rows[-1]
+    if "refused" in last:
+        return True
+    if last["proved"]:
+        return sum(row["seconds"] for row in rows) >= SHORT
+    return last["seconds"] >= ENOUGH * seconds
+
+
+def _once(choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace) -> Row:
+    """One try; the score is that of the state, re-computed."""
+    begin, clock = time.process_time(), time.monotonic()
     try:
-        solution = of_one_thread(solver).solve(problem, limit)
+        solver = of_one_thread(choose(problem))
+        limit = seconds * pace.stretch if solver.capabilities.time_limit else None
+        solution = solver.solve(problem, limit)
     except SolverError as error:
         return {"refused": str(error).splitlines()[0]}
+    taken = time.process_time() - begin
+    pace.take(time.monotonic() - clock, taken)
     return {
-        "seconds": time.process_time() - begin,
+        "seconds": taken,
         "score": float(problem.score(solution.z)[0]),
         "bound": float(solution.bound[0]),
         "proved": bool(solution.optimal[0]),
@@ -84,17 +144,13 @@ def contenders(problem: Problem) -> dict[str, ArgmaxSolver]:
     return {name: solver for name, solver in solvers.items() if not solver.why_not(problem)}
 
 
-def measured(name: str, size: int, seconds: float) -> Row:
+def measured(name: str, size: int, seconds: float, pace: Pace) -> Row:
     """All contenders on one instance of a family; `auto` is the choice and then its solver."""
     problem = FAMILIES[name][1](size, np.random.default_rng(size))
-    begin = time.process_time()
+    answers = {"auto": answer(lambda given: select_solver(given).solver, problem, seconds, pace)}
+    for each, solver in contenders(problem).items():
+        answers[each] = answer(lambda _, solver=solver: solver, problem, seconds, pace)
     selection = select_solver(problem)
-    choosing = time.process_time() - begin
-    answers = {
-        each: answer(solver, problem, seconds)
-        for each, solver in {"auto": selection.solver, **contenders(problem)}.items()
-    }
-    answers["auto"]["seconds"] = answers["auto"].get("seconds", math.inf) + choosing
     return {
         "n": problem.n,
         "e": problem.e,
@@ -172,12 +228,13 @@ def main(arguments: list[str] | None = None) -> None:
     record = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {"rows": {}}
     rows = record["rows"]
     compile_kernels(min(options.seconds, 2.0))
+    pace = Pace()
     for name, (sizes, _) in FAMILIES.items():
         for size in sizes[: options.sizes]:
             if f"{name}, {size}" in rows or not re.search(options.only, name):
                 continue
             with on_cores(1):
-                rows[f"{name}, {size}"] = measured(name, size, options.seconds) | environment()
+                rows[f"{name}, {size}"] = measured(name, size, options.seconds, pace) | environment()
             with whole_file(options.output) as part:
                 part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     console = Console(width=130)
@@ -206,7 +263,7 @@ def compile_kernels(seconds: float) -> None:
         warmup()
     problem = instances.spin_glass(5, 5, 1, np.random.default_rng(0)).problem()
     for solver in contenders(problem).values():
-        answer(solver, problem, seconds)
+        of_one_thread(solver).solve(problem, seconds if solver.capabilities.time_limit else None)
 
 
 if __name__ == "__main__":
