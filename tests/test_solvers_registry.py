@@ -15,6 +15,7 @@ from solvers import (
     Capabilities,
     Maximiser,
     Problem,
+    Solution,
     SolveFailedError,
     available_solvers,
     select_solver,
@@ -25,7 +26,8 @@ from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.deadline import Deadline
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
-from solvers.solving.portfolio import CUT_SECONDS, Portfolio, turns
+from solvers.solving.portfolio import CUT_SECONDS, MOST_SECONDS, Portfolio, turns
+from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -128,11 +130,38 @@ def test_a_wider_part_in_a_field_gets_tables_after_messages_if_there_is_time():
     assert in_turn(problem, 1e-3) == ["dual_ascent", "cycle_cuts"]
 
 
-def test_couplings_alone_go_to_odd_cycles_after_few_messages():
-    alone, field = (regular(400, 4, field) for field in (0.0, 1.0))
-    assert in_turn(alone) == in_turn(field) == ["dual_ascent", "cycle_cuts"]
+def test_couplings_alone_go_to_odd_cycles_after_few_messages_if_any():
+    assert in_turn(regular(400, 4, 0.0)) == ["cycle_cuts"]
+    assert in_turn(regular(400, 4, 1.0)) == ["dual_ascent", "cycle_cuts"]
+    alone, field = regular(100, 5, 0.0), regular(100, 5, 1.0)
     few, more = (next(turns(problem, Deadline.after(None))).solver.visits for problem in (alone, field))
     assert few < more
+
+
+def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
+    problem = regular(200, 6, 0.0)
+    assert in_turn(problem) == ["cycle_cuts", "branch_and_bound", "branch_and_bound", "cycle_cuts"]
+    for limit, seconds in ((None, CUT_SECONDS), (100.0, 10.0), (1e6, MOST_SECONDS)):
+        given = list(turns(problem, Deadline.after(limit)))
+        assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [np.inf] * 2
+        assert [turn.leading for turn in given] == [False, False, True, False]
+    assert in_turn(regular(301, 6, 0.0)) == in_turn(regular(200, 4, 0.0)) == ["cycle_cuts"]
+
+
+@pytest.mark.parametrize("leader", ["cycle_cuts", "branch_and_bound"])
+def test_a_turn_of_the_leader_is_for_the_least_bound_alone(monkeypatch, leader):
+    problem, called = regular(200, 6, 0.0), []
+
+    def solve_until(solver, part, deadline):
+        called.append(solver.name)
+        bound = 5.0 if solver.name == leader else 6.0
+        zeros = np.zeros((1, part.n), np.int8)
+        return Solution(zeros, np.zeros(1), np.zeros(1, bool), np.full(1, bound), solver.name, {})
+
+    monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
+    in_turn_of(problem, Deadline.after(60.0))
+    more = ["branch_and_bound"] if leader == "branch_and_bound" else []
+    assert called == ["cycle_cuts", "branch_and_bound", *more, "cycle_cuts"]
 
 
 def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
@@ -182,7 +211,7 @@ def test_auto_says_who_proved_it():
     assert solution.optimal.all()
     assert solution.solver == "cycle_cuts"
     said = {name: count for name, count in solution.stats.items() if name.startswith(("turns", "bounds"))}
-    assert said == {"turns_dual_ascent": 1, "turns_cycle_cuts": 1, "bounds_cycle_cuts": 1}
+    assert said == {"turns_cycle_cuts": 1, "bounds_cycle_cuts": 1}
     assert sum(count for name, count in solution.stats.items() if name.startswith("states_")) == 1
     named = solver_class("cycle_cuts")().solve(torus())
     assert named.score == solution.score

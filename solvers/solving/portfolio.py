@@ -19,6 +19,7 @@ from ..registry import solver_class
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
+from .third_parties import third_party
 
 QUICK_WIDTH, QUICK_ENTRIES = 20, 1 << 22
 """Tables of so few entries take about ten milliseconds, and no search is much faster."""
@@ -35,14 +36,21 @@ SECONDS_AN_ENTRY = 1.5e-9
 EDGE_DEGREE = 8
 """Up to this mean degree messages and odd cycles bound a search better than a convex relaxation does."""
 
-FEW_VISITS, MORE_VISITS = 1 << 17, 1 << 19
-"""Of `dual_ascent` before others have their turn: about 10 ms, and 40 ms where fields make messages worth it."""
+FEW_VISITS, SOME_VISITS, MORE_VISITS = 1 << 17, 1 << 18, 1 << 19
+"""Of `dual_ascent` before others have their turn: about 10 ms, 20 ms before a third party, which takes as long to be
+loaded with a problem, and 40 ms where fields make messages worth it."""
+
+MOST_TURNED = 100
+"""Variables of a part without a field above which its messages leave gaps that no search closes."""
 
 FIELDS = 0.5
 """Share of variables with a field from which on a part is no rest of couplings alone, where few touch the fixed one."""
 
-CUT_SECONDS, CUT_SHARE = 0.5, 0.3
-"""Of `cycle_cuts` where another backend may prove it sooner, and the share of the time left, at most."""
+CUT_SECONDS, TURN_SHARE, MOST_SECONDS = 0.5, 0.1, 60.0
+"""Of a turn where another backend may prove it sooner; of a long limit it is this share, up to so many seconds."""
+
+CUT_SHARE = 0.3
+"""Of the time left, at most, for a turn that is not the last."""
 
 MOST_CUT = 10_000
 """Variables up to which linear programs over odd cycles are solved in less than hours."""
@@ -50,11 +58,11 @@ MOST_CUT = 10_000
 BRANCHED, BRANCHED_DEGREE = 120, 6
 """Variables up to which, and mean degree from which on, convex bounds soon prove what odd cycles leave open."""
 
+RACED_DEGREE = 5
+"""Mean degree from which on either may be far better of odd cycles, as on a cubic lattice, and convex bounds."""
+
 EXCLUDED = 0.97
 """Share of pairs that exclude each other, as penalties make them, from which on clique cuts prove a part soon."""
-
-CPLEX_COMMUNITY = 1000
-"""Most variables of CPLEX's community edition."""
 
 SEPARATOR = " + "
 """Between the names of several solvers that proved what is one answer."""
@@ -66,10 +74,12 @@ class Turn(NamedTuple):
     Attributes:
         solver: ready to use.
         seconds: at most; infinite for all that are left.
+        leading: whether it has its turn only where the least bound until then is its own.
     """
 
     solver: ArgmaxSolver
     seconds: float = math.inf
+    leading: bool = False
 
 
 @dataclass(eq=False)
@@ -148,7 +158,9 @@ def in_turn(
     z = np.zeros(problem.n, np.int8) if start is None else start
     score, bound, ledger = -math.inf, math.inf, Ledger()
     proved_by = found_by = ""
-    for solver, seconds in turns(problem, deadline):
+    for solver, seconds, leading in turns(problem, deadline):
+        if leading and solver.name != proved_by:
+            continue
         if (start is not None or score > -math.inf) and "start" in solver.options():
             solver = solver.with_options(start=z)
         left = deadline if seconds == math.inf else deadline.within(min(seconds, CUT_SHARE * deadline.left))
@@ -168,13 +180,16 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     """The backends that a part is given to, one after the other until one has proved it."""
     elimination, branch_and_bound = _with_one_thread("elimination"), _with_one_thread("branch_and_bound")
     sparse, in_a_field = 2 * problem.e <= EDGE_DEGREE * problem.n, _in_a_field(problem)
+    excludes = _excludes(problem)
     if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return
-    yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else FEW_VISITS))
+    if in_a_field or problem.n <= MOST_TURNED:
+        few = SOME_VISITS if excludes else FEW_VISITS
+        yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few))
     if _entries(problem, SOON_WIDTH) <= _in_time(SOON_ENTRIES, deadline):
         yield Turn(elimination)
-    elif _excludes(problem):
+    elif excludes:
         yield Turn(third_party(problem.n))
     elif sparse and problem.n <= MOST_CUT:
         yield from _cuts(problem, deadline, in_a_field)
@@ -187,15 +202,26 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
-    """Odd cycles, and in a field, where they are weaker, what else can be expected to end."""
+    """Odd cycles, and where they are weaker, in a field or without, what else can be expected to end."""
     if in_a_field and _entries(problem) <= _in_time(MOST_ENTRIES, deadline):
         yield Turn(_with_one_thread("elimination"))
         return
-    cuts = _with_one_thread("cycle_cuts")
-    if in_a_field and problem.n <= BRANCHED and 2 * problem.e >= BRANCHED_DEGREE * problem.n:
-        yield Turn(cuts, CUT_SECONDS)
-        yield Turn(_with_one_thread("branch_and_bound"))
+    cuts, branch_and_bound = _with_one_thread("cycle_cuts"), _with_one_thread("branch_and_bound")
+    degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
+    if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound)
+    elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
+        yield Turn(cuts, seconds)
+        yield Turn(branch_and_bound, seconds)
+        yield Turn(branch_and_bound, leading=True)
     yield Turn(cuts)
+
+
+def _of_a_turn(deadline: Deadline) -> float:
+    """Seconds of a turn that tells who is better."""
+    share = 0.0 if deadline.left == math.inf else TURN_SHARE * deadline.left
+    return min(max(CUT_SECONDS, share), MOST_SECONDS)
 
 
 def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
@@ -227,9 +253,3 @@ def _excludes(problem: Problem) -> bool:
     """Whether hardly a pair is worth more than one of its ends alone: independent sets, as penalties make them."""
     ends = problem.unary[0][problem.edges].min(axis=1)
     return bool(np.count_nonzero(problem.pairwise[0] <= -ends) >= EXCLUDED * problem.e)
-
-
-def third_party(n: int) -> ArgmaxSolver:
-    """CPLEX where it is installed and takes so many variables, else CP-SAT."""
-    missing = n > CPLEX_COMMUNITY or solver_class("cplex").missing_packages()
-    return solver_class("cp_sat" if missing else "cplex")()

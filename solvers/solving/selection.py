@@ -13,6 +13,7 @@ from ..errors import UnsupportedProblemError
 from ..problem import Problem
 from ..registry import BUILT_IN, solver_class
 from ..solver import ArgmaxSolver
+from .third_parties import third_party, why_not_cplex
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -28,9 +29,6 @@ SPARSE_DEGREE = 20
 
 QUICK_ENTRIES = 1 << 24
 """Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
-
-CPLEX_COMMUNITY = 1000
-"""Most variables of CPLEX's community edition."""
 
 
 @dataclass(frozen=True)
@@ -182,11 +180,8 @@ def _portfolio() -> Any:
 
 def _search(n: int) -> Selection:
     long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
-    if n > CPLEX_COMMUNITY:
-        return _select("cp_sat", f"{long}; CPLEX's community edition stops at {CPLEX_COMMUNITY} variables")
-    if missing := solver_class("cplex").missing_packages():
-        return _select("cp_sat", f"{long}; cplex would need {', '.join(missing)}")
-    return _select("cplex", long)
+    reason = why_not_cplex(n)
+    return Selection(third_party(n), f"{long}; {reason}" if reason else long)
 
 
 def _eliminate(width: int) -> Selection:
