@@ -18,7 +18,7 @@ from .objectives.costs import Cost, CostFunction, CostOfBits
 from .posteriors.argmax_module import ArgmaxModule, module_of
 from .posteriors.noise import no_noise
 from .schedules import Constant
-from .structures import Structure, is_structure
+from .structures import Structure, is_structure, refuse_pairs
 from .structures.scores import EdgesLike, potentials_of
 
 Backward = Literal["implicit_mle", "straight_through"]
@@ -156,6 +156,8 @@ class ArgmaxLayer(ArgmaxModule):
     ) -> Estimate:
         if not callable(cost):
             raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
+        if is_structure(self.solver):
+            refuse_pairs(self.solver, potentials.pairwise)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
         estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator())

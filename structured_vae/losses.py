@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver, ProblemError
 
-from .errors import ConfigError, StructureError, shortened
+from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator, positive, step_of
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
-from .structures import Structure, TractableStructure, is_structure
+from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
 
 Side = Literal["better", "worse"]
@@ -129,7 +129,7 @@ class StructuredHinge(StructuredLoss):
     Args:
         solver: as for every `StructuredLoss`.
         margin: positive.
-        weights: `[n]`, or what broadcasts to `[batch, n]`, not negative; None for the Hamming distance.
+        weights: `[n]`, or what broadcasts to `[batch, n]`, finite and not negative; None for the Hamming distance.
 
     Raises:
         ConfigError: the margin or a weight is out of its range.
@@ -230,7 +230,7 @@ class DirectLoss(StructuredLoss):
         weights: as for `StructuredHinge`.
 
     Raises:
-        ConfigError: epsilon is not positive, there is no such side, or a weight is negative.
+        ConfigError: epsilon is not positive, there is no such side, or a weight is out of its range.
 
     References:
         McAllester, Hazan, Keshet (2010), Direct loss minimization for structured prediction, theorem 1.
@@ -327,17 +327,9 @@ class GibbsLikelihood(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        flat = _flat(potentials)
-        return self._log_partition(flat).reshape(y.shape[:-1]) - potentials.score(y)
-
-    def _log_partition(self, potentials: Potentials) -> torch.Tensor:
-        if not is_structure(self.solver):
-            return Gibbs(potentials).log_partition
-        if not isinstance(self.solver, TractableStructure):
-            raise StructureError(f"{type(self.solver).__name__} has no gibbs, so its log Z is not known")
-        if potentials.pairwise is not None:
-            raise StructureError(f"{type(self.solver).__name__} has scores of variables and none of pairs")
-        return self.solver.gibbs(potentials.unary).log_partition
+        structure: Any = self.solver if is_structure(self.solver) else None  # Gibbs refuses what has no sums
+        log_partition = Gibbs(_flat(potentials), structure).log_partition
+        return log_partition.reshape(y.shape[:-1]) - potentials.score(y)
 
 
 def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
@@ -370,6 +362,8 @@ def _check_target(target: object, potentials: Potentials) -> None:
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
     if weights is None:
         return None
-    if not isinstance(weights, torch.Tensor) or not bool((weights >= 0).all()):
-        raise ConfigError(f"weights must be a tensor without negative numbers; got {shortened(weights)}")
+    if not isinstance(weights, torch.Tensor) or not bool(((weights >= 0) & weights.isfinite()).all()):
+        raise ConfigError(
+            f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
+        )
     return weights

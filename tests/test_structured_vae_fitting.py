@@ -9,16 +9,23 @@ from typing import get_args
 import pytest
 import torch
 
+from models import Potentials
 from structured_vae import (
     ConfigError,
+    Direct,
     EstimatorError,
     ExponentialDecay,
+    ImplicitMLE,
+    KOfN,
+    PerturbedArgmax,
     RunError,
+    ScoreFunction,
     TrainConfig,
     load_vae,
     resume,
     train,
 )
+from structured_vae.objectives.costs import CostOfBits
 from structured_vae.posteriors import Gibbs, PerturbAndMAP
 from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.runs.config import Estimator as Name
@@ -222,6 +229,30 @@ def test_impossible_options_are_refused_before_anything_is_written(tmp_path, cha
     with pytest.raises(EstimatorError, match=words):
         train(replace(SMALL, **change), tmp_path / "run")
     assert not list(tmp_path.iterdir())
+
+
+OVER_A_STRUCTURE = [
+    Direct(KOfN(1)),
+    ImplicitMLE(KOfN(1)),
+    PerturbedArgmax(KOfN(1)),
+    ScoreFunction(structure=KOfN(1)),
+]
+
+
+@tiny
+@pytest.mark.parametrize("encoder", ["independent", "general"])
+@pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
+def test_a_vae_is_not_trained_over_the_states_of_a_structure(tmp_path, estimator, encoder):
+    with pytest.raises(ConfigError, match=f"this {type(estimator).__name__} draws states of KOfN alone"):
+        train(replace(SMALL, encoder=encoder), tmp_path / "run", estimator=estimator)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
+def test_estimators_over_a_structure_take_no_pairs(estimator):
+    potentials = Potentials(torch.zeros(1, 3), torch.zeros(1, 1), torch.tensor([[0, 2]]))
+    with pytest.raises(EstimatorError, match="they have pairwise scores, and KOfN has scores of variables"):
+        estimator(potentials, CostOfBits(lambda z: z.sum(dim=-1)), torch.Generator())
 
 
 @tiny

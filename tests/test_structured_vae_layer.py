@@ -491,6 +491,8 @@ def test_what_a_structure_cannot_do_is_named():
     unary, pairwise, edges, _ = scores_of("edges")
     with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
         plain(TwoOf())(unary, pairwise, edges=edges)
+    with pytest.raises(StructureError, match="TwoOf has scores of variables and none of pairs"):
+        plain(TwoOf())(unary, pairwise, edges=edges, cost=lambda z: z[..., 0])
     with pytest.raises(StructureError, match="without certificates"):
         plain(TwoOf()).solve(unary)
 

@@ -301,8 +301,9 @@ def test_losses_of_a_structure():
     ("make", "words"),
     [
         (lambda: StructuredHinge(margin=0.0), "margin must be a positive number; got 0"),
-        (lambda: StructuredHinge(weights=torch.tensor([-1.0])), "without negative numbers"),
-        (lambda: StructuredHinge(weights=[1.0]), "without negative numbers"),
+        (lambda: StructuredHinge(weights=torch.tensor([-1.0])), "finite numbers, none negative"),
+        (lambda: DirectLoss(weights=torch.tensor([1.0, torch.inf])), "finite numbers, none negative"),
+        (lambda: StructuredHinge(weights=[1.0]), "finite numbers, none negative"),
         (lambda: PerturbedFenchelYoung(sigma=-1.0), "sigma > 0"),
         (lambda: PerturbedFenchelYoung(samples=0), "samples >= 1"),
         (lambda: PerturbedFenchelYoung(samples=1.5), "samples >= 1"),

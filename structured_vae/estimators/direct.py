@@ -14,7 +14,7 @@ from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import Noise, unary_noise
 from ..schedules import Schedule
-from ..structures import Structure
+from ..structures import Structure, is_structure
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -71,6 +71,11 @@ class Direct(Estimator):
         self.samples = samples
         self.sides = sides
         self.noise = noise
+
+    @property
+    def over(self) -> Structure | None:
+        """The structure that stands in the place of a solver."""
+        return self.solver if is_structure(self.solver) else None
 
     @property
     def argmaxes(self) -> int:

@@ -14,6 +14,8 @@ from models import AnyPotentials
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..objectives.recipes import KLTerm
+from ..structures import Structure
+from .reasons import no_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,11 @@ class Estimator(nn.Module, ABC):
         return self.kl != "folded"
 
     @property
+    def over(self) -> Structure | None:
+        """The structure whose states alone are drawn; None for all states."""
+        return None
+
+    @property
     def argmaxes(self) -> int:
         """How often an estimate asks for the argmax of an image's scores."""
         return 0
@@ -67,7 +74,7 @@ class Estimator(nn.Module, ABC):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Why this estimator cannot take such potentials, one reason each; empty where it can."""
-        return ()
+        return no_pairs(self.over, potentials)
 
     def forward(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int = 0

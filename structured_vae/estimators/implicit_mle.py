@@ -11,7 +11,7 @@ from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
-from ..structures import Structure
+from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -48,6 +48,11 @@ class ImplicitMLE(Estimator):
         self.solver = solver
         self.epsilon = epsilon or ExponentialDecay(start=0.1)
         self.samples = samples
+
+    @property
+    def over(self) -> Structure | None:
+        """The structure that stands in the place of a solver."""
+        return self.solver if is_structure(self.solver) else None
 
     @property
     def argmaxes(self) -> int:

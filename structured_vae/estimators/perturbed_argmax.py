@@ -53,16 +53,19 @@ class PerturbedArgmax(Estimator):
         self.samples = samples
 
     @property
+    def over(self) -> Structure | None:
+        """The structure that stands in the place of a solver."""
+        return self.solver if is_structure(self.solver) else None
+
+    @property
     def argmaxes(self) -> int:
         """One for every sample."""
         return self.samples
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """A solver that needs signs of the pairwise scores which noise does not keep."""
-        if potentials.pairwise is None or potentials.edges is None:
-            return ()
-        if is_structure(self.solver):
-            return ("they have pairwise scores, and structures take none",)
+        """A solver that needs signs of the pairwise scores which noise does not keep; a structure, which takes none."""
+        if is_structure(self.solver) or potentials.pairwise is None or potentials.edges is None:
+            return super().why_not(potentials)
         noisy = -torch.ones(potentials.pairwise.shape[-1])  # frustrated wherever there is a triangle
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from models import MOST_BITS, AnyPotentials, CategoricalPotentials
 
+from ..structures import Structure
+
+
+def no_pairs(structure: Structure | None, potentials: AnyPotentials) -> tuple[str, ...]:
+    """Pairwise scores, where the states are those of a structure, which has none."""
+    if structure is None or potentials.pairwise is None:
+        return ()
+    return (f"they have pairwise scores, and {type(structure).__name__} has scores of variables alone",)
+
 
 def not_factorised(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
     """Pairwise scores, where `what` exists only for independent variables."""

@@ -25,7 +25,7 @@ class ScoreFunction(Estimator):
 
     Raises:
         EstimatorError: fewer samples.
-        StructureError: when it is asked: the structure has no `gibbs`, or the potentials pairwise scores.
+        StructureError: when it is asked: the structure has no `gibbs`.
 
     References:
         Kool, van Hoof, Welling (2019), Buy 4 REINFORCE samples, get a baseline for free!
@@ -38,6 +38,11 @@ class ScoreFunction(Estimator):
         needs_samples(2, samples)
         self.samples = samples
         self.structure = structure
+
+    @property
+    def over(self) -> TractableStructure | None:
+        """The structure that was given."""
+        return self.structure
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int

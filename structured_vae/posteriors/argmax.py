@@ -9,7 +9,7 @@ from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver, solve
 
 from ..errors import StructureError, shortened
-from ..structures import Structure, is_structure
+from ..structures import Structure, is_structure, refuse_pairs
 from .noise import unary_noise
 
 
@@ -36,8 +36,7 @@ def argmax(potentials: AnyPotentials, solver: str | ArgmaxSolver | Structure = "
 
 
 def _best_of(structure: Structure, potentials: AnyPotentials) -> torch.Tensor:
-    if potentials.pairwise is not None:
-        raise StructureError(f"{type(structure).__name__} has scores of variables and none of pairs")
+    refuse_pairs(structure, potentials.pairwise)
     z = structure.argmax(potentials.unary)
     if not isinstance(z, torch.Tensor) or z.shape != potentials.unary.shape:
         found = list(z.shape) if isinstance(z, torch.Tensor) else shortened(z)

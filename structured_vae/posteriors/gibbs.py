@@ -15,7 +15,7 @@ import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
 
 from ..errors import ConfigError, StructureError
-from ..structures import Distribution, TractableStructure
+from ..structures import Distribution, TractableStructure, refuse_pairs
 from .kl import KL, kl_ceiling
 from .noise import gumbel
 
@@ -58,11 +58,9 @@ class Gibbs:
     def __post_init__(self) -> None:
         if self.structure is None:
             return
-        name = type(self.structure).__name__
         if not isinstance(self.structure, TractableStructure):
-            raise StructureError(f"{name} has no gibbs, so its log Z is not known")
-        if self.potentials.pairwise is not None:
-            raise StructureError(f"{name} has scores of variables and none of pairs")
+            raise StructureError(f"{type(self.structure).__name__} has no gibbs, so its log Z is not known")
+        refuse_pairs(self.structure, self.potentials.pairwise)
 
     @property
     def log_partition(self) -> torch.Tensor:

@@ -109,9 +109,15 @@ def fitting_estimator(
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
     Raises:
-        ConfigError: it does not fit; the message names estimators that do.
+        ConfigError: it does not fit; the message names estimators that do. Or it draws states of a structure alone.
         EstimatorError: an option of it is out of range.
     """
+    if given is not None and given.over is not None:
+        raise ConfigError(
+            f"this {type(given).__name__} draws states of {type(given.over).__name__} alone, and the KL, the prior and "
+            "the evaluation of a VAE are over all states of its bits: give the estimator a solver, or use it in a loop "
+            "of your own"
+        )
     worst = _worst(vae, config.solver)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if reasons := _misfit(estimator, worst):

@@ -5,7 +5,7 @@ Stands on the root's small files; posteriors and all above may import it.
 
 from .assignments import Assignments, Matchings
 from .paths import Paths, grid_paths
-from .structure import Distribution, Structure, TractableStructure, is_structure
+from .structure import Distribution, Structure, TractableStructure, is_structure, refuse_pairs
 from .subsets import Knapsack, KOfN
 from .sums import StructureGibbs
 from .trees import Arborescences, SpanningTrees
@@ -24,4 +24,5 @@ __all__ = [
     "TractableStructure",
     "grid_paths",
     "is_structure",
+    "refuse_pairs",
 ]

@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from typing_extensions import TypeIs
 
+from ..errors import StructureError
+
 
 @runtime_checkable
 class Structure(Protocol):
@@ -38,6 +40,16 @@ def is_structure(value: object) -> TypeIs[Structure]:
     return isinstance(value, Structure) and not isinstance(
         value, torch.Tensor | np.ndarray | np.generic | type | ModuleType
     )
+
+
+def refuse_pairs(structure: Structure, pairwise: torch.Tensor | None) -> None:
+    """Refuses scores of pairs, which no structure has.
+
+    Raises:
+        StructureError: there are some.
+    """
+    if pairwise is not None:
+        raise StructureError(f"{type(structure).__name__} has scores of variables and none of pairs")
 
 
 class Distribution(Protocol):
