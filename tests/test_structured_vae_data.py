@@ -702,8 +702,12 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
         ({"test_images": np.zeros((3, 3, 5), int)}, r"test_images is int64 \[3, 3, 5\]"),
         ({"validation_images": np.zeros((0, 3, 5), np.uint8)}, r"validation_images is uint8 \[0, 3, 5\]"),
         ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
-        (own_labels() | {"train_labels": np.zeros(6, int)}, r"train_labels must be integers \[7\]"),
-        (own_labels() | {"train_labels": np.full(7, 256)}, "from 0 to 255"),
+        (
+            own_labels() | {"train_labels": np.zeros(6, int)},
+            r"the labels of train must be integers \[7\] from 0; got int64 \[6\]",
+        ),
+        (own_labels() | {"train_labels": np.full(7, -1)}, r"integers \[7\] from 0; they are from -1 to -1"),
+        (own_labels() | {"test_labels": np.full(3, 2**64 - 1)}, "they are from 18446744073709551615 to"),
         (
             {"train_labels": np.zeros(7, int)},
             "or of none are needed; missing: validation_labels, test_labels",
@@ -717,6 +721,12 @@ def test_an_npz_that_does_not_fit_is_refused_with_the_way(tmp_path, changed, mes
     with pytest.raises(DataError, match=message) as caught:
         load_dataset(file)
     assert "numpy.savez(FILE, train_images=" in str(caught.value)
+
+
+def test_an_npz_has_as_many_classes_as_it_likes(tmp_path):
+    labels = own_labels() | {"train_labels": np.full(7, 1000)}
+    np.savez(tmp_path / "own.npz", **own_arrays(), **labels)
+    assert set(load_dataset(str(tmp_path / "own.npz")).train.labels) == {1000}
 
 
 def test_an_npz_without_a_split_or_that_is_missing_is_named(tmp_path):

@@ -136,6 +136,7 @@ def test_a_dataset_of_examples():
     [
         (np.zeros((5, 2, 2), int), r"the images is int64 \[5, 2, 2\]"),
         (np.full((5, 2, 2), 1.5), "floats from 1.5 to 1.5"),
+        (np.full((5, 2, 2), -1e300), "floats from -inf to -inf"),
         (np.full((5, 2, 2), np.nan), "floats from nan to nan"),
         (np.zeros((5, 2, 2, 4), np.uint8), "neither one colour nor three"),
         (np.zeros((5,), np.uint8), r"uint8 \[5\]"),

@@ -26,6 +26,7 @@ from structured_vae import (
     RunError,
     ScoreFunction,
     TrainConfig,
+    dataset_of_images,
     evaluate_run,
     export_run,
     load_vae,
@@ -34,6 +35,7 @@ from structured_vae import (
 )
 from structured_vae.errors import MissingPackageError
 from structured_vae.explorer.explored_model import open_model
+from structured_vae.runs.given import configured, given_images
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.training.discrete import ArgmaxTraining
 
@@ -154,11 +156,44 @@ def test_no_file_of_a_run_says_which_code_to_run(finished, arrays):
             ConfigError, match=r"the model of this training is one of your own: give it, model="
         ):
             act(finished.folder)
-    with pytest.raises(ConfigError, match="the images of this training were given"):
+    with pytest.raises(ConfigError, match="the images of this training were in memory"):
         resume(finished.folder, epochs=3, model=convolutional_vae())
     others = {**arrays, "train": arrays["train"][:-1]}
-    with pytest.raises(ConfigError, match="not those of this training"):
-        resume(finished.folder, epochs=3, model=convolutional_vae(), data=others)
+    for data in (others, "mnist", DataConfig("mnist")):
+        with pytest.raises(ConfigError, match="and this training has given-"):
+            resume(finished.folder, epochs=3, model=convolutional_vae(), data=data)
+
+
+def test_a_run_goes_on_with_images_of_its_name_alone(tmp_path, arrays):
+    parts = {f"{name}_images": images for name, images in arrays.items()}
+    np.savez(tmp_path / "own.npz", **parts)
+    np.savez(tmp_path / "other.npz", **parts)
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data=tmp_path / "own.npz", **SMALL)
+    with pytest.raises(
+        ConfigError, match=r"these images are '.*other\.npz', and this training has .*own\.npz"
+    ):
+        resume(run.folder, epochs=3, data=tmp_path / "other.npz")
+    with pytest.raises(ConfigError, match="these images are 'given-"):
+        resume(run.folder, epochs=3, data=arrays)
+    assert resume(run.folder, epochs=3, data=tmp_path / "own.npz", progress=False).recorded_epochs() == 3
+
+
+def test_what_is_drawn_from_other_grey_values_is_another_dataset(arrays):
+    first, other = (
+        dataset_of_images({**arrays, "train": arrays["train"] * scale}, "dynamic") for scale in (1.0, 0.5)
+    )
+    mixed = replace(first, train=replace(first.train, grey=other.train.grey))
+    config, _ = configured(None, None, first, None, {})
+    assert given_images(config, first) is not None
+    with pytest.raises(ConfigError, match="these images are 'given-"):
+        given_images(config, mixed)
+
+
+@pytest.mark.parametrize("asked", [None, "static"])
+def test_images_in_memory_have_the_binarisation_that_is_asked_for_or_the_usual_one(arrays, asked):
+    options = {} if asked is None else {"binarisation": asked}
+    config, given = configured(None, None, arrays, None, options)
+    assert config.data.binarisation == given.dataset.binarisation == (asked or "threshold")
 
 
 def test_ours_take_no_networks(tmp_path, arrays):

@@ -8,13 +8,13 @@ from .binarisation import binarisation_names
 from .celeba.lists import ATTRIBUTES, TYPICAL
 from .datasets import (
     CELEBA,
-    GIVEN,
+    IN_MEMORY,
     ImageDataset,
     Split,
     dataset_names,
     dataset_of_images,
-    given_name,
     load_dataset,
+    name_in_memory,
     usual_binarisation,
 )
 from .files.idx import read_idx
@@ -22,15 +22,15 @@ from .files.idx import read_idx
 __all__ = [
     "ATTRIBUTES",
     "CELEBA",
-    "GIVEN",
+    "IN_MEMORY",
     "TYPICAL",
     "ImageDataset",
     "Split",
     "binarisation_names",
     "dataset_names",
     "dataset_of_images",
-    "given_name",
     "load_dataset",
+    "name_in_memory",
     "read_idx",
     "usual_binarisation",
 ]

@@ -20,7 +20,7 @@ from .celeba.faces import read_celeba
 from .fashion_mnist_mini import read_mini
 from .files.sources import FASHION_MNIST, MNIST
 from .folders import read_folder
-from .given import given_images
+from .in_memory import images_in_memory
 from .mnist import read_official
 from .omniglot import read_omniglot
 from .own import read_own
@@ -28,7 +28,7 @@ from .reader import Reader, StoredDataset, StoredSplit
 
 T = TypeVar("T")
 
-GIVEN: Final = "given-"
+IN_MEMORY: Final = "given-"
 """How the name of images in memory starts; their digest follows."""
 
 LONGEST_PATH: Final = 4096
@@ -161,12 +161,12 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
     return _dataset(name, reader.read(root), binarisation, chosen, reader.shown)
 
 
-def dataset_of_images(data: Any, binarisation: str = "threshold") -> ImageDataset:
+def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDataset:
     """A dataset of images in memory, in three splits that share none.
 
     Args:
-        data: arrays, tensors, or a dataset of torch, as `given_images` takes them.
-        binarisation: one of `binarisation_names()`.
+        data: arrays, tensors, or a dataset of torch, as `images_in_memory` takes them.
+        binarisation: one of `binarisation_names()`; None means threshold.
 
     Raises:
         UnknownDataNameError: there is no such binarisation.
@@ -178,20 +178,22 @@ def dataset_of_images(data: Any, binarisation: str = "threshold") -> ImageDatase
         >>> dataset.train.images.shape, dataset.name[:6]
         ((80, 64), 'given-')
     """
+    binarisation = usual_binarisation(IN_MEMORY) if binarisation is None else binarisation
     chosen = _look_up("binarisation", binarisation, BINARISATIONS)
-    stored = given_images(data)
-    name = given_name(stored.train, stored.validation, stored.test)
+    stored = images_in_memory(data)
+    name = name_in_memory(stored.train, stored.validation, stored.test)
     return _dataset(name, stored, binarisation, chosen, shown=True)
 
 
-def given_name(*splits: StoredSplit | Split) -> str:
-    """The name of images in memory, another one where images or labels are."""
+def name_in_memory(*splits: StoredSplit | Split) -> str:
+    """The name of images in memory, another one where images, what they are drawn from, or labels are."""
     digest = hashlib.sha256()
     for split in splits:
-        for part in (split.images, split.labels):
-            digest.update(f"{part.dtype} {part.shape}".encode())
-            digest.update(np.ascontiguousarray(part).tobytes())
-    return f"{GIVEN}{digest.hexdigest()[:16]}"
+        for part in (split.images, split.labels, getattr(split, "grey", None)):
+            if part is not None:
+                digest.update(f"{part.dtype} {part.shape}".encode())
+                digest.update(np.ascontiguousarray(part).tobytes())
+    return f"{IN_MEMORY}{digest.hexdigest()[:16]}"
 
 
 def _own_reader(name: str) -> Reader | None:
@@ -200,7 +202,7 @@ def _own_reader(name: str) -> Reader | None:
         return None
     if name.endswith(".npz"):
         return Reader(lambda _: read_own(name))
-    if name.startswith(GIVEN):
+    if name.startswith(IN_MEMORY):
         raise DataError(f"{name} stands for images in memory: give them again, data=...")
     folder = (
         len(name) <= LONGEST_PATH and "\0" not in name and (Path(name).is_dir() or {"/", os.sep} & set(name))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..errors import DataError, DataNotFoundError
-from .given import split_up, whole
+from .in_memory import split_up, whole
 from .reader import StoredDataset, StoredSplit
 from .splits import SPLITS
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, DataNotFoundError
 from .files.npz import read_npz
-from .given import checked_images, whole
+from .in_memory import checked_images, checked_labels, whole
 from .reader import StoredDataset, StoredSplit
 from .splits import SPLITS
 
@@ -26,8 +26,8 @@ def read_own(file: str | Path) -> StoredDataset:
 
     It holds `train_images`, `validation_images` and `test_images`, which share no image, uint8 or floats in [0, 1],
     `[count, height, width]` or in colour `[count, height, width, 3]`, and perhaps
-    `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0 to 255. Without
-    labels every image has the label 0.
+    `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0. Without labels every
+    image has the label 0.
 
     Args:
         file: made by `numpy.savez` or `numpy.savez_compressed`.
@@ -62,8 +62,5 @@ def _split(arrays: Mapping[str, NDArray[Any]], split: str) -> StoredSplit:
     if images.ndim < 3:
         raise ValueError(f"{split}_images is {images.dtype} {list(images.shape)}")
     images = checked_images(images, f"{split}_images")
-    labels = arrays.get(f"{split}_labels", np.zeros(len(images), np.uint8))
-    whole = np.issubdtype(labels.dtype, np.integer) and labels.shape == (len(images),)
-    if not whole or labels.min() < 0 or labels.max() > 255:
-        raise ValueError(f"{split}_labels must be integers [{len(images)}] from 0 to 255")
-    return StoredSplit(images, labels.astype(np.uint8))
+    labels = arrays.get(f"{split}_labels", np.zeros(len(images), np.int64))
+    return StoredSplit(images, checked_labels(labels, len(images), split))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from models import DiscreteVAE, GaussianLikelihood
 
-from ..data import GIVEN, ImageDataset, dataset_of_images, given_name
+from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
 from ..estimators import Estimator
 from .config import DataConfig, TrainConfig
@@ -68,11 +68,15 @@ def _check(what: str, named: str, value: object) -> None:
 
 
 def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
-    name = config.data.name
-    if dataset is None and name.startswith(GIVEN):
-        raise ConfigError("the images of this training were given: give them again, data=...")
-    if dataset is not None and dataset.name != name:
-        raise ConfigError(f"these images are {dataset.name}, and not those of this training, {name}")
+    if dataset is None and config.data.name.startswith(IN_MEMORY):
+        raise ConfigError("the images of this training were in memory: give them again, data=...")
+    if dataset is not None:
+        _check_name(config, dataset.name)
+
+
+def _check_name(config: TrainConfig, name: str) -> None:
+    if name != config.data.name and Path(name).absolute() != Path(config.data.name).absolute():
+        raise ConfigError(f"these images are {shortened(name)}, and this training has {config.data.name}")
 
 
 def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
@@ -82,8 +86,11 @@ def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:
         ConfigError: they are missing, or others.
         DataError: they cannot be taken.
     """
-    named = data is None or isinstance(data, str | Path)
-    dataset = None if named else _images(data, config.data.binarisation or "threshold")
+    name = data.name if isinstance(data, DataConfig) else data
+    if isinstance(name, str | Path):
+        _check_name(config, str(name))
+        name = None
+    dataset = None if name is None else _images(data, config.data.binarisation)
     _check_images(config, dataset)
     return dataset
 
@@ -127,7 +134,7 @@ def configured(
     elif isinstance(data, str | Path):
         source = replace(source, name=str(data))
     elif data is not None:
-        dataset = _images(data, source.binarisation or "threshold")
+        dataset = _images(data, source.binarisation)
         source = replace(source, name=dataset.name, binarisation=dataset.binarisation)
     changes |= {"data": source}
     if model is not None:
@@ -158,10 +165,10 @@ def _split_options(
     return changes, source
 
 
-def _images(data: Any, binarisation: str) -> ImageDataset:
+def _images(data: Any, binarisation: str | None) -> ImageDataset:
     """Images in memory; a dataset that is one already is taken as it is, under a name that says what is in it."""
     if isinstance(data, ImageDataset):
-        return replace(data, name=given_name(data.train, data.validation, data.test))
+        return replace(data, name=name_in_memory(data.train, data.validation, data.test))
     return dataset_of_images(data, binarisation)
 
 

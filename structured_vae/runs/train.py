@@ -126,7 +126,7 @@ def resume(
         start: the checkpoint to go on from. Both hold all that a training needs; from the best one, the epochs after it
             are done again.
         model: networks of one's own.
-        data: images in memory; others are refused.
+        data: the images of the run, where they are in memory; others are refused.
         estimator: an object of one's own.
         callbacks: of Lightning.
         logger: of Lightning.

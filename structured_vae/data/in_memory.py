@@ -1,4 +1,4 @@
-"""Images that a caller gives: arrays, tensors or datasets of any kind, checked and split."""
+"""Images in memory: arrays, tensors or datasets of any kind, checked and split."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WAY: Final = (
 )
 
 
-def given_images(data: Any) -> StoredDataset:
+def images_in_memory(data: Any) -> StoredDataset:
     """The images that a caller gives, in three splits that share none.
 
     Args:
@@ -33,7 +33,7 @@ def given_images(data: Any) -> StoredDataset:
 
     Example:
         >>> images = np.random.default_rng(0).random((10, 4, 4))
-        >>> stored = given_images(images)
+        >>> stored = images_in_memory(images)
         >>> len(stored.train.images), len(stored.validation.images), len(stored.test.images)
         (8, 1, 1)
     """
@@ -84,7 +84,8 @@ def checked_images(images: NDArray[Any], what: str) -> NDArray[np.uint8 | np.flo
     if not known or images.ndim not in (2, 3, 4) or images.size == 0:
         raise DataError(f"{what} is {images.dtype} {list(images.shape)}. {WAY}")
     if images.dtype != np.uint8:
-        images = images.astype(np.float32)
+        with np.errstate(over="ignore"):  # infinity is refused
+            images = images.astype(np.float32)
         if not (images.min() >= 0 and images.max() <= 1):  # nor of nan
             raise DataError(f"{what}: floats from {images.min():g} to {images.max():g}. {WAY}")
     if images.ndim == 2:
@@ -96,12 +97,14 @@ def checked_labels(labels: NDArray[Any], count: int, what: str) -> NDArray[np.in
     """`[count]`: classes.
 
     Raises:
-        DataError: they are no integers from 0, one an image.
+        DataError: they are not integers from 0 to 2^63 - 1, one an image.
     """
-    if not np.issubdtype(labels.dtype, np.integer) or labels.shape != (count,) or labels.min() < 0:
-        raise DataError(
-            f"the labels of {what} must be integers [{count}] from 0; got {labels.dtype} {list(labels.shape)}"
-        )
+    wanted = f"the labels of {what} must be integers [{count}] from 0"
+    if not np.issubdtype(labels.dtype, np.integer) or labels.shape != (count,):
+        raise DataError(f"{wanted}; got {labels.dtype} {list(labels.shape)}")
+    least, most = int(labels.min()), int(labels.max())
+    if least < 0 or most > np.iinfo(np.int64).max:
+        raise DataError(f"{wanted}; they are from {least} to {most}")
     return labels.astype(np.int64)
 
 
