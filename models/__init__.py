@@ -26,7 +26,7 @@ from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNet
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Pretrained
 from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
-from .states import MOST_BITS, all_states, state_index
+from .states import MOST_BITS, all_states, drawn_places, state_index
 
 __all__ = [
     "ENCODERS",
@@ -75,6 +75,7 @@ __all__ = [
     "StatesOfNetwork",
     "all_states",
     "convolutional_vae",
+    "drawn_places",
     "factorised_prior",
     "general_encoder",
     "gibbs_prior",

@@ -10,6 +10,7 @@ from torch import nn
 
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .shapes import Binary, Edges
+from .states import drawn_places
 
 
 class BitsPrior(nn.Module):
@@ -116,6 +117,4 @@ def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generat
     if isinstance(potentials, Potentials) and potentials.pairwise is None:
         return torch.bernoulli(unary.sigmoid().expand(count, -1), generator=generator)
     states = potentials.states()
-    weights = potentials.table(states)[0].double().softmax(dim=-1).cumsum(dim=0)
-    uniforms = torch.rand(count, generator=generator, device=unary.device, dtype=torch.float64) * weights[-1]
-    return states[torch.searchsorted(weights, uniforms, right=True).clamp_(max=len(states) - 1)]
+    return states[drawn_places(potentials.table(states), count, generator)[0]]

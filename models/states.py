@@ -1,4 +1,4 @@
-"""All states of n bits, in one order everywhere."""
+"""All states of n bits, in one order everywhere, and draws from a table of them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
         raise ValueError(f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}")
     bits = torch.arange(n, device=like.device)
     return (torch.arange(2**n, device=like.device)[:, None] >> bits & 1).to(like.dtype)
+
+
+def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:
+    """`[batch, samples]`: independent draws of softmax(table), by the inverse of the cumulative distribution.
+
+    Args:
+        table: `[batch, states]`, scores.
+        samples: draws of each row.
+        generator: on the table's device.
+    """
+    cumulative = table.double().softmax(dim=-1).cumsum(dim=-1)
+    shape = (len(table), samples)
+    uniforms = torch.rand(shape, generator=generator, device=table.device, dtype=torch.float64)
+    places = torch.searchsorted(cumulative, uniforms * cumulative[:, -1:], right=True)
+    return places.clamp_(max=table.shape[-1] - 1)
 
 
 def state_index(z: torch.Tensor) -> torch.Tensor:

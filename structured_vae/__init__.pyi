@@ -45,12 +45,12 @@ from .losses import (
     StructuredLoss,
     StructuredPerceptron,
 )
+from .noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
 from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL, WithPrior
 from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .posteriors.argmax import argmax, perturb_and_map
 from .posteriors.kl import KL, kl_ceiling, kl_of_unary
-from .posteriors.noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
 from .posteriors.prior import PriorExcess
 from .runs.config import DataConfig, TrainConfig
 from .runs.evaluate import evaluate_run

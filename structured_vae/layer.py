@@ -14,9 +14,9 @@ from solvers import ArgmaxSolver, Solution, solve
 
 from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate, Relative, Scheduled
+from .noise import no_noise
 from .objectives.costs import Cost, CostFunction, CostOfBits
 from .posteriors.argmax_module import ArgmaxModule, module_of
-from .posteriors.noise import no_noise
 from .schedules import Constant
 from .structures import Structure, is_structure, refuse_pairs
 from .structures.scores import EdgesLike, potentials_of

@@ -19,6 +19,7 @@ from solvers import ArgmaxSolver, ProblemError
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator, positive, step_of
+from .noise import gaussian
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
 from .structures import Structure, is_structure
@@ -209,8 +210,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         if generator is None:
             raise ConfigError("a perturbed loss draws noise: pass a generator")
         like = potentials.unary
-        shape = (self.samples, *like.shape)
-        noise = self.sigma * torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)
+        noise = self.sigma * gaussian(like.expand(self.samples, *like.shape), generator)
         z = self.maximise(potentials.shifted(noise))
         return (potentials.score_difference(z, y) + (noise * (z - y)).sum(dim=-1)).mean(dim=0)
 

@@ -233,7 +233,7 @@ def test_masks_have_k_ones_and_a_gradient(benchmark):
         assert torch.equal(mask(scores, None).sum(dim=1), torch.full((4,), 5.0))
 
 
-def test_each_pair_has_the_rate_that_is_best_on_validation_images(benchmark, tmp_path, monkeypatch):
+def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark, tmp_path, monkeypatch):
     convolutional = benchmark("convolutional")
     small = {
         "fully connected": lambda encoder, n: paper_vae(encoder, pixels=16, n=3, hidden=4),
@@ -245,15 +245,28 @@ def test_each_pair_has_the_rate_that_is_best_on_validation_images(benchmark, tmp
     images = np.random.default_rng(0).integers(0, 256, (40, 4, 4), np.uint8)
     arrays = {"train": images[:20], "validation": images[20:30], "test": images[30:]}
     np.savez(tmp_path / "images.npz", **{f"{name}_images": each for name, each in arrays.items()})
-    options = ["--data", str(tmp_path / "images.npz"), "--epochs", "2", "--seeds", "2", "--kl-warmup", "1"]
+    options = [
+        "--data",
+        str(tmp_path / "images.npz"),
+        "--epochs",
+        "2",
+        "--seeds",
+        "2",
+        "--kl-starts",
+        "1",
+        "20",
+    ]
     convolutional.main([*options, "--rates", "0.01", "1e-9", "--output", str(tmp_path / "pairs.json")])
     record = json.loads((tmp_path / "pairs.json").read_text())
     for pair in small:
         bounds = {
-            row["learning_rate"]: row["validation_bound"] for row in record["tried"] if row["pair"] == pair
+            (row["learning_rate"], row["kl_start"]): row["validation_bound"]
+            for row in record["tried"]
+            if row["pair"] == pair
         }
         runs = [row for row in record["runs"] if row["pair"] == pair]
-        assert {row["learning_rate"] for row in runs} == {min(bounds, key=bounds.get)}
+        assert len(bounds) == 4
+        assert {(row["learning_rate"], row["kl_start"]) for row in runs} == {min(bounds, key=bounds.get)}
         assert [row["seed"] for row in runs] == [0, 1]
-        assert runs[0]["validation_bound"] == bounds[runs[0]["learning_rate"]]
+        assert runs[0]["validation_bound"] == min(bounds.values())
         assert all(row["minus_log_p"] < row["bound"] for row in runs)

@@ -29,7 +29,7 @@ from structured_vae import (
     perturb_and_map,
 )
 from structured_vae.evaluation.bound import summarise, valid_kl
-from structured_vae.posteriors.noise import gumbel
+from structured_vae.noise import gumbel
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates
 KINDS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}

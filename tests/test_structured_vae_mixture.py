@@ -13,10 +13,10 @@ from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
 from structured_vae.evaluation.mixture import evaluate_mixture, mixture_columns
+from structured_vae.noise import gumbel
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.recipes import whole_bound
-from structured_vae.posteriors.noise import gumbel
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.training.base import TrainingOptions

@@ -10,8 +10,8 @@ from torch.nn.functional import softplus
 
 from models import AnyPotentials, CategoricalPotentials
 
+from ..noise import gumbel, gumbel_differences
 from ..objectives.costs import Cost
-from ..posteriors.noise import gumbel, gumbel_differences
 from .estimator import Estimate, Estimator, needs_samples
 from .gumbel_softmax import hardened, relaxed
 from .reasons import not_factorised

@@ -10,9 +10,9 @@ from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver
 
 from ..errors import EstimatorError
+from ..noise import Noise, unary_noise
 from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
-from ..posteriors.noise import Noise, unary_noise
 from ..schedules import Schedule
 from ..structures import Structure, is_structure
 from .epsilon import Epsilon, as_epsilon

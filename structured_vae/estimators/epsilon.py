@@ -141,17 +141,16 @@ class Adaptive(Epsilon):
 
 
 class Relative(Epsilon):
-    """Epsilon that moves scores by `size` times the mean gap: neither the scale of scores nor of costs matters.
+    """Epsilon in units of the scores and of the cost, measured anew in every step: neither scale matters.
 
-    With the gap of a variable, by how much its flip lowers the score,
+        epsilon = size * mean gap / mean absolute slope,
 
-        epsilon = size * mean gap / mean size of a slope,
-
-    the second mean over the slopes that are not zero. A single variable flips where epsilon times the size of its
-    slope exceeds its gap; so at a size of 1 a variable with a typical gap and a typical slope is about to flip.
+    the gap of a variable being by how much its flip alone lowers the score, its slope the change of the cost that
+    epsilon multiplies, both means over what is not zero. A variable flips where epsilon times its absolute slope
+    exceeds its gap; so at a size of 1 a variable with a mean gap and a mean slope is about to flip.
 
     Args:
-        size: positive.
+        size: positive and finite.
 
     Raises:
         EstimatorError: it is not.
@@ -166,23 +165,22 @@ class Relative(Epsilon):
     def __init__(self, size: float = SIZE):
         super().__init__()
         if not 0 < size < float("inf"):
-            raise EstimatorError(f"the size must be positive; got {size}")
+            raise EstimatorError(f"size must be positive and finite; got {size}")
         self.size = size
 
-    def extra_repr(self) -> str:
-        """The size."""
-        return f"{self.size:g}"
+    def __repr__(self) -> str:
+        return f"Relative({self.size:g})"
 
     def forward(self, step: int, slope: torch.Tensor) -> torch.Tensor:
-        """For gaps of 1."""
-        return self.size / _typical(slope)
+        """For gaps of 1, where no scores are known."""
+        return self.size / _mean_size(slope)
 
     def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
-        """For the gaps of these scores."""
-        return self.size * _typical(potentials.field(z)) / _typical(slope)
+        """For the gaps of these scores at z."""
+        return self.size * _mean_size(potentials.field(z)) / _mean_size(slope)
 
 
-def _typical(values: torch.Tensor) -> torch.Tensor:
+def _mean_size(values: torch.Tensor) -> torch.Tensor:
     """The mean absolute value of those that are not zero; 1 if all are."""
     sizes = values.detach().abs().double()
     count = (sizes > 0).sum()

@@ -9,8 +9,8 @@ from torch.nn.functional import one_hot
 
 from models import AnyPotentials, CategoricalPotentials
 
+from ..noise import unary_noise
 from ..objectives.costs import Cost
-from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_factorised

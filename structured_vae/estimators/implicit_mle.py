@@ -7,9 +7,9 @@ import torch
 from models import AnyPotentials
 from solvers import ArgmaxSolver
 
+from ..noise import unary_noise
 from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
-from ..posteriors.noise import unary_noise
 from ..schedules import ExponentialDecay, Schedule
 from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples

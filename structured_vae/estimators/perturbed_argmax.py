@@ -11,6 +11,7 @@ from models import AnyPotentials
 from solvers import ArgmaxSolver, Problem, resolve
 
 from ..errors import EstimatorError
+from ..noise import gaussian
 from ..objectives.costs import Cost
 from ..posteriors.argmax import argmax
 from ..structures import Structure, is_structure
@@ -99,10 +100,9 @@ class PerturbedArgmax(Estimator):
         scores = {"unary": potentials.unary}
         if potentials.pairwise is not None:
             scores["pairwise"] = potentials.pairwise
-        xi = {name: self._gaussian(values, generator) for name, values in scores.items()}
+        xi = {
+            name: gaussian(values.expand(self.samples, *values.shape), generator)
+            for name, values in scores.items()
+        }
         moved: Any = {name: scores[name] + self.sigma * xi[name] for name in xi}
         return xi, replace(potentials, **moved)
-
-    def _gaussian(self, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        shape = (self.samples, *like.shape)
-        return torch.randn(shape, generator=generator, device=like.device, dtype=like.dtype)

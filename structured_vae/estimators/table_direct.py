@@ -9,8 +9,8 @@ import torch
 from models import AnyPotentials
 
 from ..errors import EstimatorError
+from ..noise import gumbel, unary_noise
 from ..objectives.costs import Cost
-from ..posteriors.noise import gumbel, unary_noise
 from ..schedules import Schedule
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples

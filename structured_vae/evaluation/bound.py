@@ -76,29 +76,26 @@ def image_costs(
         joint = table if prior is None else table + prior.table(potentials.states())
         minus_log_p = math.log(vae.n) - (-joint).logsumexp(dim=-1)
         costs |= {"reconstruction": (probabilities * table).sum(dim=-1), "minus_log_p": minus_log_p}
-        return costs if prior is None else _to_prior(costs, potentials, q, prior, None)
+        return (
+            costs if prior is None else _to_prior(costs, potentials, prior, prior.expected(Gibbs(potentials)))
+        )
     z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
     draws = [vae.decoder.cost(x, each) for each in z]
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
-    return costs if prior is None else _to_prior(costs, potentials, q, prior, z)
+    if prior is None:
+        return costs
+    # The sums of perturb-and-MAP are not known with pairwise scores; by samples the bound stays one in expectation.
+    sampled = potentials.pairwise is not None and isinstance(q, PerturbAndMAP)
+    excess = prior.at(z).mean(dim=0) if sampled else prior.expected(Gibbs(potentials))
+    return _to_prior(costs, potentials, prior, excess)
 
 
 def _to_prior(
-    costs: dict[str, torch.Tensor],
-    potentials: AnyPotentials,
-    q: Posterior,
-    prior: PriorExcess,
-    z: torch.Tensor | None,
+    costs: dict[str, torch.Tensor], potentials: AnyPotentials, prior: PriorExcess, excess: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """The KLs to a learnt prior in the place of those to the uniform one.
-
-    Exact where q's sums are known; else by samples of q, by which the bound stays one in expectation.
-    """
-    independent = potentials if potentials.pairwise is None else Potentials(potentials.unary)
-    sums = independent if potentials.pairwise is None else potentials
-    sampled = z is not None and potentials.pairwise is not None and isinstance(q, PerturbAndMAP)
-    excess = prior.at(z).mean(dim=0) if sampled and z is not None else prior.expected(Gibbs(sums))
-    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(independent))
+    """The KLs to a learnt prior in the place of those to the uniform one; `excess [batch]` is that of q."""
+    of_unary = potentials if potentials.pairwise is None else Potentials(potentials.unary)
+    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(of_unary))
     return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
 
 

@@ -12,9 +12,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver
 
+from ..noise import unary_noise
 from ..posteriors import Gibbs
 from ..posteriors.argmax import perturb_and_map
-from ..posteriors.noise import unary_noise
 from ..schedules import Schedule
 
 LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]

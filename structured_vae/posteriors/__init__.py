@@ -1,4 +1,4 @@
-"""Distributions over latent states: samples, KL terms, and the noise and argmax that perturb-and-MAP is made of.
+"""Distributions over latent states: samples, KL terms, and the argmax that perturb-and-MAP is made of.
 
 Stands on `models`, `solvers` and the small files of the root; objectives and all above may import it.
 """

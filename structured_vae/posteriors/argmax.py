@@ -9,8 +9,8 @@ from models import AnyPotentials, CategoricalPotentials
 from solvers import ArgmaxSolver, solve
 
 from ..errors import StructureError, shortened
+from ..noise import unary_noise
 from ..structures import Structure, is_structure, refuse_pairs
-from .noise import unary_noise
 
 
 def argmax(potentials: AnyPotentials, solver: str | ArgmaxSolver | Structure = "auto") -> torch.Tensor:

@@ -16,9 +16,9 @@ from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from ..errors import ConfigError, StalledWarning, shortened
+from ..noise import gumbel_differences, unary_noise
 from ..structures import Structure, is_structure
 from .argmax import argmax
-from .noise import gumbel_differences, unary_noise
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """To ask for a solver, and refuse what is none, before there are scores."""

@@ -12,12 +12,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import one_hot, softplus
 
 import solvers
-from models import AnyPotentials, CategoricalPotentials, Potentials
+from models import AnyPotentials, CategoricalPotentials, Potentials, drawn_places
 
 from ..errors import ConfigError, StructureError
+from ..noise import gumbel
 from ..structures import Distribution, TractableStructure, refuse_pairs
 from .kl import KL, kl_ceiling
-from .noise import gumbel
 
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""
@@ -195,12 +195,8 @@ def _uniform(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) 
 
 
 def _sample_table(h: Potentials, samples: int, generator: torch.Generator) -> torch.Tensor:
-    """By the inverse of the cumulative distribution over all states."""
     states = h.states()
-    cumulative = h.table(states).double().softmax(dim=-1).cumsum(dim=-1)
-    uniforms = _uniform(h, (len(h.unary), samples), generator) * cumulative[:, -1:]
-    index = torch.searchsorted(cumulative, uniforms, right=True).clamp_(max=len(states) - 1)
-    return states[index].transpose(0, 1)
+    return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
 
 
 class _Sums(torch.autograd.Function):

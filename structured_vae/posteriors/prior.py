@@ -83,9 +83,13 @@ def moments(q: Gibbs, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor 
 
 
 def _with_edges(h: Potentials, edges: torch.Tensor) -> tuple[Potentials, torch.Tensor]:
-    """The same scores with zeros for edges that h has not, and the places of all of `edges` in it."""
+    """The same scores with zeros for edges that h has not, and the places of all of `edges` in it.
+
+    An edge is the same in both directions; those of the answer have i < j.
+    """
     known = h.edges if h.edges is not None else edges[:0]
-    joined, places = torch.unique(torch.cat([known, edges]), dim=0, return_inverse=True)
+    upward = torch.cat([known, edges]).sort(dim=1).values
+    joined, places = torch.unique(upward, dim=0, return_inverse=True)
     count = len(known)
     pairwise = h.unary.new_zeros(len(h.unary), len(joined))
     if h.pairwise is not None:

@@ -44,18 +44,6 @@ def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
     return torch.logsumexp(torch.stack([first, second]), dim=0)
 
 
-def logistic(shape: torch.Size | tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """The difference of two Gumbel draws, float64: a > b with it added has probability sigmoid(a - b)."""
-    u = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
-    return torch.logit(u.clamp(1e-300, 1 - 2.0**-53))
-
-
-def gumbel(shape: torch.Size | tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """Gumbel draws, float64: their argmax with logits added is a draw of the softmax."""
-    u = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
-    return -torch.log(-torch.log(u.clamp(1e-300, 1 - 2.0**-53)))
-
-
 def positive_integer(value: object, name: str, least: int = 1) -> int:
     """The value as an integer of at least `least`.
 

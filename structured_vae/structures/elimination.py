@@ -18,7 +18,8 @@ from typing import Literal, TypeAlias
 
 import torch
 
-from .batches import UNREACHABLE, gumbel, log_add, logistic
+from ..noise import gumbel, gumbel_differences
+from .batches import UNREACHABLE, log_add
 
 Graph: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 """Logarithms of weights `[batch, v + 1, v + 1]`, from and to, and d of the last node v, `[batch]`."""
@@ -60,8 +61,8 @@ def drawn_parents(graphs: list[Graph], generator: torch.Generator, samples: int)
     """`[samples, batch, nodes]`: the parents in exact draws, from the sums."""
     parents = _root(graphs, samples)
     for v, graph in enumerate(graphs, start=1):
-        shape = (samples, len(graph[1]), v)
-        parents = _with_node(parents, graph, logistic(shape, generator), gumbel(shape, generator))
+        like = graph[1].new_empty((samples, len(graph[1]), v))
+        parents = _with_node(parents, graph, gumbel_differences(like, generator), gumbel(like, generator))
     return parents
 
 

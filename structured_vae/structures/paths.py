@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from ..errors import StructureError, shortened
+from ..noise import gumbel
 from .arcs import arcs_of
-from .batches import UNREACHABLE, checked, gumbel, positive_integer, shaped
+from .batches import UNREACHABLE, checked, positive_integer, shaped
 from .scores import EdgesLike
 from .sums import StructureGibbs
 
@@ -91,7 +92,8 @@ class Paths:
 
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         width = max(tails.shape[-1] for tails, _ in self._levels)
-        noise = [gumbel((samples, len(scores), width), generator) for _ in self._levels]
+        like = scores.new_empty((samples, len(scores), width))
+        noise = [gumbel(like, generator) for _ in self._levels]
         return self._trace(self._values(scores, "sum"), scores, noise, samples)
 
     def _trace(

@@ -9,7 +9,8 @@ from functools import cached_property
 import torch
 
 from ..errors import StructureError, shortened
-from .batches import checked, gumbel, integers, log_add, logistic, positive_integer, shaped
+from ..noise import gumbel, gumbel_differences
+from .batches import checked, integers, log_add, positive_integer, shaped
 from .sums import StructureGibbs
 from .trellis import tables, trace
 
@@ -80,7 +81,7 @@ class KOfN:
         weights = [1] * scores.shape[-1]
         found = tables(scores, weights, self.k, log_add)
         total = _drawn_total(found[-1], self._fewest, generator, samples)
-        return trace(found, scores, weights, total, logistic((len(weights), *total.shape), generator))
+        return trace(found, scores, weights, total, _advantages(scores, total, generator))
 
 
 @dataclass(frozen=True)
@@ -141,15 +142,20 @@ class Knapsack:
     def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
         found = tables(scores, self.weights, self._width, log_add)
         total = _drawn_total(found[-1], 0, generator, samples)
-        noise = logistic((len(self.weights), *total.shape), generator)
-        return trace(found, scores, self.weights, total, noise)
+        return trace(found, scores, self.weights, total, _advantages(scores, total, generator))
 
 
 def _drawn_total(last: torch.Tensor, fewest: int, generator: torch.Generator, samples: int) -> torch.Tensor:
     """`[samples, batch]`: a draw of the total weight, of at least `fewest`."""
     allowed = last[:, fewest:]
-    total: torch.Tensor = (allowed + gumbel((samples, *allowed.shape), generator)).argmax(dim=-1) + fewest
+    noise = gumbel(allowed.expand(samples, *allowed.shape), generator)
+    total: torch.Tensor = (allowed + noise).argmax(dim=-1) + fewest
     return total
+
+
+def _advantages(scores: torch.Tensor, total: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """`[n, samples, batch]`: the noise by which `trace` draws."""
+    return gumbel_differences(scores.new_empty((scores.shape[-1], *total.shape)), generator)
 
 
 def _integers(weights: object) -> tuple[int, ...]:

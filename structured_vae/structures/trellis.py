@@ -63,7 +63,7 @@ def trace(
 ) -> torch.Tensor:
     """`[samples, batch, n]`: the states that lead to a total, from the last variable to the first.
 
-    Of maxima without noise it is the argmax; of sums with `logistic` noise an exact draw.
+    Of maxima without noise it is the argmax; of sums with `gumbel_differences` an exact draw.
 
     Args:
         found: the tables of these scores.

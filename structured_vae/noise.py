@@ -1,4 +1,4 @@
-"""Perturbations that turn an argmax into a sample."""
+"""Perturbations that turn an argmax into a sample: the one place that draws them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.
     """Independent differences of two standard Gumbel variables, that is logistic noise.
 
     Added to unary scores h_i(1) - h_i(0) it perturbs both values of every variable. Without pairwise
-    scores the argmax is then an exact sample: P(z_i = 1) = sigmoid(unary[i]).
+    scores the argmax is then an exact sample: P(z_i = 1) = sigmoid(unary[i]). Added to a - b it is positive
+    with probability sigmoid(a - b).
 
     Args:
         like: gives shape, type and device.
@@ -38,6 +39,16 @@ def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.
     """
     uniform = _uniform(like, generator)
     return uniform.log() - (-uniform).log1p()
+
+
+def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Independent standard normal variables.
+
+    Args:
+        like: gives shape, type and device.
+        generator: on the same device.
+    """
+    return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
 def unary_noise(potentials: AnyPotentials, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
