@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, Final, Literal, Protocol, overload
 
-import numpy as np
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver, Solution, solve
 
 from .errors import ConfigError, StructureError, shortened
-from .estimators import Direct, Epsilon, Estimate, Relative, Scheduled
+from .estimators import Direct, Epsilon, Estimate
 from .noise import no_noise
 from .objectives.costs import Cost, CostFunction, CostOfBits
-from .posteriors.argmax_module import ArgmaxModule, module_of
-from .schedules import Constant
+from .posteriors.argmax_module import module_of
+from .stepping import SteppingModule
 from .structures import Structure, is_structure, refuse_pairs
 from .structures.scores import EdgesLike, potentials_of
 
 Backward = Literal["implicit_mle", "straight_through"]
 
 
-class ArgmaxLayer(ArgmaxModule):
+class ArgmaxLayer(SteppingModule):
     """z = argmax_z sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j, z in {0,1}^n, to be learned through.
 
     There are two ways to learn. `layer(unary, pairwise)` gives z with a gradient, for a loss that is
@@ -46,7 +44,8 @@ class ArgmaxLayer(ArgmaxModule):
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
         estimator: "implicit_mle" or "straight_through", where no cost is given.
         epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an `Epsilon`, or None
-            for `Relative()`, which measures scores and gradient in every step, so that some argmaxes move.
+            for `Relative()`, which measures scores and gradient in every step, so that some argmaxes move. Schedules
+            go by the steps that this layer has taken.
         seed: of the noise, a whole number that is not negative; None for none but that of a generator.
 
     Raises:
@@ -82,11 +81,10 @@ class ArgmaxLayer(ArgmaxModule):
         epsilon: float | Epsilon | None = None,
         seed: int | None = 0,
     ):
-        super().__init__(solver, seed)
+        super().__init__(solver, epsilon, seed)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
             raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}")
         self.estimator = estimator
-        self.epsilon = step_of(epsilon)
 
     def __repr__(self) -> str:
         return (
@@ -160,8 +158,8 @@ class ArgmaxLayer(ArgmaxModule):
             refuse_pairs(self.solver, potentials.pairwise)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
-        estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator())
-        self.count_still(bool(estimate.stats["changed"] == 0 and estimate.stats["saturated"] < 1))
+        estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator(), self.taken)
+        self.count(moved=bool(estimate.stats["changed"] > 0), wanted=bool(estimate.stats["saturated"] < 1))
         return estimate
 
 
@@ -188,29 +186,6 @@ class _Call(Protocol):
         edges: EdgesLike | None = None,
         generator: torch.Generator | None = None,
     ) -> Estimate: ...
-
-
-def step_of(epsilon: float | Epsilon | None) -> Epsilon:
-    """The rule that an argument `epsilon` means.
-
-    Raises:
-        ConfigError: it is neither positive and finite nor an `Epsilon`.
-    """
-    if epsilon is None:
-        return Relative()
-    if isinstance(epsilon, Epsilon):
-        return epsilon
-    if not positive(epsilon):
-        raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
-    return Scheduled(Constant(float(epsilon)))  # an unsigned number of numpy has no negative
-
-
-def positive(value: object) -> bool:
-    """Whether this is a positive, finite number."""
-    if not isinstance(value, float | int | np.floating | np.integer):
-        return False
-    plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
-    return bool(0 < plain <= sys.float_info.max)
 
 
 def check_generator(generator: torch.Generator | None, device: torch.device) -> None:
@@ -268,35 +243,6 @@ def _(
     return torch.empty_like(z)
 
 
-@torch.library.custom_op("structured_vae::second_argmax", mutates_args=())
-def _second_argmax(
-    unary: torch.Tensor,
-    pairwise: torch.Tensor | None,
-    edges: torch.Tensor | None,
-    z: torch.Tensor,
-    gradient: torch.Tensor,
-    layer: int,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(z - argmax of the scores with unary - epsilon gradient) / epsilon, and that of the pairs."""
-    module, potentials = module_of(layer), Potentials(unary, pairwise, edges)
-    epsilon = module.epsilon.at(0, gradient, potentials, z)
-    other = module.maximise(potentials.shifted(-epsilon * gradient))
-    module.watch(z, other, gradient)
-    return (z - other) / epsilon, (potentials.pairs(z) - potentials.pairs(other)) / epsilon
-
-
-@_second_argmax.register_fake
-def _(
-    unary: torch.Tensor,
-    pairwise: torch.Tensor | None,
-    edges: torch.Tensor | None,
-    z: torch.Tensor,
-    gradient: torch.Tensor,
-    layer: int,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.empty_like(z), z.new_empty((*z.shape[:-1], 0 if edges is None else len(edges)))
-
-
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
     unary, pairwise, edges, z, ctx.number = inputs
     ctx.layer = module_of(ctx.number)  # it may have no other owner when the gradient comes
@@ -305,8 +251,10 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     unary, pairwise, edges, z = ctx.saved_tensors
-    singles, pairs = _second_argmax(unary, pairwise, edges, z, gradient, ctx.number)
-    return singles, None if pairwise is None else pairs, None, None, None
+    potentials = Potentials(unary, pairwise, edges)
+    other, epsilon = ctx.layer.second(potentials, z, gradient)
+    singles, pairs = z - other, potentials.pairs(z) - potentials.pairs(other)
+    return singles / epsilon, None if pairwise is None else pairs / epsilon, None, None, None
 
 
 _learnable.register_autograd(_backward, setup_context=_keep)

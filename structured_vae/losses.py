@@ -18,10 +18,11 @@ from solvers import ArgmaxSolver, ProblemError
 
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
-from .layer import ArgmaxLayer, check_generator, positive, step_of
+from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
+from .stepping import SteppingModule, positive
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
 
@@ -215,7 +216,7 @@ class PerturbedFenchelYoung(StructuredLoss):
         return (potentials.score_difference(z, y) + (noise * (z - y)).sum(dim=-1)).mean(dim=0)
 
 
-class DirectLoss(StructuredLoss):
+class DirectLoss(SteppingModule, StructuredLoss):
     """D(z*, y) of the argmax z* itself, with D(z, y) = sum_i weights[i] [z_i is not y_i].
 
     Gradient: [s(z*) - s(z(-epsilon))] / epsilon ("better"), or [s(z(epsilon)) - s(z*)] / epsilon ("worse"), where
@@ -246,10 +247,9 @@ class DirectLoss(StructuredLoss):
         side: Side = "better",
         weights: torch.Tensor | None = None,
     ):
-        super().__init__(solver)
+        super().__init__(solver, epsilon)
         if side not in ("better", "worse"):
             raise ConfigError(f"side must be 'better' or 'worse'; got {shortened(side)}")
-        self.epsilon = step_of(epsilon)
         self.side, self.sign = side, -1 if side == "better" else 1
         self.register_buffer("weights", _checked(weights))
 
@@ -258,10 +258,7 @@ class DirectLoss(StructuredLoss):
     ) -> torch.Tensor:
         perturbed = self.perturbed(potentials, generator)
         z, slope = self.maximise(perturbed), distance_slope(y, self.weights)
-        epsilon = self.epsilon.at(0, slope, perturbed.detach(), z)
-        moved = self.maximise(perturbed.shifted(self.sign * epsilon * slope))
-        if not torch.compiler.is_compiling():
-            self.watch(z, moved, slope * (z - y))
+        moved, epsilon = self.second(perturbed, z, slope, self.sign)
         change = self.sign * potentials.score_difference(moved, z) / epsilon
         return (slope * (z - y)).sum(dim=-1) + change - change.detach()
 

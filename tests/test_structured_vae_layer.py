@@ -28,7 +28,7 @@ from structured_vae import (
     StructureError,
     gumbel_differences,
 )
-from structured_vae.layer import step_of
+from structured_vae.stepping import step_of
 
 
 def plain(*args, **options):

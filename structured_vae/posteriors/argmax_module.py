@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from abc import ABC
 from contextlib import suppress
 from typing import Any, Final
@@ -15,16 +14,13 @@ from torch import nn
 from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
-from ..errors import ConfigError, StalledWarning, shortened
+from ..errors import ConfigError, shortened
 from ..noise import gumbel_differences, unary_noise
 from ..structures import Structure, is_structure
 from .argmax import argmax
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """To ask for a solver, and refuse what is none, before there are scores."""
-
-PATIENCE: Final = 20
-"""Steps in a row without a move after which a module warns."""
 
 _NUMBERS = itertools.count()
 
@@ -57,7 +53,6 @@ class ArgmaxModule(nn.Module, ABC):
         self.solver = solver
         self.seed = seed
         self._generators: dict[torch.device, torch.Generator] = {}
-        self._still, self._warned = 0, False
         self._enter()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -101,30 +96,6 @@ class ArgmaxModule(nn.Module, ABC):
         if device not in self._generators:
             self._generators[device] = torch.Generator(device).manual_seed(self.seed or 0)
         return self._generators[device]
-
-    def watch(self, z: torch.Tensor, moved: torch.Tensor, direction: torch.Tensor) -> None:
-        """Counts the steps along a direction after which all argmaxes are what they were, and warns once.
-
-        Args:
-            z: before, `[..., n]`.
-            moved: after.
-            direction: of the step, `[..., n]`; none at all asks for no move.
-        """
-        if not self._warned and bool(direction.any()):
-            self.count_still(torch.equal(z, moved))
-
-    def count_still(self, still: bool) -> None:
-        """Counts a step, and says whether it moved nothing although it should have."""
-        self._still = self._still + 1 if still else 0
-        if self._still >= PATIENCE and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"none of the argmaxes of {PATIENCE} steps in a row moved, so that every gradient was zero: "
-                f"the step is too small for these scores in {self!r}. Leave epsilon out, take a larger "
-                "one, or pass a generator for noise",
-                StalledWarning,
-                stacklevel=2,
-            )
 
 
 def module_of(number: int) -> Any:
