@@ -69,6 +69,10 @@ class Gibbs:
         Raises:
             solvers.UnsupportedProblemError: too many states, and too large a treewidth.
         """
+        h = self.potentials
+        if torch.compiler.is_compiling() and h.pairwise is not None and h.unary.device.type == "cpu":
+            log_z: torch.Tensor = _log_partition(h.unary, h.pairwise, h.edges)[0]
+            return log_z
         return self._sums[0] if self._of_structure is None else self._of_structure.log_partition
 
     @property
@@ -199,6 +203,42 @@ def _sample_table(h: Potentials, samples: int, generator: torch.Generator) -> to
     return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
 
 
+@torch.library.custom_op("structured_vae::log_partition", mutates_args=())
+def _log_partition(
+    unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Log-partition on the host, which `torch.compile` leaves whole; and its gradient, the marginals."""
+    return _values(solvers.gibbs(unary, pairwise, edges=edges), unary.dtype)
+
+
+@_log_partition.register_fake
+def _(
+    unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return unary.new_empty(len(unary)), *(torch.empty_like(part).contiguous() for part in (unary, pairwise))
+
+
+def _keep_marginals(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
+    ctx.save_for_backward(*output[1:])
+
+
+def _log_partition_backward(ctx: Any, log_z: torch.Tensor, *rest: Any) -> tuple[torch.Tensor | None, ...]:
+    ones, pairs = ctx.saved_tensors
+    return log_z[:, None] * ones, log_z[:, None] * pairs, None
+
+
+_log_partition.register_autograd(_log_partition_backward, setup_context=_keep_marginals)
+
+
+def _values(
+    found: solvers.Gibbs[torch.Tensor], dtype: torch.dtype
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Copies, as autograd makes what is returned a part of its graph."""
+    parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
+    log_z, ones, pairs = (part.to(dtype, copy=True) for part in parts)
+    return log_z, ones, pairs
+
+
 class _Sums(torch.autograd.Function):
     """Log-partition and marginals on the host.
 
@@ -212,10 +252,7 @@ class _Sums(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         ctx.found = found
         ctx.dtype = unary.dtype
-        parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
-        # Copies, as autograd makes what is returned a part of this graph.
-        log_z, ones, pairs = (part.to(unary.dtype, copy=True) for part in parts)
-        return log_z, ones, pairs
+        return _values(found, unary.dtype)
 
     @staticmethod
     @once_differentiable
