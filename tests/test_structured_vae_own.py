@@ -335,6 +335,56 @@ def test_loggers_by_name(tmp_path, arrays, name, left):
     assert there == ({left} if left else set())
 
 
+ignored = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+@ignored
+@pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")
+def test_mlflow_has_one_run_however_often_a_training_goes_on(tmp_path, arrays, monkeypatch):
+    tracking = pytest.importorskip("mlflow.tracking")
+    monkeypatch.chdir(tmp_path)
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger="mlflow", **SMALL)
+    resume(run.folder, epochs=3, data=arrays, progress=False)
+    client = tracking.MlflowClient(f"sqlite:///{run.folder}/mlflow.db")
+    (experiment,) = (each for each in client.search_experiments() if each.name == "structured-vae")
+    (tracked,) = client.search_runs([experiment.experiment_id])
+    assert tracked.info.run_id == run.tracked.read_text()
+    assert (tracked.data.params["hidden"], tracked.data.params["data/batch_size"]) == ("5", "50")
+    bounds = [each.value for each in client.get_metric_history(tracked.info.run_id, "validation/bound")]
+    assert bounds == pytest.approx(run.metrics["validation/bound"].tolist(), rel=1e-5)
+    assert {path.name for path in tmp_path.iterdir()} == {"run"}
+
+
+@ignored
+def test_weights_and_biases_have_a_run_for_each_training(tmp_path, arrays, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    runs = [
+        train(folder=tmp_path / name, n=3, hidden=5, data=arrays, logger="wandb", **SMALL)
+        for name in ("one", "other")
+    ]
+    names = [run.tracked.read_text() for run in runs]
+    assert names[0] != names[1]
+    resume(runs[0].folder, epochs=3, data=arrays, progress=False)
+    assert wandb.run is None
+    for run, name in zip(runs, names, strict=True):
+        assert run.tracked.read_text() == name
+        parts = [path.name for path in (run.folder / "wandb").glob("offline-run-*")]
+        assert {part.rpartition("-")[2] for part in parts} == {name}
+
+
+@ignored
+def test_a_run_of_the_callers_at_weights_and_biases_stays_open(tmp_path, arrays, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    with wandb.init(dir=tmp_path, project="mine") as mine:
+        with pytest.warns(UserWarning, match="There is a wandb run already in progress"):
+            train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger="wandb", **SMALL)
+        assert wandb.run is mine
+
+
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])
 def test_a_logger_whose_package_is_missing(tmp_path, arrays, monkeypatch, name):
     monkeypatch.setattr("lightning.pytorch.loggers.wandb._WANDB_AVAILABLE", False)

@@ -215,7 +215,7 @@ def _log_partition(
 def _(
     unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return unary.new_empty(len(unary)), *(torch.empty_like(part).contiguous() for part in (unary, pairwise))
+    return unary.new_empty(len(unary)), unary.new_empty(unary.shape), pairwise.new_empty(pairwise.shape)
 
 
 def _keep_marginals(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:

@@ -62,6 +62,11 @@ class Run:
         return self.checkpoints / "start.ckpt"
 
     @property
+    def tracked(self) -> Path:
+        """The file with the id that the run has at Weights & Biases or MLflow; none of other loggers."""
+        return self.folder / "tracked.txt"
+
+    @property
     def metrics(self) -> dict[str, NDArray[np.float64]]:
         """`[epochs]` each: the columns of metrics.csv, one value an evaluated epoch; none where there is no file yet.
 

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
+import lightning.pytorch as pl
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
+from ..atomic import whole_file
 from ..errors import MissingPackageError
 from .config import TrainConfig
 from .folder import Run
 
 PROJECT: Final = "structured-vae"
 
-LOGGERS: Final[dict[str, Callable[[TrainConfig, Run], Logger]]] = {
-    "tensorboard": lambda config, run: TensorBoardLogger(run.folder, name="tensorboard", version=""),
-    "csv": lambda config, run: CSVLogger(run.folder, name="csv", version=""),
-    "wandb": lambda config, run: WandbLogger(
-        name=config.title, project=PROJECT, save_dir=run.folder, config=config.to_dict()
+LOGGERS: Final[dict[str, Callable[[TrainConfig, Run, str | None], Logger]]] = {
+    "tensorboard": lambda config, run, tracked: TensorBoardLogger(run.folder, name="tensorboard", version=""),
+    "csv": lambda config, run, tracked: CSVLogger(run.folder, name="csv", version=""),
+    "wandb": lambda config, run, tracked: WandbLogger(
+        name=config.title, project=PROJECT, save_dir=run.folder, id=tracked, resume="allow"
     ),
-    "mlflow": lambda config, run: MLFlowLogger(
-        PROJECT, run_name=config.title, tracking_uri=f"sqlite:///{run.folder.absolute()}/mlflow.db"
+    "mlflow": lambda config, run, tracked: MLFlowLogger(
+        PROJECT,
+        run_name=config.title,
+        tracking_uri=f"sqlite:///{run.folder.absolute()}/mlflow.db",
+        artifact_location=str(run.folder.absolute() / "mlflow"),
+        run_id=tracked,
     ),
 }
+"""(configuration, run, the id that an earlier part of the training has in the logger's records) -> a logger."""
 
 
 def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
@@ -33,9 +42,40 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
     """
     if config.logger == "none":
         return False
+    tracked = run.tracked.read_text(encoding="utf-8") if run.tracked.exists() else None
     try:
-        return LOGGERS[config.logger](config, run)
+        return LOGGERS[config.logger](config, run, tracked)
     except ModuleNotFoundError as error:
         raise MissingPackageError(
             f"the logger {config.logger} needs a package that is not installed: pip install {config.logger}"
         ) from error
+
+
+class Tracked(pl.Callback):
+    """Weights & Biases and MLflow get the configuration, and their id is kept, so that a resumed run goes on there."""
+
+    def __init__(self, config: TrainConfig, run: Run):
+        self.config = config
+        self.run = run
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Once for a run, on the first process."""
+        logger = trainer.logger
+        if not trainer.is_global_zero or not isinstance(logger, WandbLogger | MLFlowLogger):
+            return
+        if not self.run.tracked.exists():
+            logger.log_hyperparams(self.config.to_dict())
+            with whole_file(self.run.tracked) as part:
+                part.write_text(str(logger.version), encoding="utf-8")
+
+
+@contextmanager
+def ended(trainer: pl.Trainer) -> Iterator[None]:
+    """Weights & Biases has one run a process: that of a logger by name ends with the training, a caller's does not."""
+    by_name = any(isinstance(each, Tracked) for each in getattr(trainer, "callbacks", ()))
+    ours = by_name and isinstance(trainer.logger, WandbLogger) and sys.modules["wandb"].run is None
+    try:
+        yield
+    finally:
+        if ours:
+            sys.modules["wandb"].finish()

@@ -34,7 +34,7 @@ from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig
 from .folder import Run, Which
 from .given import configured, given_for
-from .loggers import logger_of
+from .loggers import Tracked, ended, logger_of
 from .networks import load_vae
 from .processes import check_room, end_with_launcher, launching
 
@@ -242,6 +242,8 @@ def _trainer(
         EvaluatedAtLast(),
         SeededEpochs(config.seed),
     ]
+    if logger is None:
+        ours.append(Tracked(config, run))
     if config.patience:
         ours.append(_early_stopping(training, config.patience))
     if progress:
@@ -290,6 +292,7 @@ def _fit(
         warnings.catch_warnings(),
         _told_once(),
         _handlers_restored(),
+        ended(trainer),
         launching(),
         _global_generator_restored(),
     ):
