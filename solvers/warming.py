@@ -90,3 +90,5 @@ def _gibbs() -> None:
             found = gibbs(unary, pairwise, edges=one.edges, uniforms=uniforms)
             found.sample(uniforms)
             found.covariance_product(unary, pairwise)
+            completions = found.completions(random.random((2, *problem.leading, problem.n)))
+            completions.derivative(np.zeros(completions.variables.shape))

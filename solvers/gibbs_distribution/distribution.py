@@ -14,6 +14,7 @@ from ..errors import OptionError, ProblemError, UnsupportedProblemError, shorten
 from ..options import check_threads
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
+from .completions import Completions, complete
 from .draws import draw
 from .enumeration import MAX_VARIABLES, RunningSums
 
@@ -78,6 +79,33 @@ class Gibbs(Generic[ArrayT]):
         if self._sums is None:
             return _placed(problem, _eliminate(problem, drawn, threads)[2])
         return _placed(problem, _draw(problem, self._sums, drawn, threads))
+
+    def completions(
+        self, uniforms: Any, variables: Any = None, *, threads: int | None = None
+    ) -> Completions[ArrayT]:
+        """Samples, drawn variable by variable, and each of them completed with other values of single variables.
+
+        By elimination the samples are those that `sample` gives for the same uniforms. Enumeration draws from the last
+        variable to the first here, one uniform a variable, from running sums of its own.
+
+        Args:
+            uniforms: `[samples, batch, n]`, float64, in [0, 1), one a variable by either method.
+            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all.
+            threads: most threads to use; None for all cores.
+
+        Raises:
+            ProblemError: the uniforms have another shape, range or precision, or the variables another shape or range.
+
+        Example:
+            >>> pair = gibbs([0.0, 0.0], [9.0], edges=[[0, 1]])
+            >>> found = pair.completions([[0.9, 0.1]])
+            >>> found.samples.tolist(), found.completed.tolist()
+            ([[1, 1]], [[[0, 1], [0, 0]]])
+        """
+        check_threads(threads)
+        problem = self.problem.to_host()
+        drawn = _uniforms(problem, "elimination", uniforms)
+        return complete(problem, self._sums, drawn, variables, threads)
 
     def covariance_product(
         self, unary: Any, pairwise: Any = None, *, threads: int | None = None

@@ -85,7 +85,8 @@ def draw(
         threads: most threads to use; None for all cores.
     """
     z = np.empty((*uniforms.shape, n), np.int8)
-    arrays = (*sums, np.require(uniforms, np.float64, ["C", "W"]), z)
+    instances = (sums.coefficients, sums.references, sums.blocks)
+    arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), z)
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * uniforms.shape[1]
     if uniforms.size:  # else instances would be loaded for nothing
         over_slices(partial(_draw, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)

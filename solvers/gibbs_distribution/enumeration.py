@@ -32,15 +32,17 @@ class RunningSums(NamedTuple):
         coefficients: `[batch, n + e]`, unary and pairwise scores.
         references: `[batch]`, the score of weight 1.
         blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
+        weights: `[batch, 2^depth]`, of each block by itself, which differences of the above have no digits of.
     """
 
     coefficients: np.ndarray
     references: Scores
     blocks: np.ndarray
+    weights: np.ndarray
 
 
 @jit.strict
-def _infer(rows, columns, n, coefficients, references, cumulative, log_z, marginals):
+def _infer(rows, columns, n, coefficients, references, cumulative, weights, log_z, marginals):
     depth = max(n - BLOCK_BITS, 0)
     blocks, sums, block = new_blocks(depth), new_sums(depth), aligned(BLOCK)
     moments = np.empty_like(blocks.weights)
@@ -53,8 +55,10 @@ def _infer(rows, columns, n, coefficients, references, cumulative, log_z, margin
             add_block(block, h, depth, sums)
         total = 0.0
         for line in range(len(sums.lines)):
+            h = line >> BLOCK_BITS - LINE_BITS
             total += sums.lines[line]
-            cumulative[b, line >> BLOCK_BITS - LINE_BITS] = total  # at last that of the block
+            cumulative[b, h] = total  # at last that of the block
+            weights[b, h] += sums.lines[line]
         log_z[b] = references[b] + math.log(total)
         fill_moments(sums, depth, moments)
         for c in range(len(rows)):
@@ -98,7 +102,8 @@ def infer(
     """
     batch, n = unary.shape
     coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
-    sums = RunningSums(coefficients, np.empty(batch), np.empty((batch, 1 << max(n - BLOCK_BITS, 0))))
+    blocks = (batch, 1 << max(n - BLOCK_BITS, 0))
+    sums = RunningSums(coefficients, np.empty(batch), np.empty(blocks), np.zeros(blocks))
     log_z, marginals = np.empty(batch), np.empty_like(coefficients)
     work = NANOSECONDS * (2**n + 2**13)
     kernel = partial(_infer, *places(n, edges), n)

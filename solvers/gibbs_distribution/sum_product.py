@@ -74,7 +74,7 @@ def sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, plac
 
 
 @jit.strict
-def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marginals, places, advances):
+def spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marginals, places, advances):
     """Adds the marginals of step t and passes the probabilities of its entries to what it read."""
     steps, edges, reads, strides = schedule_arrays
     start, first_bit, last_bit = steps[t, ENTRY_START], steps[t, BIT_START], steps[t, BIT_END]
@@ -95,9 +95,9 @@ def _spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marg
 
 
 @jit.strict
-def _sample(steps, variables, shares, uniforms, z):
-    """Draws every variable given those of its separator, which steps behind its own eliminate."""
-    for t in range(len(steps) - 1, -1, -1):
+def draw_steps(end, steps, variables, shares, uniforms, z):
+    """Draws the variables of the steps before `end`, each given its separator, which steps behind its own eliminate."""
+    for t in range(end - 1, -1, -1):
         state = 0
         for bit in range(steps[t, BIT_END] - steps[t, BIT_START]):
             state |= np.int64(z[variables[steps[t, BIT_START] + bit]]) << bit
@@ -120,12 +120,12 @@ def _infer(schedule, entries, most_reads, unary, pairwise, uniforms, log_z, ones
                 total += messages[steps[t, ENTRY_START]]
         log_z[b] = total
         for k in range(uniforms.shape[1]):
-            _sample(steps, variables, shares, uniforms[b, k], z[b, k])
+            draw_steps(len(steps), steps, variables, shares, uniforms[b, k], z[b, k])
         flows[:] = 0.0
         for t in range(len(steps) - 1, -1, -1):
             if steps[t, BIT_START] == steps[t, BIT_END]:
                 flows[steps[t, ENTRY_START]] = 1.0
-            _spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
+            spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
 
 
 def infer(

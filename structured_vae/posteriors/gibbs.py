@@ -96,7 +96,7 @@ class Gibbs:
         if h.pairwise is None or h.edges is None:
             return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
         if h.unary.device.type == "cpu":
-            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, _found(h))  # type: ignore[no-untyped-call]
+            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, sums_on_host(h))  # type: ignore[no-untyped-call]
             return log_z, (unary, pairwise)
         return _table_sums(h)
 
@@ -160,18 +160,18 @@ class Gibbs:
             noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
             return one_hot((h.unary + noise).argmax(dim=-1), h.unary.shape[-1]).to(h.unary.dtype)
         if h.pairwise is None or h.edges is None:
-            return (_uniform(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
+            return (uniforms(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
                 h.unary
             )
         if h.unary.device.type == "cpu":
-            found = _found(h)
-            uniforms = _uniform(h, solvers.uniforms_shape(found.problem, samples), generator)
-            return found.sample(uniforms).to(h.unary.dtype)
+            found = sums_on_host(h)
+            drawn = uniforms(h, solvers.uniforms_shape(found.problem, samples), generator)
+            return found.sample(drawn).to(h.unary.dtype)
         return _sample_table(h, samples, generator)
 
 
-def _found(h: Potentials) -> solvers.Gibbs[torch.Tensor]:
-    """The sums over the states of potentials on the host, found anew only where their scores have changed.
+def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]:
+    """The sums over the states of potentials with pairs, found on the host, anew only where their scores have changed.
 
     A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
     """
@@ -194,7 +194,8 @@ def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
     return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
 
 
-def _uniform(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+def uniforms(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """Of that shape, in [0, 1), on the potentials' device, in float64."""
     return torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
 
 

@@ -1,0 +1,157 @@
+"""Samples at small treewidth, with one variable the other way and those drawn after it redrawn.
+
+Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn before) is one entry of
+`shares`. Its derivative in the scores flows from there to the messages that the entry was made of, as probabilities
+do in `sum_product`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..algorithms.elimination.plan import Plan
+from ..algorithms.elimination.schedule import (
+    BIT_END,
+    BIT_START,
+    ENTRY_IN,
+    ENTRY_START,
+    MAX_BITS,
+    OWN_STRIDE,
+    READ_END,
+    READ_START,
+    STRIDE_START,
+    VARIABLE,
+)
+from ..arrays import Pairwise, States, Unary
+from ..compiled import jit
+from ..compiled.threads import over_slices, threads_in_memory
+from .sum_product import BYTES, DRAW_NANOSECONDS, ENTRY_NANOSECONDS, draw_steps, spread, sum_out
+
+
+@jit.strict
+def _steps_of(steps):
+    """The step that eliminates each variable."""
+    found = np.empty(len(steps), np.int64)
+    for t in range(len(steps)):
+        found[steps[t, VARIABLE]] = t
+    return found
+
+
+@jit.strict
+def _complete(schedule, entries, most_reads, unary, pairwise, uniforms, chosen, z, completed):
+    steps, variables, edges, reads, strides, _ = schedule
+    arrays = (steps, edges, reads, strides)
+    messages, shares, sums = np.empty(entries), np.empty(entries), np.empty(MAX_BITS)
+    places, advances = np.empty(most_reads, np.int64), np.empty((most_reads, MAX_BITS), np.int64)
+    step = _steps_of(steps)
+    for b in range(len(unary)):
+        for t in range(len(steps)):
+            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
+        for k in range(uniforms.shape[1]):
+            draw_steps(len(steps), steps, variables, shares, uniforms[b, k], z[b, k])
+            for c in range(chosen.shape[2]):
+                v, other = chosen[b, k, c], completed[b, k, c]
+                other[:] = z[b, k]
+                other[v] = 1 - other[v]
+                draw_steps(step[v], steps, variables, shares, uniforms[b, k], other)
+
+
+@jit.strict
+def _inject(t, change, schedule, shares, z, flows, ones, pairs):
+    """Adds the derivative of `change` times the share of step t, given its separator in z."""
+    steps, variables, edges, reads, strides, _ = schedule
+    first_bit, bits = steps[t, BIT_START], steps[t, BIT_END] - steps[t, BIT_START]
+    state = 0
+    for i in range(bits):
+        state |= np.int64(z[variables[first_bit + i]]) << i
+    share = shares[steps[t, ENTRY_START] + state]
+    weight = change * share * (1.0 - share)
+    ones[steps[t, VARIABLE]] += weight
+    for i in range(bits):
+        if state >> i & 1 and edges[first_bit + i] >= 0:
+            pairs[edges[first_bit + i]] += weight
+    for r in range(steps[t, READ_START], steps[t, READ_END]):
+        place = reads[r, ENTRY_IN]
+        for i in range(bits):
+            if state >> i & 1:
+                place += strides[reads[r, STRIDE_START] + i]
+        flows[place] -= weight
+        flows[place + reads[r, OWN_STRIDE]] += weight
+
+
+@jit.strict
+def _derive(schedule, entries, most_reads, unary, pairwise, z, chosen, changes, ones, pairs):
+    steps, _, edges, reads, strides, _ = schedule
+    arrays = (steps, edges, reads, strides)
+    messages, shares, flows = np.empty(entries), np.empty(entries), np.empty(entries)
+    sums, places = np.empty(MAX_BITS), np.empty(most_reads, np.int64)
+    advances = np.empty((most_reads, MAX_BITS), np.int64)
+    step = _steps_of(steps)
+    for b in range(len(unary)):
+        for t in range(len(steps)):
+            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
+        flows[:] = 0.0
+        for k in range(chosen.shape[1]):
+            for c in range(chosen.shape[2]):
+                t = step[chosen[b, k, c]]
+                _inject(t, changes[b, k, c], schedule, shares, z[b, k], flows, ones[b], pairs[b])
+        for t in range(len(steps) - 1, -1, -1):
+            spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
+
+
+def complete(
+    plan: Plan,
+    unary: Unary,
+    pairwise: Pairwise,
+    uniforms: np.ndarray,
+    chosen: np.ndarray,
+    threads: int | None = None,
+) -> tuple[States, States]:
+    """Samples `[batch, samples, n]`, and `[batch, samples, m, n]`: the completions of the other values.
+
+    Args:
+        plan: of these edges.
+        unary: `[batch, n]`, finite.
+        pairwise: `[batch, e]`, finite, in the order of the plan's edges.
+        uniforms: `[batch, samples, n]` in [0, 1), one a variable.
+        chosen: `[batch, samples, m]`, variables.
+        threads: most threads to use; None for all cores.
+    """
+    scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
+    z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, plan.n), np.int8)
+    kernel = partial(_complete, plan.schedule, plan.entries, plan.most_reads)
+    work = ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * completed[0].size
+    workers = threads_in_memory(threads, BYTES * plan.entries)
+    over_slices(kernel, *scores, chosen, z, completed, nanoseconds=work, threads=workers)
+    return z, completed
+
+
+def derivative(
+    plan: Plan,
+    unary: Unary,
+    pairwise: Pairwise,
+    z: States,
+    chosen: np.ndarray,
+    changes: np.ndarray,
+    threads: int | None = None,
+) -> np.ndarray:
+    """`[batch, n + e]`: that of the sum of changes * P(z_v = 1 | drawn before) over samples and chosen v.
+
+    Args:
+        plan: of these edges.
+        unary: `[batch, n]`, finite.
+        pairwise: `[batch, e]`, finite, in the order of the plan's edges.
+        z: `[batch, samples, n]`, the samples.
+        chosen: `[batch, samples, m]`, variables.
+        changes: `[batch, samples, m]`, finite.
+        threads: most threads to use; None for all cores.
+    """
+    scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
+    ones, pairs = np.zeros((len(unary), plan.n)), np.zeros((len(unary), plan.edges))
+    kernel = partial(_derive, plan.schedule, plan.entries, plan.most_reads)
+    work = 2 * ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * chosen[0].size
+    workers = threads_in_memory(threads, BYTES * plan.entries)
+    over_slices(kernel, *scores, z, chosen, changes, ones, pairs, nanoseconds=work, threads=workers)
+    return np.concatenate((ones, pairs), axis=1)

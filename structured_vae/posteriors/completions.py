@@ -1,0 +1,100 @@
+"""Samples of a Gibbs posterior, drawn variable by variable, and what each would be with one variable the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from models import Potentials
+
+from .gibbs import sums_on_host, uniforms
+
+
+@dataclass(frozen=True, eq=False)
+class Completions:
+    """Samples, and for some variables v of each the state with the other value of z_v.
+
+    Those drawn before v are the sample's, and those after it drawn again with the same uniforms.
+
+    Attributes:
+        z: `[samples, batch, n]`.
+        variables: `[samples, batch, m]`, whole numbers.
+        completed: `[samples, m, batch, n]`.
+        surrogate: takes changes of a cost `[samples, batch, m]` from z_v = 0 to z_v = 1, and gives `[batch]`, with the
+            gradient of the sum of changes * q(z_v = 1 | before v) in the potentials.
+    """
+
+    z: torch.Tensor
+    variables: torch.Tensor
+    completed: torch.Tensor
+    surrogate: Callable[[torch.Tensor], torch.Tensor]
+
+    @property
+    def n(self) -> int:
+        """Variables of a state."""
+        return self.z.shape[-1]
+
+    @property
+    def count(self) -> int:
+        """How many of them are completed, m."""
+        return self.variables.shape[-1]
+
+
+def completions(
+    potentials: Potentials, generator: torch.Generator, samples: int = 1, count: int | None = None
+) -> Completions:
+    """Samples of the Gibbs posterior, and completions of all variables, or of `count` drawn at random for each.
+
+    With pairwise scores on the host, whatever the device.
+
+    Args:
+        potentials: h.
+        generator: on their device.
+        samples: draws an image.
+        count: at most n; None for all.
+
+    Raises:
+        solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+    """
+    shape = (samples, *potentials.unary.shape)
+    drawn = uniforms(potentials, shape, generator)
+    variables = _variables(drawn, generator, count)
+    if potentials.pairwise is None:
+        return _of_independent(potentials, drawn, variables)
+    return _of_coupled(potentials, drawn, variables)
+
+
+def _variables(like: torch.Tensor, generator: torch.Generator, count: int | None) -> torch.Tensor:
+    """`[samples, batch, m]`, without repetition."""
+    n = like.shape[-1]
+    if count is None:
+        return torch.arange(n, device=like.device).expand(like.shape)
+    order = torch.rand(like.shape, generator=generator, device=like.device).argsort(dim=-1)
+    return order[..., :count]
+
+
+def _of_independent(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
+    """Of bits that are drawn by themselves: their flips."""
+    z = (drawn < h.unary.detach().double().sigmoid()).to(h.unary.dtype)
+    flips = torch.zeros((*variables.shape, z.shape[-1]), dtype=z.dtype, device=z.device)
+    flips.scatter_(-1, variables[..., None], 1)
+    flips = flips.movedim(-2, 1)
+    completed = z[:, None] + flips * (1 - 2 * z[:, None])
+
+    def surrogate(changes: torch.Tensor) -> torch.Tensor:
+        return (h.unary.sigmoid().expand_as(z).gather(-1, variables) * changes).sum(dim=(0, 2))
+
+    return Completions(z, variables, completed, surrogate)
+
+
+def _of_coupled(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
+    found = sums_on_host(h).completions(drawn, variables)
+
+    def surrogate(changes: torch.Tensor) -> torch.Tensor:
+        unary, pairwise = (part.to(h.unary.dtype) for part in found.derivative(changes))
+        return (h.unary * unary).sum(dim=-1) + (h.pairwise * pairwise).sum(dim=-1)  # type: ignore[operator]  # has pairs
+
+    z, completed = (part.to(h.unary.dtype) for part in (found.samples, found.completed))
+    return Completions(z, variables, completed, surrogate)
