@@ -131,6 +131,12 @@ class Decoder(nn.Module, ABC):
         losses = binary_cross_entropy_with_logits(logits, x.expand_as(logits), reduction="none")
         return losses.sum(dim=-1)
 
+    @torch.no_grad()
+    def values(self, x: Images, z: torch.Tensor) -> Costs:
+        """`[..., batch]`: `cost` of many states, without gradient, split as in `DecodedStates`."""
+        hidden = self.start(z).relu_()
+        return self._volume(hidden) - matches(self.last, hidden[..., None, :], x)[..., 0]
+
     def decoded(self, states: torch.Tensor) -> DecodedStates:
         """States `[states, n or k]`, decoded a few at a time.
 

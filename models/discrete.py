@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.parameter import UninitializedParameter
 
 from .decoder import BinaryDecoder, CategoricalDecoder, Decoder
-from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from .encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
 from .errors import NetworkError, PretrainedError
 from .likelihoods import Likelihood, likelihood_name
 from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
@@ -169,14 +169,16 @@ class DiscreteVAE(Pretrained):
             "n": self.n,
             "hidden": last.in_features,
         }
+        if isinstance(self.encoder, Encoder) and self.encoder.bandwidth:
+            found["bandwidth"] = self.encoder.bandwidth
         return found | self._prior_said()
 
     @classmethod
     def of_arguments(
-        cls, encoder: str, pixels: int, n: int, hidden: int, prior: str = "uniform"
+        cls, encoder: str, pixels: int, n: int, hidden: int, prior: str = "uniform", bandwidth: int = 0
     ) -> DiscreteVAE:
         """Networks of `paper_vae` with fresh weights."""
-        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden, prior=prior)
+        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden, prior=prior, bandwidth=bandwidth)
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
@@ -257,7 +259,13 @@ def _name(network: nn.Module) -> str:
 
 
 def paper_vae(
-    encoder: str, *, pixels: int = 784, n: int = 15, hidden: int = 300, prior: str = "uniform"
+    encoder: str,
+    *,
+    pixels: int = 784,
+    n: int = 15,
+    hidden: int = 300,
+    prior: str = "uniform",
+    bandwidth: int = 0,
 ) -> DiscreteVAE:
     """The paper's architecture with one of `ENCODERS`.
 
@@ -267,9 +275,11 @@ def paper_vae(
         n: binary latent variables; for "categorical" the number of categories.
         hidden: units of each hidden layer.
         prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every pair of bits.
+        bandwidth: of a supermodular or general encoder: pairwise scores are of bits at most so far apart in their
+            order, 1 for a chain; 0 for all pairs, as the paper's.
 
     Raises:
-        ValueError: there is no such encoder, or no such prior.
+        ValueError: there is no such encoder, or no such prior; or the encoder has no pairs, and a bandwidth.
 
     Example:
         >>> vae = paper_vae("general")
@@ -282,10 +292,12 @@ def paper_vae(
     """
     if encoder not in ENCODERS:
         raise ValueError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    categorical = encoder == "categorical"
+    if bandwidth and encoder not in COUPLED:
+        raise ValueError(f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}")
+    categorical, band = encoder == "categorical", {"bandwidth": bandwidth} if bandwidth else {}
     decoder = CategoricalDecoder if categorical else BinaryDecoder
     return DiscreteVAE(
-        ENCODERS[encoder](pixels, n, hidden),
+        ENCODERS[encoder](pixels, n, hidden, **band),
         decoder(pixels, n, hidden),
         prior=named_prior(prior, n, categorical),
     )

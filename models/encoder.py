@@ -20,23 +20,26 @@ WEAK = -3.0
 
 
 class Encoder(nn.Module):
-    """pixels -> hidden -> ReLU -> potentials over n binary variables, all pairs joined if there is a link.
+    """pixels -> hidden -> ReLU -> potentials over n binary variables, with scores for pairs if there is a link.
 
     Args:
         pixels: of an image.
         n: binary variables.
         hidden: units of the hidden layer; the paper has 300.
         link: turns outputs into pairwise scores; None for none at all.
+        bandwidth: pairs are of variables at most so far apart in their order: 1 for a chain, whose treewidth is 1, as
+            that of a band is its width; 0 for all pairs.
     """
 
     edges: torch.Tensor
 
-    def __init__(self, pixels: int, n: int, hidden: int = 300, link: Link | None = None):
+    def __init__(self, pixels: int, n: int, hidden: int = 300, link: Link | None = None, bandwidth: int = 0):
         super().__init__()
         self.pixels = pixels
-        pairs = torch.triu_indices(n, n, 1).T if link else torch.empty((0, 2), dtype=torch.long)
+        pairs = _pairs(n, bandwidth) if link else torch.empty((0, 2), dtype=torch.long)
         self.n = n
         self.link = link
+        self.bandwidth = bandwidth
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs)))
 
@@ -56,26 +59,32 @@ class Encoder(nn.Module):
         return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
 
 
+def _pairs(n: int, bandwidth: int) -> torch.Tensor:
+    """`[e, 2]`, i < j."""
+    pairs = torch.triu_indices(n, n, 1).T
+    return pairs[pairs[:, 1] - pairs[:, 0] <= bandwidth] if bandwidth else pairs
+
+
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
     """An encoder without pairwise scores: the variables are independent given the image."""
     return Encoder(pixels, n, hidden)
 
 
-def supermodular_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
+def supermodular_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int = 0) -> Encoder:
     """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut.
 
     The scores start small. At softplus(0) = 0.69 for each of n - 1 pairs all variables would start as
     ones, whatever the image, and only large steps of epsilon would move them.
     """
-    encoder = Encoder(pixels, n, hidden, nn.functional.softplus)
+    encoder = Encoder(pixels, n, hidden, nn.functional.softplus, bandwidth)
     last = cast("nn.Linear", encoder.network[-1])
     nn.init.constant_(last.bias[n:], WEAK)
     return encoder
 
 
-def general_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
+def general_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int = 0) -> Encoder:
     """An encoder with pairwise scores of any sign."""
-    return Encoder(pixels, n, hidden, _identity)
+    return Encoder(pixels, n, hidden, _identity, bandwidth)
 
 
 def _identity(outputs: torch.Tensor) -> torch.Tensor:
@@ -111,13 +120,17 @@ class CategoricalEncoder(nn.Module):
         return CategoricalPotentials(outputs)
 
 
-ENCODERS: Final[dict[str, Callable[[int, int, int], Encoder | CategoricalEncoder]]] = {
+ENCODERS: Final[dict[str, Callable[..., Encoder | CategoricalEncoder]]] = {
     "independent": independent_encoder,
     "supermodular": supermodular_encoder,
     "general": general_encoder,
     "categorical": CategoricalEncoder,
 }
-"""The encoders by the name that a configuration gives them."""
+"""The encoders by the name that a configuration gives them, made of pixels, n and hidden units; those of `COUPLED` of a
+bandwidth, too."""
+
+COUPLED: Final = ("supermodular", "general")
+"""Those with pairwise scores."""
 
 
 def encoder_name(encoder: nn.Module) -> str | None:

@@ -11,6 +11,7 @@ from .errors import (
 )
 from .estimators import (
     ARM,
+    RAM,
     REBAR,
     RELAX,
     Adaptive,
@@ -77,6 +78,7 @@ from .structures import (
 __all__ = [
     "ARM",
     "KL",
+    "RAM",
     "REBAR",
     "RECIPES",
     "RELAX",

@@ -63,7 +63,9 @@ def test_completions_and_their_derivative_are_those_of_brute_force(method, n, se
                     w = order[later]
                     one, _ = given_those_before(probability, phi, other, order[:later], w)
                     assert one is None or abs(u[w] - one) < FAR or other[w] == (u[w] < one)
-        np.testing.assert_allclose(derivative[b], expected, rtol=0, atol=1e-9 * max(1.0, np.abs(changes).sum()))
+        np.testing.assert_allclose(
+            derivative[b], expected, rtol=0, atol=1e-9 * max(1.0, np.abs(changes).sum())
+        )
 
 
 @pytest.mark.parametrize(("n", "method"), [(6, "enumeration"), (12, "enumeration"), (30, "elimination")])

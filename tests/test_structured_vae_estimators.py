@@ -23,6 +23,7 @@ from models import CategoricalPotentials, Potentials
 from solvers import solver_class
 from structured_vae import (
     ARM,
+    RAM,
     REBAR,
     RELAX,
     Adaptive,
@@ -67,6 +68,7 @@ MAKE = {
     "relax": relax,
     "arm": lambda n: ARM(),
     "disarm": lambda n: DisARM(),
+    "ram": lambda n: RAM(),
     "direct": lambda n: Direct(epsilon=Constant(0.5)),
     "table_direct": lambda n: TableDirect(Constant(0.5)),
     "gumbel_softmax": lambda n: GumbelSoftmax(Constant(0.7)),
@@ -76,7 +78,7 @@ MAKE = {
 }
 FACTORISED = {"rebar", "relax", "gumbel_softmax", "straight_through"}
 BITS = {"arm", "disarm"}
-UNBIASED = {"exact", "score_function", "rebar", "relax", "arm", "disarm"}
+UNBIASED = {"exact", "score_function", "rebar", "relax", "arm", "disarm", "ram"}
 
 
 def fits(name, family):
@@ -162,7 +164,7 @@ def test_perturbed_argmax_refuses_a_minimum_cut():
 @pytest.mark.parametrize(
     ("make", "least"),
     [
-        *((make, 1) for make in (ARM, DisARM, REBAR, GumbelSoftmax, StraightThrough, Direct, TableDirect)),
+        *((make, 1) for make in (ARM, DisARM, RAM, REBAR, GumbelSoftmax, StraightThrough, Direct, TableDirect)),
         (ImplicitMLE, 1),
         (ScoreFunction, 2),
         (PerturbedArgmax, 2),

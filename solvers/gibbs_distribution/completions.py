@@ -86,7 +86,11 @@ class Completions(Generic[ArrayT]):
 
 
 def complete(
-    problem: Problem[ArrayT], sums: RunningSums | None, uniforms: np.ndarray, variables: Any, threads: int | None
+    problem: Problem[ArrayT],
+    sums: RunningSums | None,
+    uniforms: np.ndarray,
+    variables: Any,
+    threads: int | None,
 ) -> Completions[ArrayT]:
     """The completions of a problem on the host; `sums` of enumeration, None for elimination.
 
@@ -100,7 +104,7 @@ def complete(
     Raises:
         ProblemError: the variables have another shape or range.
     """
-    batch, samples, n = uniforms.shape
+    samples, n = uniforms.shape[1:]
     chosen = _by_instance(problem, _variables(problem, samples, variables))
     if sums is None:
         plan = problem.topology.recall(cached_plan)

@@ -104,9 +104,7 @@ def _add_rates(tree, node, first, bits, slopes, z, rate, rates):
 
 
 @jit.strict
-def _derive(
-    rows, columns, n, coefficients, references, weights, z, chosen, changes, products
-):
+def _derive(rows, columns, n, coefficients, references, weights, z, chosen, changes, products):
     depth, low, samples = max(n - BLOCK_BITS, 0), min(n, BLOCK_BITS), chosen.shape[1]
     blocks, sums, block, tree = new_blocks(depth), new_sums(depth), aligned(BLOCK), np.empty(2 * BLOCK)
     moments, slopes, top = np.empty_like(blocks.weights), np.empty(n), np.empty(2 << depth)

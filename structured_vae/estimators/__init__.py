@@ -14,11 +14,13 @@ from .exact import Exact, MaximumLikelihood
 from .gumbel_softmax import GumbelSoftmax, StraightThrough
 from .implicit_mle import ImplicitMLE
 from .perturbed_argmax import PerturbedArgmax
+from .ram import RAM
 from .score_function import ScoreFunction
 from .table_direct import TableDirect
 
 __all__ = [
     "ARM",
+    "RAM",
     "REBAR",
     "RELAX",
     "Adaptive",

@@ -9,7 +9,7 @@ from models import AnyPotentials, CategoricalPotentials
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..posteriors import Gibbs
-from ..posteriors.completions import Completions, completions
+from ..posteriors.completions import Completions, completed
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -20,8 +20,9 @@ class RAM(Estimator):
 
         grad E_q[cost] = sum_v E[sum over both values of z_v: grad q(z_v | before v) * E[cost | before v, z_v]].
 
-    The inner expectation is estimated by one state for each value: the sample itself, and for the other value the sample
-    with those after v drawn again by the same uniform numbers, its completion. Of n variables that takes n + 1 states.
+    The inner expectation is estimated by one state for each value: the sample itself, and for the other value the
+    sample with those after v drawn again by the same uniform numbers, its completion. Of n variables that takes n + 1
+    states.
     The completions of independent bits are their single flips: local expectation gradients. One variable with k values
     has the exact gradient, from one table.
 
@@ -29,11 +30,11 @@ class RAM(Estimator):
 
     Args:
         samples: an image, each with completions of its own.
-        variables: how many of n are completed, chosen at random for each sample and weighted by n over their number; None
-            for all. Not for categories.
+        completions: of how many of n variables, chosen at random for each sample and weighted by n over their number;
+            None for all. Categories take no notice of it.
 
     Raises:
-        EstimatorError: no samples, or no variables.
+        EstimatorError: no samples, or no completions.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: reparameterization and
@@ -43,27 +44,27 @@ class RAM(Estimator):
 
     kl = "exact"
 
-    def __init__(self, samples: int = 1, variables: int | None = None):
+    def __init__(self, samples: int = 1, completions: int | None = None):
         super().__init__()
         needs_samples(1, samples)
-        if variables is not None and variables < 1:
-            raise EstimatorError(f"variables must be at least 1, or None for all; got {variables}")
+        if completions is not None and completions < 1:
+            raise EstimatorError(f"completions must be at least 1, or None for all; got {completions}")
         self.samples = samples
-        self.variables = variables
+        self.completions = completions
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Fewer variables than are to be completed."""
+        """Fewer bits than are to be completed."""
         n = potentials.unary.shape[-1]
-        if self.variables is None or isinstance(potentials, CategoricalPotentials) or self.variables <= n:
+        if self.completions is None or isinstance(potentials, CategoricalPotentials) or self.completions <= n:
             return ()
-        return (f"they are of n = {n} bits, and {self.variables} are to be completed",)
+        return (f"they are of n = {n} bits, and {self.completions} are to be completed",)
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         if isinstance(potentials, CategoricalPotentials):
             return _of_categories(potentials, cost, generator, self.samples)
-        drawn = completions(potentials, generator, self.samples, self.variables)
+        drawn = completed(potentials, generator, self.samples, self.completions)
         costs = cost(drawn.z)
         fixed = costs.detach()
         changes = _changes(drawn, cost, fixed) * (drawn.n / (drawn.count * self.samples))

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
-from models import AnyPotentials, Neighbourhood
+from models import AnyPotentials, Decoder, Neighbourhood
 
 from ..errors import EstimatorError, shortened
 from ..posteriors.prior import PriorExcess
@@ -58,6 +58,8 @@ class Reconstruction:
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: -log p(x | z)."""
+        if isinstance(self.decoder, Decoder) and not torch.is_grad_enabled():
+            return self.decoder.values(self.x, z)
         return self.decoder.cost(self.x, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:

@@ -42,7 +42,7 @@ class Completions:
         return self.variables.shape[-1]
 
 
-def completions(
+def completed(
     potentials: Potentials, generator: torch.Generator, samples: int = 1, count: int | None = None
 ) -> Completions:
     """Samples of the Gibbs posterior, and completions of all variables, or of `count` drawn at random for each.

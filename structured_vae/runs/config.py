@@ -31,6 +31,7 @@ Estimator = Literal[
     "relax",
     "arm",
     "disarm",
+    "ram",
     "implicit_mle",
     "perturbed_argmax",
     "own",
@@ -77,11 +78,13 @@ class TrainConfig:
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
             categorical, over k categories; of attributes one of the first three.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
-            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, implicit_mle,
+            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram, implicit_mle,
             perturbed_argmax, or own, one that is given in Python.
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
         recipe: paper (direct does not train the KL, as in the released code) or elbo (KL trained too).
         n: binary latent variables.
+        bandwidth: of a supermodular or general encoder: pairwise scores are of bits at most so far apart in their
+            order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all pairs.
         k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
@@ -89,6 +92,7 @@ class TrainConfig:
         kl_start: 0 lets the encoder use a code before it pays for it; above 1, such as 30, spreads the posterior
             over all states at first, so that none is given up early (deterministic annealing).
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
+        completions: bits of which ram tries the other value, chosen at random in every step; 0 for all.
         sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
             starts at 1, which learns more slowly.
@@ -128,12 +132,14 @@ class TrainConfig:
     solver: str = "auto"
     recipe: Recipe = "paper"
     n: int = 15
+    bandwidth: int = 0
     k: int = 10
     hidden: int = 300
     kl_warmup: int = 0
     kl_start: float = 0.0
     data: DataConfig = field(default_factory=DataConfig)
     samples: int | None = None
+    completions: int = 0
     sides: Sides = 1
     epsilon: ExponentialDecay = field(default_factory=lambda: ExponentialDecay(start=0.1))
     epsilon_rule: EpsilonRule = "schedule"
@@ -182,6 +188,8 @@ class TrainConfig:
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
         latent = "own" if self.model == "own" else f"{self.encoder}{self.latent}"
+        if self.bandwidth:
+            latent += f"-band{self.bandwidth}"
         if self.prior != "uniform":
             latent += f"-{self.prior}-prior"
         return f"{data}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
@@ -222,8 +230,10 @@ CHOICES: Final = {
 
 LEAST: Final = {
     "n": 1,
+    "bandwidth": 0,
     "k": 2,
     "hidden": 1,
+    "completions": 0,
     "kl_warmup": 0,
     "epochs": 1,
     "seed": 0,
@@ -244,6 +254,7 @@ FOREIGN: Final = {
         "solver",
         "recipe",
         "n",
+        "bandwidth",
         "hidden",
         "kl_warmup",
         "kl_start",
@@ -251,8 +262,19 @@ FOREIGN: Final = {
         "channels",
         "prior",
     ),
-    "attributes": ("recipe", "n", "k", "hidden", "kl_warmup", "kl_start", "prior"),
-    "own": ("prior", "encoder", "n", "k", "hidden", "labels", "label_weight", "consistency", "channels"),
+    "attributes": ("recipe", "n", "bandwidth", "k", "hidden", "kl_warmup", "kl_start", "prior"),
+    "own": (
+        "prior",
+        "encoder",
+        "n",
+        "bandwidth",
+        "k",
+        "hidden",
+        "labels",
+        "label_weight",
+        "consistency",
+        "channels",
+    ),
 }
 """What each model has no use for, and so must not be set."""
 
@@ -279,6 +301,14 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (
         lambda c: c.model != "attributes" or c.encoder != "categorical",
         "attributes are bits: encoder must be independent, supermodular or general",
+    ),
+    (
+        lambda c: not c.bandwidth or c.encoder in ("supermodular", "general"),
+        "bandwidth is of pairwise scores, which the encoder {c.encoder} has not; got {c.bandwidth}",
+    ),
+    (
+        lambda c: not c.completions or c.estimator == "ram",
+        "completions has no meaning with the estimator {c.estimator}; got {c.completions}",
     ),
     (
         lambda c: c.prior != "gibbs" or c.encoder != "categorical",

@@ -24,6 +24,7 @@ from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, sol
 from ..errors import ConfigError
 from ..estimators import (
     ARM,
+    RAM,
     REBAR,
     RELAX,
     Adaptive,
@@ -62,6 +63,7 @@ ESTIMATORS: Final[dict[str, Build]] = {
     "relax": lambda config, solver, samples, n: RELAX(n, samples=samples),
     "arm": lambda config, solver, samples, n: ARM(samples),
     "disarm": lambda config, solver, samples, n: DisARM(samples),
+    "ram": lambda config, solver, samples, n: RAM(samples, config.completions or None),
     "implicit_mle": lambda config, solver, samples, n: ImplicitMLE(solver, config.epsilon, samples),
     "perturbed_argmax": lambda config, solver, samples, n: PerturbedArgmax(solver, samples=samples),
 }

@@ -19,6 +19,7 @@ from ..environment import environment
 from ..errors import ConfigError, RunError
 from ..estimators import (
     ARM,
+    RAM,
     REBAR,
     Direct,
     DisARM,
@@ -56,6 +57,7 @@ UNBIASED: Final[dict[str, Callable[[], Estimator]]] = {
     "REBAR": REBAR,
     "ARM": ARM,
     "DisARM": DisARM,
+    "RAM": RAM,
 }
 
 

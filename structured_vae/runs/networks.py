@@ -26,7 +26,14 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
         return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
     if config.model == "mixture":
         return MixtureVAE(pixels, config.k)
-    return paper_vae(config.encoder, pixels=pixels, n=config.latent, hidden=config.hidden, prior=config.prior)
+    return paper_vae(
+        config.encoder,
+        pixels=pixels,
+        n=config.latent,
+        hidden=config.hidden,
+        prior=config.prior,
+        bandwidth=config.bandwidth,
+    )
 
 
 def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | None = None) -> AnyVAE:
