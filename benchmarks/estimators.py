@@ -2,9 +2,9 @@
 
     python benchmarks/estimators.py --output results/estimators.json
 
-k categories and the mixture with 100 labelled images against Gumbel-softmax, n = 15 bits against direct
-optimization, and products in bfloat16 against those in float32, batch 100; medians, measured turn by turn in this
-process.
+k categories and the mixture with 100 labelled images against Gumbel-softmax, n = 15 bits against direct optimization,
+RAM of 50 bits against direct optimization of two sides, and products in bfloat16 against those in float32, batch 100;
+medians, measured turn by turn in this process.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks.interleaved import Contender, medians
 from models import paper_vae, train_mixed
 from structured_vae import (
     ARM,
+    RAM,
     REBAR,
     RELAX,
     Constant,
@@ -49,7 +50,8 @@ from structured_vae.environment import environment
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 
-BATCH, N = 100, 15
+BATCH, N, MANY = 100, 15, 50
+CHAIN = 1
 CATEGORIES = (10, 30, 50)
 MIXTURE = ("gumbel_softmax", "direct", "table_direct", "exact")
 PRECISIONS = ("32-true", "bf16-mixed")
@@ -63,10 +65,11 @@ def step_of(
     recipe: str,
     x: torch.Tensor,
     precision: str = "32-true",
+    bandwidth: int = 0,
 ) -> Contender:
     """One training step: estimate, KL, backward, Adam."""
     torch.manual_seed(0)
-    vae = paper_vae(encoder, n=n).to(x.device)
+    vae = paper_vae(encoder, n=n, bandwidth=bandwidth).to(x.device)
     if precision == "bf16-mixed":
         train_mixed(vae)
     estimator = estimator.to(x.device)
@@ -107,6 +110,8 @@ def bits() -> dict[str, tuple[str, Estimator]]:
     """Encoders and estimators for 15 bits."""
     return {
         "independent, direct": ("independent", Direct("independent", Constant(0.1))),
+        "independent, direct, two-sided": ("independent", Direct("independent", Constant(0.1), sides=2)),
+        "independent, RAM": ("independent", RAM()),
         "independent, Gumbel-softmax": ("independent", GumbelSoftmax(Constant(0.5))),
         "independent, REBAR": ("independent", REBAR()),
         "independent, RELAX": ("independent", RELAX(N)),
@@ -115,8 +120,27 @@ def bits() -> dict[str, tuple[str, Estimator]]:
         "independent, score function, 4 samples": ("independent", ScoreFunction(4)),
         "supermodular, direct": ("supermodular", Direct("max_flow", Constant(0.1))),
         "general, direct": ("general", Direct("exhaustive", Constant(0.1))),
+        "general, direct, two-sided": ("general", Direct("exhaustive", Constant(0.1), sides=2)),
+        "general, RAM": ("general", RAM()),
         "general, implicit MLE": ("general", ImplicitMLE("exhaustive", Constant(0.1))),
         "general, score function, 4 samples": ("general", ScoreFunction(4)),
+    }
+
+
+def many_bits(x: torch.Tensor) -> dict[str, Contender]:
+    """50 bits: independent, and coupled in a chain."""
+    return {
+        "independent, direct, two-sided": step_of(
+            "independent", MANY, Direct("independent", Constant(0.1), sides=2), "elbo", x
+        ),
+        "independent, RAM": step_of("independent", MANY, RAM(), "elbo", x),
+        "chain, direct, two-sided": step_of(
+            "general", MANY, Direct("elimination", Constant(0.1), sides=2), "elbo", x, bandwidth=CHAIN
+        ),
+        "chain, RAM": step_of("general", MANY, RAM(), "elbo", x, bandwidth=CHAIN),
+        "chain, RAM, 10 completions": step_of(
+            "general", MANY, RAM(completions=10), "elbo", x, bandwidth=CHAIN
+        ),
     }
 
 
@@ -155,6 +179,9 @@ def main() -> None:
         tables[f"k = {k}"] = report(console, f"{k} categories", steps, options.rounds, "Gumbel-softmax")
     steps = {name: step_of(encoder, N, each, "elbo", x) for name, (encoder, each) in bits().items()}
     tables[f"n = {N}"] = report(console, f"{N} bits", steps, options.rounds, "independent, direct")
+    tables[f"n = {MANY}"] = report(
+        console, f"{MANY} bits", many_bits(x), options.rounds, "independent, direct, two-sided"
+    )
     steps = {name: mixture_step_of(name, x, classes) for name in MIXTURE}
     tables["mixture"] = report(console, "mixture of 10 classes", steps, options.rounds, "gumbel_softmax")
     for name in MIXED:

@@ -8,6 +8,7 @@ import torch
 from enumeration import (
     LEVEL,
     Latent,
+    all_bits,
     away,
     draws_of,
     latent,
@@ -19,7 +20,7 @@ from enumeration import (
     softmax,
 )
 
-from models import CategoricalPotentials, Potentials
+from models import CategoricalPotentials, Potentials, paper_vae, train_mixed
 from solvers import solver_class
 from structured_vae import (
     ARM,
@@ -38,6 +39,7 @@ from structured_vae import (
     ImplicitMLE,
     MaximumLikelihood,
     PerturbedArgmax,
+    Reconstruction,
     ScaleFree,
     Scheduled,
     ScoreFunction,
@@ -164,7 +166,10 @@ def test_perturbed_argmax_refuses_a_minimum_cut():
 @pytest.mark.parametrize(
     ("make", "least"),
     [
-        *((make, 1) for make in (ARM, DisARM, RAM, REBAR, GumbelSoftmax, StraightThrough, Direct, TableDirect)),
+        *(
+            (make, 1)
+            for make in (ARM, DisARM, RAM, REBAR, GumbelSoftmax, StraightThrough, Direct, TableDirect)
+        ),
         (ImplicitMLE, 1),
         (ScoreFunction, 2),
         (PerturbedArgmax, 2),
@@ -209,11 +214,102 @@ def test_unbiased_estimators_have_the_exact_gradient(name, family):
         np.testing.assert_allclose(decoder, np.tile(of_decoder, (3, 1)), rtol=0, atol=1e-12)
         np.testing.assert_allclose(estimate.cost, q @ values, rtol=0, atol=1e-12)
         return
-    assert away(draws, expected) < LEVEL
-    assert away(draws, expected, 1.1) > LEVEL
+    if (name, family) == ("ram", "categorical"):  # one variable, of which all values are seen
+        np.testing.assert_allclose(draws, np.tile(expected, (DRAWS, 1)), rtol=0, atol=1e-12)
+    else:
+        assert away(draws, expected) < LEVEL
+        assert away(draws, expected, 1.1) > LEVEL
     assert away(decoder, of_decoder) < LEVEL
     assert away(decoder, of_decoder, 1.1) > LEVEL
     assert away(estimate.cost.numpy()[:, None], np.array([q @ values])) < LEVEL
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("family", ["independent", "general"])
+def test_ram_of_some_bits_has_the_exact_gradient(family, count):
+    this, cost = problem(family)
+    draws, decoder, _ = draws_of(RAM(2, count), this, cost, DRAWS)
+    expected = this.gradient(cost.values(this.states))
+    assert away(draws, expected) < LEVEL
+    assert away(draws, expected, 1.1) > LEVEL
+    assert away(decoder, this.probabilities() @ cost.features(this.states)) < LEVEL
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("bandwidth", [1, 2])
+def test_ram_by_elimination_has_the_exact_gradient(bandwidth):
+    """22 bits in a band, two more than are enumerated by the estimator, of which the cost sees every fourth."""
+    n = 22
+    random = np.random.default_rng(bandwidth)
+    edges = np.array([(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))])
+    this = Latent("general", random.normal(size=n), random.normal(size=len(edges)), edges)
+    cost = smooth_cost(len(range(0, n, 4)))
+    h = this.potentials(20_000, tracked=True)
+    function = CostOfBits(
+        lambda z: (
+            torch.tanh(z[..., ::4] @ torch.from_numpy(cost.a).T + torch.from_numpy(cost.b))
+            @ torch.from_numpy(cost.theta)
+        )
+    )
+    estimate = RAM()(h, function, seeded(4))
+    draws = torch.cat(torch.autograd.grad(estimate.surrogate.sum(), leaves_of(h)), dim=1).numpy()
+    expected = exact_in_a_band(this, cost)
+    assert away(draws, expected) < LEVEL
+    assert away(draws, expected, 1.1) > LEVEL
+
+
+def exact_in_a_band(this, cost):
+    """Cov(cost, z_i) and Cov(cost, z_i z_j), a block of states at a time."""
+    low = all_bits(16).astype(float)
+    total, mean, products = 0.0, 0.0, 0.0
+    for high in all_bits(this.n - 16).astype(float):
+        z = np.concatenate([low, np.tile(high, (len(low), 1))], axis=1)
+        phi = this.statistics(z)
+        weight = np.exp(phi @ this.parameters - 40)
+        weighted = weight * cost.values(z[:, ::4])
+        total += np.stack([weight.sum(), weighted.sum()])
+        mean += weight @ phi
+        products += weighted @ phi
+    return products / total[0] - total[1] / total[0] * mean / total[0]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", ["independent", "general", "supermodular"])
+def test_ram_varies_less_than_one_sample_with_its_best_baseline(family):
+    this, cost = problem(family)
+    draws, _, _ = draws_of(RAM(), this, cost, 20_000)
+    q, values, phi = this.probabilities(), cost.values(this.states), this.statistics()
+    score = phi - q @ phi
+    size = (score**2).sum(axis=1)
+    baseline = (q * values) @ size / (q @ size)
+    gradients = (values - baseline)[:, None] * score
+    least = (q @ gradients**2 - (q @ gradients) ** 2).sum()
+    assert draws.var(axis=0).sum() < 0.5 * least
+
+
+def test_ram_of_mixed_precision_is_that_of_whole_precision_but_for_rounding():
+    torch.manual_seed(0)
+    vae = paper_vae("general", pixels=64, n=6, hidden=50, bandwidth=1)
+    vae.decoder.last.weight.data *= 10
+    x = (torch.rand(20, 64, generator=seeded(1)) < 0.3).float()
+    h = vae.encoder(x)
+    found = []
+    for mixed in (False, True):
+        if mixed:
+            train_mixed(vae)
+        estimate = RAM()(h, Reconstruction(vae.decoder, x), seeded(3))
+        found.append(torch.cat(torch.autograd.grad(estimate.surrogate.sum(), leaves_of(h)), dim=1))
+    assert (found[1] - found[0]).norm() < 0.02 * found[0].norm()
+
+
+def test_ram_refuses_more_completions_than_there_are_bits():
+    (reason,) = RAM(completions=5).why_not(Potentials(torch.zeros(1, 4)))
+    assert reason == "they are of n = 4 bits, and 5 are to be completed"
+    assert RAM(completions=4).why_not(Potentials(torch.zeros(1, 4))) == ()
+    assert RAM(completions=5).why_not(CategoricalPotentials(torch.zeros(1, 4))) == ()
+    with pytest.raises(EstimatorError, match="completions must be at least 1"):
+        RAM(completions=0)
 
 
 @pytest.mark.parametrize("family", SIZES)
