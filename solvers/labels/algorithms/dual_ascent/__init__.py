@@ -1,0 +1,1 @@
+"""Depth-first search bounded by integer messages along the edges, for variables of several values."""

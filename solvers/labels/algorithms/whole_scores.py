@@ -1,0 +1,117 @@
+"""Scores of an instance as whole numbers, so that bounds of them are exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from ...algorithms.precision.integers import to_integers
+from ..problem import LabelProblem
+
+TOTAL_BITS = 54
+
+FORBIDDEN = -(1 << 61)
+"""In the place of minus infinity: no sum of other scores makes it good."""
+
+
+class Tables(NamedTuple):
+    """The scores of pairs: shared tables, or weights of equal values.
+
+    Attributes:
+        pairs: `[e, 2]`, the variables of each edge.
+        table_of: `[e]`, which table an edge has.
+        tables: `[t, k, k]`; none where there are `weights`.
+        weights: `[e]`, the scores of equal values, where all other values score nothing together; empty elsewhere.
+    """
+
+    pairs: np.ndarray
+    table_of: np.ndarray
+    tables: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def potts(self) -> bool:
+        """Whether edges have weights."""
+        return len(self.weights) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class WholeScores:
+    """One instance in whole numbers of a unit, a power of two.
+
+    With unit = 2^(ceil(log2(magnitude)) - 54) no score is beyond 2^54 or so, and rounding moves one by at most
+    (n + e) / 2 units < `LabelProblem.rounding` / 8: a proof over these numbers is a proof at float64.
+
+    Attributes:
+        unary: `[n, k]`, with FORBIDDEN.
+        tables: the pairs.
+        sizes: `[n]`.
+        unit: score ~ unit * whole score.
+        error: by how much the rounding of the scores can move a sum.
+        step: two sums that differ do so by a multiple of it.
+    """
+
+    unary: Int[np.ndarray, "n k"]
+    tables: Tables
+    sizes: Int[np.ndarray, "n"]
+    unit: float
+    error: float
+    step: int
+
+    @classmethod
+    def of(cls, problem: LabelProblem) -> WholeScores:
+        """The whole scores of a host problem of one instance."""
+        exponent = int(np.frexp(problem.magnitude[0])[1]) - TOTAL_BITS
+        unary, moved, steps = _rounded(problem.unary[0], exponent)
+        error = moved.sum()
+        tables, weights, table_of = _pairs_of(problem)
+        whole, moved, more = _rounded(tables, exponent)
+        heavy, moved_weights, most = _rounded(weights, exponent)
+        error += moved[table_of].sum() if len(tables) else moved_weights.sum()
+        unit = float(np.ldexp(1.0, exponent))
+        step = int(np.gcd.reduce([steps, more, most])) if error == 0.0 else 1
+        parts = Tables(problem.topology.pairs, table_of, whole, heavy)
+        return cls(unary, parts, problem.sizes, unit, error * unit, max(step, 1))
+
+    def score(self, labels: np.ndarray) -> int:
+        """The whole score of labels `[n]`; FORBIDDEN or less where they are."""
+        total = int(self.unary[np.arange(len(labels)), labels].clip(FORBIDDEN).sum(dtype=object))
+        first, second = labels[self.tables.pairs.T]
+        if self.tables.potts:
+            return total + int(self.tables.weights[first == second].sum())
+        return total + int(self.tables.tables[self.tables.table_of, first, second].sum(dtype=object))
+
+    def bound(self, whole: int) -> float:
+        """The bound on true scores that one on whole scores gives."""
+        return float(np.nextafter(np.nextafter(whole * self.unit, np.inf) + self.error, np.inf))
+
+
+def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tables, or weights of equal values, and which table an edge has."""
+    none = np.zeros((0, problem.k, problem.k)), np.zeros(0)
+    if not problem.e:
+        return *none, problem.table_of
+    tables = np.asarray(problem.tables[0], np.float64)
+    equal = tables[:, 0, 0] if problem.k > 1 else np.zeros(len(tables))
+    if (tables == equal[:, None, None] * np.eye(problem.k)).all():
+        weights = equal[problem.table_of]
+        return none[0], weights if problem.weights is None else weights * problem.weights[0], problem.table_of
+    if problem.weights is None:
+        return tables, none[1], problem.table_of
+    return problem.all_pairwise()[0], none[1], np.arange(problem.e)
+
+
+def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Whole numbers, by how much one of each row was moved at most, and their greatest common divisor."""
+    if not scores.size:
+        return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
+    rows = np.asarray(scores, np.float64).reshape(len(scores), -1)
+    finite = np.where(np.isinf(rows), 0.0, rows)
+    whole, _ = to_integers(finite, np.full(len(rows), exponent))
+    moved = np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1, initial=0.0)
+    step = int(np.gcd.reduce(whole, axis=None))
+    whole[np.isinf(rows)] = FORBIDDEN
+    return whole.reshape(scores.shape), moved, step
