@@ -11,6 +11,7 @@ BUILT_IN = {
     "independent": "solvers.labels.backends.independent:Independent",
     "exhaustive": "solvers.labels.backends.exhaustive:Exhaustive",
     "elimination": "solvers.labels.backends.elimination:Elimination",
+    "dual_ascent": "solvers.labels.backends.dual_ascent:DualAscent",
     "bits": "solvers.labels.backends.bits:Bits",
 }
 

@@ -32,11 +32,6 @@ class Tables(NamedTuple):
     tables: np.ndarray
     weights: np.ndarray
 
-    @property
-    def potts(self) -> bool:
-        """Whether edges have weights."""
-        return len(self.weights) > 0
-
 
 @dataclass(frozen=True, eq=False)
 class WholeScores:
@@ -52,6 +47,7 @@ class WholeScores:
         unit: score ~ unit * whole score.
         error: by how much the rounding of the scores can move a sum.
         step: two sums that differ do so by a multiple of it.
+        least: no allowed assignment scores less.
     """
 
     unary: Int[np.ndarray, "n k"]
@@ -60,6 +56,7 @@ class WholeScores:
     unit: float
     error: float
     step: int
+    least: int
 
     @classmethod
     def of(cls, problem: LabelProblem) -> WholeScores:
@@ -73,16 +70,11 @@ class WholeScores:
         error += moved[table_of].sum() if len(tables) else moved_weights.sum()
         unit = float(np.ldexp(1.0, exponent))
         step = int(np.gcd.reduce([steps, more, most])) if error == 0.0 else 1
+        least = _least(unary).sum() + np.minimum(heavy, 0).sum()
+        if len(tables):
+            least += _least(whole)[table_of].sum()
         parts = Tables(problem.topology.pairs, table_of, whole, heavy)
-        return cls(unary, parts, problem.sizes, unit, error * unit, max(step, 1))
-
-    def score(self, labels: np.ndarray) -> int:
-        """The whole score of labels `[n]`; FORBIDDEN or less where they are."""
-        total = int(self.unary[np.arange(len(labels)), labels].clip(FORBIDDEN).sum(dtype=object))
-        first, second = labels[self.tables.pairs.T]
-        if self.tables.potts:
-            return total + int(self.tables.weights[first == second].sum())
-        return total + int(self.tables.tables[self.tables.table_of, first, second].sum(dtype=object))
+        return cls(unary, parts, problem.sizes, unit, error * unit, max(step, 1), int(least))
 
     def bound(self, whole: int) -> float:
         """The bound on true scores that one on whole scores gives."""
@@ -96,7 +88,8 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
         return *none, problem.table_of
     tables = np.asarray(problem.tables[0], np.float64)
     equal = tables[:, 0, 0] if problem.k > 1 else np.zeros(len(tables))
-    if (tables == equal[:, None, None] * np.eye(problem.k)).all():
+    diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)
+    if np.isfinite(equal).all() and (tables == diagonal).all():
         weights = equal[problem.table_of]
         return none[0], weights if problem.weights is None else weights * problem.weights[0], problem.table_of
     if problem.weights is None:
@@ -115,3 +108,9 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
     step = int(np.gcd.reduce(whole, axis=None))
     whole[np.isinf(rows)] = FORBIDDEN
     return whole.reshape(scores.shape), moved, step
+
+
+def _least(whole: np.ndarray) -> np.ndarray:
+    """The least allowed score of each row, or 0."""
+    rows = whole.reshape(len(whole), -1)
+    return np.where(rows > FORBIDDEN, rows, 0).min(axis=1, initial=0)

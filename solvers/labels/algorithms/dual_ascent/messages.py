@@ -33,6 +33,12 @@ FORBIDDEN_FIELD = 2 * IMPOSSIBLE
 FARTHEST = 1 << 57
 """Of a message; one that would be larger is not sent."""
 
+GONE = 1 << 61
+"""The message to a value that is not left: nothing is won with it."""
+
+FEW = 3
+"""Values that are left are looked at one by one where they are fewer than one in so many, else in whole vectors."""
+
 
 class Graph(NamedTuple):
     """Who is joined with whom, and by what scores.
@@ -71,10 +77,9 @@ class Node(NamedTuple):
 
     Attributes:
         field: `[n, k]`, of the values that are left; none is above zero.
-        message: `[e, 2, k]`, to the values of the first and of the second end.
-        values: `[n, k]` int16, the values that are left, first.
+        message: `[e, 2, k]`, to the values of the first and of the second end; GONE to those that are not left.
+        values: `[n, k]` uint16, the values that are left, first, in ascending order.
         count: `[n]`, how many are.
-        left: `[n, k]` uint8, whether a value is.
         done: `[n]` uint8, whether a variable has one value and its neighbours have all that comes of it.
     """
 
@@ -82,7 +87,6 @@ class Node(NamedTuple):
     message: np.ndarray
     values: np.ndarray
     count: np.ndarray
-    left: np.ndarray
     done: np.ndarray
 
 
@@ -91,48 +95,45 @@ def begin(unary, sizes, graph, node):
     """Sets the node of all allowed values; returns its constant."""
     n, k = unary.shape
     node.done[:] = 0
-    node.left[:] = 0
+    node.message[:] = GONE
     total = 0
     for i in range(n):
-        count = 0
-        best = np.int64(IMPOSSIBLE)
+        count, best = 0, np.int64(FORBIDDEN_FIELD)
         for a in range(sizes[i]):
             if unary[i, a] > IMPOSSIBLE:
                 node.values[i, count] = a
-                node.left[i, a] = 1
                 count += 1
                 best = max(best, unary[i, a])
         node.count[i] = count
+        node.field[i] = unary[i] - best
         total += best
-        for a in range(k):
-            node.field[i, a] = unary[i, a] - best
     for i in range(n):
         for place in range(graph.starts[i], graph.starts[i + 1]):
             if graph.side[place] == 0:
-                total += _first_message(i, graph.near[place], graph.edge[place], graph, node)
+                total += _first_messages(i, graph.near[place], graph.edge[place], graph, node)
     return total
 
 
 @jit.strict_inner
-def _first_message(i, j, e, graph, node):
-    """Leaves an edge nothing above zero, and returns what its best pair had, if it has one."""
-    best = np.int64(IMPOSSIBLE)
-    node.message[e] = 0
+def _first_messages(i, j, e, graph, node):
+    """Leaves an edge nothing above zero; returns what its best pair had at most, or 0 if all pairs are forbidden."""
+    best = np.int64(FORBIDDEN_FIELD)
     if len(graph.weights):
-        best = max(0, graph.weights[e])
+        best = max(np.int64(0), graph.weights[e])
     else:
-        table = graph.tables[0, graph.table_of[e]]
         for p in range(node.count[i]):
             for q in range(node.count[j]):
-                best = max(best, table[node.values[i, p], node.values[j, q]])
-    if best == IMPOSSIBLE:
-        return best
-    node.message[e, 0] = best
+                best = max(best, score(graph, e, 0, node.values[i, p], node.values[j, q]))
+    best = best if best > IMPOSSIBLE else np.int64(0)
+    for p in range(node.count[i]):
+        node.message[e, 0, node.values[i, p]] = best
+    for q in range(node.count[j]):
+        node.message[e, 1, node.values[j, q]] = 0
     return best
 
 
 @jit.strict
-def sweep(graph, node, forward, constant, cut, margin, scratch):
+def sweep(graph, node, forward, constant, cut, scratch, stop):
     """One visit to every variable of several values, in ascending or descending order.
 
     Args:
@@ -141,68 +142,105 @@ def sweep(graph, node, forward, constant, cut, margin, scratch):
         forward: whether in ascending order.
         constant: the bound.
         cut: values that lead to no more than it are removed.
-        margin: `[n]`, set to how far the second best value of each variable is below the best one.
         scratch: `[k]`.
+        stop: `[1]` uint8; the sweep ends once it is set.
 
     Returns:
-        The new constant, IMPOSSIBLE where no values are left; and the variable at which the bound fell to the cut, or -1.
+        The new constant; and the variable at which it fell to the cut, or -1.
     """
     n = len(node.count)
     for step in range(n):
         i = step if forward else n - 1 - step
         if node.done[i]:
             continue
-        constant = visit(i, graph, node, forward, constant, cut, margin, scratch)
+        if stop[0]:
+            break
+        constant = _visit(i, graph, node, forward, constant, cut, scratch)
         if constant <= cut:
             return constant, i
     return constant, -1
 
 
 @jit.strict_inner
-def visit(i, graph, node, forward, constant, cut, margin, scratch):
+def keep(i, first, last, graph, node):
+    """Removes all values of a variable but those at the places first .. last - 1 of its list."""
+    kept = 0
+    for p in range(node.count[i]):
+        a = node.values[i, p]
+        if first <= p < last:
+            node.values[i, kept] = a
+            kept += 1
+        else:
+            _forget(i, a, graph, node)
+    node.count[i] = kept
+
+
+@jit.strict_inner
+def remove(i, first, last, graph, node):
+    """Removes the values at the places first .. last - 1 of a variable's list."""
+    kept = 0
+    for p in range(node.count[i]):
+        a = node.values[i, p]
+        if first <= p < last:
+            _forget(i, a, graph, node)
+        else:
+            node.values[i, kept] = a
+            kept += 1
+    node.count[i] = kept
+
+
+@jit.strict_inner
+def score(graph, e, side, a, b):
+    """Of value a of the variable at a side of an edge, with value b at the other."""
+    if len(graph.weights):
+        return graph.weights[e] if a == b else np.int64(0)
+    return graph.tables[side, graph.table_of[e], a, b]
+
+
+@jit.strict_inner
+def _forget(i, a, graph, node):
+    for place in range(graph.starts[i], graph.starts[i + 1]):
+        node.message[graph.edge[place], graph.side[place], a] = GONE
+
+
+@jit.strict_inner
+def _visit(i, graph, node, forward, constant, cut, scratch):
     """Takes, removes values and gives; returns the new constant."""
     ahead, behind = _take(i, graph, node, forward, scratch)
-    constant = normalise(i, node, constant, cut, margin)
+    constant = _normalise(i, graph, node, constant, cut)
     if constant <= cut:
         return constant
     if node.count[i] == 1:
-        finish(i, graph, node)
+        _finish(i, graph, node)
     elif ahead:
         _give(i, graph, node, forward, ahead, max(ahead, behind))
     return constant
 
 
 @jit.strict_inner
-def normalise(i, node, constant, cut, margin):
+def _normalise(i, graph, node, constant, cut):
     """Moves the largest field into the constant, and removes values that cannot lead above the cut."""
-    best, second = np.int64(IMPOSSIBLE), np.int64(IMPOSSIBLE)
-    count = node.count[i]
-    for p in range(count):
-        h = node.field[i, node.values[i, p]]
-        second = max(second, min(best, h))
-        best = max(best, h)
-    if count == 0 or best <= IMPOSSIBLE:
-        return np.int64(IMPOSSIBLE)
-    margin[i] = best - second
-    constant += best
+    best = np.int64(FORBIDDEN_FIELD)
+    for p in range(node.count[i]):
+        best = max(best, node.field[i, node.values[i, p]])
+    constant = max(constant + best, np.int64(FORBIDDEN_FIELD))
     if constant <= cut:
         return constant
     kept = 0
-    for p in range(count):
+    for p in range(node.count[i]):
         a = node.values[i, p]
-        h = node.field[i, a] - best
-        if constant + h > cut:
-            node.field[i, a] = h
+        node.field[i, a] -= best
+        if constant + node.field[i, a] > cut:
             node.values[i, kept] = a
             kept += 1
         else:
-            node.left[i, a] = 0
+            _forget(i, a, graph, node)
     node.count[i] = kept
     return constant
 
 
 @jit.strict_inner
-def finish(i, graph, node):
+def _finish(i, graph, node):
     """Hands what is left of the edges of a variable of one value to its neighbours."""
     a = node.values[i, 0]
     for place in range(graph.starts[i], graph.starts[i + 1]):
@@ -212,16 +250,9 @@ def finish(i, graph, node):
         mine = node.message[e, side, a]
         for q in range(node.count[j]):
             b = node.values[j, q]
-            rest = _score(graph, e, side, a, b) - mine - node.message[e, 1 - side, b]
+            rest = score(graph, e, side, a, b) - mine - node.message[e, 1 - side, b]
             node.field[j, b] = max(FORBIDDEN_FIELD, node.field[j, b] + rest)
     node.done[i] = 1
-
-
-@jit.strict_inner
-def _score(graph, e, side, a, b):
-    if len(graph.weights):
-        return graph.weights[e] if a == b else np.int64(0)
-    return graph.tables[side, graph.table_of[e], a, b]
 
 
 @jit.strict_inner
@@ -232,67 +263,73 @@ def _take(i, graph, node, forward, scratch):
         j, e, side = graph.near[place], graph.edge[place], graph.side[place]
         if node.done[j]:
             continue
+        other = node.message[e, 1 - side]
         if len(graph.weights):
-            far = _most_of_weight(i, j, graph.weights[e], node, node.message[e, 1 - side], scratch)
+            _most_of_weight(i, graph.weights[e], node, other, scratch)
+        elif FEW * node.count[j] < len(other):
+            _most_of_few(i, j, graph.tables[side, graph.table_of[e]], node, other, scratch)
         else:
-            far = _most_of_table(i, j, graph.tables[side, graph.table_of[e]], node, node.message[e, 1 - side], scratch)
-        if far > FARTHEST:
-            continue
-        message = node.message[e, side]
-        for p in range(node.count[i]):
-            a = node.values[i, p]
-            if scratch[a] <= IMPOSSIBLE:
-                node.field[i, a] = FORBIDDEN_FIELD
-            else:
-                node.field[i, a] = max(FORBIDDEN_FIELD, node.field[i, a] + scratch[a] - message[a])
-                message[a] = scratch[a]
+            _most_of_table(i, graph.tables[side, graph.table_of[e]], node, other, scratch)
+        _take_most(i, node, node.message[e, side], scratch)
         on = (j > i) == forward
         ahead, behind = ahead + on, behind + (not on)
     return ahead, behind
 
 
 @jit.strict_inner
-def _most_of_table(i, j, table, node, other, most):
-    """Sets `most [k]` to what each value of i wins at most from an edge; returns the largest magnitude."""
-    far = 0
-    all_left = node.count[j] == len(other)
+def _take_most(i, node, message, most):
+    """Hands a variable the most that an edge wins with each of its values."""
+    far = np.int64(0)
     for p in range(node.count[i]):
         a = node.values[i, p]
-        best = np.int64(FORBIDDEN_FIELD)
-        row = table[a]
-        if all_left:
-            for b in range(len(other)):
-                best = max(best, row[b] - other[b])
+        far = max(far, abs(most[a]) if most[a] > IMPOSSIBLE else np.int64(0))
+    if far > FARTHEST:
+        return
+    for p in range(node.count[i]):
+        a = node.values[i, p]
+        if most[a] > IMPOSSIBLE:
+            node.field[i, a] = max(FORBIDDEN_FIELD, node.field[i, a] + most[a] - message[a])
+            message[a] = most[a]
         else:
-            for q in range(node.count[j]):
-                b = node.values[j, q]
-                best = max(best, row[b] - other[b])
-        most[a] = best
-        if best > IMPOSSIBLE:
-            far = max(far, abs(best))
-    return far
+            node.field[i, a] = FORBIDDEN_FIELD
 
 
 @jit.strict_inner
-def _most_of_weight(i, j, weight, node, other, most):
+def _most_of_table(i, table, node, other, most):
+    """Sets `most [k]` to what each value of i wins at most from an edge."""
+    for p in range(node.count[i]):
+        row = table[node.values[i, p]]
+        best = np.int64(2 * FORBIDDEN_FIELD)
+        for b in range(len(other)):
+            best = max(best, row[b] - other[b])
+        most[node.values[i, p]] = best
+
+
+@jit.strict_inner
+def _most_of_few(i, j, table, node, other, most):
+    """As `_most_of_table`, value by value of j."""
+    for p in range(node.count[i]):
+        row = table[node.values[i, p]]
+        best = np.int64(2 * FORBIDDEN_FIELD)
+        for q in range(node.count[j]):
+            b = node.values[j, q]
+            best = max(best, row[b] - other[b])
+        most[node.values[i, p]] = best
+
+
+@jit.strict_inner
+def _most_of_weight(i, weight, node, other, most):
     """As `_most_of_table`, where equal values score `weight` and others nothing."""
-    first, second, where = np.int64(FORBIDDEN_FIELD), np.int64(FORBIDDEN_FIELD), -1
-    for q in range(node.count[j]):
-        b = node.values[j, q]
-        if -other[b] > first:
-            first, second, where = -other[b], first, b
-        else:
-            second = max(second, -other[b])
-    far = 0
+    least, where = np.int64(2 * GONE), 0
+    for b in range(len(other)):
+        if other[b] < least:
+            least, where = other[b], b
+    second = np.int64(2 * GONE)
+    for b in range(len(other)):
+        second = min(second, other[b] if b != where else second)
     for p in range(node.count[i]):
         a = node.values[i, p]
-        best = second if a == where else first
-        if node.left[j, a]:
-            best = max(best, weight - other[a])
-        most[a] = best
-        if best > IMPOSSIBLE:
-            far = max(far, abs(best))
-    return far
+        most[a] = max(weight - other[a], -second if a == where else -least)
 
 
 @jit.strict_inner

@@ -1,7 +1,10 @@
 """Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
 
-A node either gives a variable one of its values or takes this value away. It goes on with the messages of its parent,
-so that a few sweeps suffice.
+A child has a part of the values of one variable, and its sibling the rest. Either goes on with the messages of its
+parent, so that a few sweeps suffice. The variable is one of few values that has ended many branches (dom/wdeg).
+
+References:
+    Boussemart, Hemery, Lecoutre, Sais (2004), Boosting systematic search by weighting constraints.
 """
 
 from __future__ import annotations
@@ -13,249 +16,253 @@ import numpy as np
 from ....compiled import jit
 from ....deadline import Deadline
 from ..whole_scores import FORBIDDEN, WholeScores
-from .messages import IMPOSSIBLE, Graph, Node, begin, normalise, sweep
+from .decoding import ascend, decode, score_of
+from .messages import Graph, Node, begin, keep, remove, sweep
 
-ROOT_SWEEPS, SWEEPS = 200, 3
+ROOT_SWEEPS, SWEEPS = 500, 3
 """Pairs of sweeps at most, there and back."""
 
-ROOT_PART, PART = 256, 32
+ROOT_PART, PART = 1024, 32
 """Sweeps go on while they gain more than the gap divided by this."""
 
+ASCENT = 20
+"""Rounds of single changes after a sweep at the root."""
+
 VISITS_A_CALL = 1 << 20
-"""Nodes times entries of fields and messages: how finely the time limit is kept."""
+"""Nodes times entries of messages, some milliseconds: how finely the limit of work is kept."""
 
 DEPTH = 16
+"""Of the stack at first, where there is memory for it."""
+
 STACK_MEMORY = 1 << 30
+"""Bytes of the stack; a search that would need more stops, without a proof."""
 
 
 class Stack(NamedTuple):
+    """Nodes from the root to the current one: the arrays of `Node`, `[depth, ...]` each, and their bounds.
+
+    Attributes:
+        field: `[depth, n, k]`.
+        message: `[depth, e, 2, k]`.
+        values: `[depth, n, k]`.
+        count: `[depth, n]`.
+        done: `[depth, n]`.
+        bound: `[depth]`.
+    """
+
     field: np.ndarray
     message: np.ndarray
     values: np.ndarray
     count: np.ndarray
-    left: np.ndarray
     done: np.ndarray
-    constant: np.ndarray
-    visited: np.ndarray
+    bound: np.ndarray
 
     @classmethod
     def of(cls, n: int, k: int, e: int) -> Stack:
-        bytes_ = 8 * n * k + 16 * e * k + 3 * n * k + 9 * n
-        depth = max(2, min(DEPTH, STACK_MEMORY // (2 * bytes_)))
-        return cls(
-            np.empty((depth, n, k), np.int64),
-            np.empty((depth, e, 2, k), np.int64),
-            np.empty((depth, n, k), np.int16),
-            np.empty((depth, n), np.int64),
-            np.empty((depth, n, k), np.uint8),
-            np.empty((depth, n), np.uint8),
-            np.zeros(depth, np.int64),
-            np.zeros(depth, np.int64),
-        )
+        """Room for some nodes."""
+        depth = max(2, min(DEPTH, STACK_MEMORY // (2 * (10 * n * k + 16 * e * k + 9 * n))))
+        shapes = (n, k), (e, 2, k), (n, k), (n,), (n,), ()
+        kinds = np.int64, np.int64, np.uint16, np.int64, np.uint8, np.int64
+        return cls(*(np.zeros((depth, *shape), kind) for shape, kind in zip(shapes, kinds, strict=True)))
 
     def doubled(self) -> Stack:
+        """This stack with room for twice the depth."""
         return Stack(*(np.concatenate((array, np.empty_like(array))) for array in self))
 
 
 class Notes(NamedTuple):
-    """What the search learns.
+    """What the search knows beside its nodes.
 
-    margin [n], conflicts [n] , scratch [k], trial [n], best_labels [n], best [1]
+    Attributes:
+        best: `[1]`, the score of `labels`, or less than any where none are allowed.
+        labels: `[n]`.
+        trial: `[n]`.
+        scratch: `[k]`.
+        ended: `[n]`, how many branches ended at a visit of each variable, plus one.
+        fresh: `[1]` uint8, whether the root is still to be bounded.
     """
-    margin: np.ndarray
-    conflicts: np.ndarray
-    scratch: np.ndarray
-    trial: np.ndarray
-    labels: np.ndarray
+
     best: np.ndarray
+    labels: np.ndarray
+    trial: np.ndarray
+    scratch: np.ndarray
+    ended: np.ndarray
+    fresh: np.ndarray
 
 
 class LabelSearch:
-    def __init__(self, scores: WholeScores, labels: np.ndarray | None, least: int):
+    """A search for one instance that can be stopped and resumed."""
+
+    def __init__(self, scores: WholeScores, labels: np.ndarray | None = None):
+        """Does no search yet.
+
+        Args:
+            scores: of the instance.
+            labels: `[n]` to start from.
+        """
         n, k = scores.unary.shape
-        self._scores, self._graph = scores, Graph.of(scores)
-        self._unary = np.maximum(scores.unary, FORBIDDEN)
-        self._stack, self.depth = Stack.of(n, k, len(scores.tables.pairs)), 0
-        self._size = (n + 2 * len(scores.tables.pairs)) * k
-        self.notes = Notes(
-            np.zeros(n, np.int64), np.ones(n), np.empty(k, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
-            np.array([least - 1]),
+        e = len(scores.tables.pairs)
+        self._scores, self._graph, self._stack = scores, Graph.of(scores), Stack.of(n, k, e)
+        self._depth, self._size = 0, (n + 2 * e) * k
+        self._nobody = scores.least - scores.step
+        self._notes = Notes(
+            np.array([self._nobody]),
+            scores.unary.argmax(axis=1),
+            np.zeros(n, np.int64),
+            np.zeros(k, np.int64),
+            np.ones(n),
+            np.ones(1, np.uint8),
         )
-        self.nodes = 0
         if labels is not None:
             self.offer(labels)
-        root = Node(*(array[0] for array in self._stack[:6]))
-        self._stack.constant[0] = begin(self._unary, scores.sizes, self._graph, root)
+        root = Node(*(array[0] for array in self._stack[:-1]))
+        self._stack.bound[0] = begin(scores.unary, scores.sizes, self._graph, root)
 
-    def offer(self, labels: np.ndarray) -> None:
-        score = self._scores.score(labels)
-        if score > self.notes.best[0]:
-            self.notes.best[0], self.notes.labels[:] = score, labels
+    @property
+    def labels(self) -> np.ndarray:
+        """`[n]`: the best so far; forbidden ones where no others were found."""
+        return self._notes.labels
 
     @property
     def finished(self) -> bool:
-        return self.depth < 0
+        """Whether everything was searched."""
+        return self._depth < 0
 
     @property
-    def bound(self) -> int:
-        best = int(self.notes.best[0])
-        return max(best, int(self._stack.constant[: self.depth + 1].max(initial=best)))
+    def bound(self) -> float:
+        """No score is larger; minus infinity where all assignments are forbidden."""
+        best = int(self._notes.best[0])
+        whole = int(self._stack.bound[: self._depth + 1].max(initial=best))
+        return -np.inf if whole == self._nobody else self._scores.bound(whole)
+
+    def offer(self, labels: np.ndarray) -> None:
+        """Takes labels `[n]` where they are better than its own."""
+        score = score_of(self._scores.unary, self._graph, labels)
+        if score > self._notes.best[0]:
+            self._notes.best[0], self._notes.labels[:] = score, labels
 
     def run(self, deadline: Deadline, visits: float = np.inf) -> None:
+        """Goes on until all is searched, or the deadline has passed, or the stack is full.
+
+        Args:
+            deadline: when to end.
+            visits: number of nodes times entries of messages to stop at, about.
+        """
         with deadline.flag() as stop:
             handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
             while not self.finished and not deadline.passed and handled * self._size < visits:
-                if self.depth + 1 == len(self._stack.constant):
+                if self._depth + 1 == len(self._stack.bound):
                     if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                         break
                     self._stack = self._stack.doubled()
-                self.depth, more = search(
-                    self._graph, self._unary, self._stack, self.depth, self.notes, self._scores.step, at_once, stop
-                )
+                scores = self._scores
+                arrays = self._graph, scores.unary, scores.sizes, self._stack, self._notes
+                self._depth, more = search(*arrays, self._depth, scores.step, at_once, stop)
                 handled += more
-                self.nodes += more
 
 
 @jit.strict
-def search(graph, unary, stack, depth, notes, step, nodes, stop):
+def search(graph, unary, sizes, stack, notes, depth, step, nodes, stop):
+    """Handles up to `nodes` nodes, as far as the stack reaches.
+
+    Args:
+        graph: of the problem.
+        unary: `[n, k]`.
+        sizes: `[n]`.
+        stack: the path to the node at `depth`.
+        notes: which are changed.
+        depth: where to go on.
+        step: a better score is better by so much.
+        nodes: at least 1.
+        stop: `[1]` uint8; the search ends once it is set.
+
+    Returns:
+        The depth at which to go on, -1 when all is searched; and the nodes handled.
+    """
     handled = 0
-    while depth >= 0 and handled < nodes and depth + 1 < len(stack.constant) and not stop[0]:
+    while depth >= 0 and handled < nodes and depth + 1 < len(stack.bound) and not stop[0]:
         handled += 1
-        node = _at(stack, depth)
-        _tighten(graph, unary, node, stack, depth, notes, step, stop)
-        if stop[0]:
-            break
-        if stack.constant[depth] <= notes.best[0] + step - 1:
+        _tighten(graph, unary, sizes, stack, depth, notes, step, stop)
+        if stack.bound[depth] < notes.best[0] + step:
             depth -= 1
-            continue
-        i = _choose(graph, node, notes)
-        child = depth + 1
-        _copy(stack, depth, child)
-        a = _best_value(i, node)
-        _keep(i, a, _at(stack, child))
-        _remove(i, a, node)
-        stack.visited[child] = 0
-        stack.visited[depth] += 1
-        depth = child
+        elif not stop[0]:
+            _branch(graph, stack, depth, notes)
+            depth += 1
     return depth, handled
 
 
 @jit.strict_inner
 def _at(stack, depth):
-    return Node(stack.field[depth], stack.message[depth], stack.values[depth], stack.count[depth], stack.left[depth], stack.done[depth])
+    return Node(
+        stack.field[depth], stack.message[depth], stack.values[depth], stack.count[depth], stack.done[depth]
+    )
 
 
 @jit.strict_inner
-def _copy(stack, depth, child):
-    stack.field[child] = stack.field[depth]
-    stack.message[child] = stack.message[depth]
-    stack.values[child] = stack.values[depth]
-    stack.count[child] = stack.count[depth]
-    stack.left[child] = stack.left[depth]
-    stack.done[child] = stack.done[depth]
-    stack.constant[child] = stack.constant[depth]
-
-
-@jit.strict_inner
-def _tighten(graph, unary, node, stack, depth, notes, step, stop):
-    root = depth == 0 and stack.visited[0] == 0
-    constant = stack.constant[depth]
-    for turn in range(ROOT_SWEEPS if root else SWEEPS):
-        before = constant
+def _tighten(graph, unary, sizes, stack, depth, notes, step, stop):
+    """Sweeps there and back while it pays; the labels that come with it may be the best so far."""
+    node, fresh = _at(stack, depth), notes.fresh[0] != 0
+    notes.fresh[0] = 0
+    part = ROOT_PART if fresh else PART
+    for _ in range(ROOT_SWEEPS if fresh else SWEEPS):
+        before = stack.bound[depth]
         for forward in (True, False):
             cut = notes.best[0] + step - 1
-            constant, where = sweep(graph, node, forward, constant, cut, notes.margin, notes.scratch)
+            stack.bound[depth], where = sweep(
+                graph, node, forward, stack.bound[depth], cut, notes.scratch, stop
+            )
             if where >= 0:
-                notes.conflicts[where] += 1
-                stack.constant[depth] = constant
+                notes.ended[where] += 1
                 return
-            score = decode(graph, unary, node, forward, notes.trial, notes.scratch)
-            if score > notes.best[0]:
-                notes.best[0] = score
-                notes.labels[:] = notes.trial
-            if stop[0]:
-                stack.constant[depth] = constant
+            if stop[0] and not fresh:
                 return
-        stack.constant[depth] = constant
-        if before - constant <= (constant - notes.best[0]) // (ROOT_PART if root else PART):
-            break
+            _note(graph, unary, sizes, node, forward, notes, fresh, stop)
+        if stop[0] or before - stack.bound[depth] <= (stack.bound[depth] - notes.best[0]) // part:
+            return
 
 
 @jit.strict_inner
-def decode(graph, unary, node, forward, labels, scratch):
-    n = len(labels)
-    total = 0
-    for step in range(n):
-        i = n - 1 - step if forward else step
-        for p in range(node.count[i]):
-            scratch[p] = node.field[i, node.values[i, p]]
-        if node.count[i] > 1:
-            for place in range(graph.starts[i], graph.starts[i + 1]):
-                j, e, side = graph.near[place], graph.edge[place], graph.side[place]
-                if node.done[j] or (j > i) != forward:
-                    continue
-                b = labels[j]
-                for p in range(node.count[i]):
-                    a = node.values[i, p]
-                    scratch[p] = max(2 * IMPOSSIBLE, scratch[p] + _score(graph, e, side, a, b) - node.message[e, side, a] - node.message[e, 1 - side, b])
-        best = 0
-        for p in range(1, node.count[i]):
-            if scratch[p] > scratch[best]:
-                best = p
-        labels[i] = node.values[i, best]
-        total += unary[i, labels[i]]
-    for i in range(n):
-        for place in range(graph.starts[i], graph.starts[i + 1]):
-            if graph.side[place] == 0:
-                more = _score(graph, graph.edge[place], 0, labels[i], labels[graph.near[place]])
-                if more <= IMPOSSIBLE:
-                    return 2 * IMPOSSIBLE
-                total += more
-    return total
+def _note(graph, unary, sizes, node, forward, notes, fresh, stop):
+    """Reads labels off the messages."""
+    decode(graph, node, forward, notes.trial, notes.scratch)
+    if fresh:
+        ascend(unary, graph, sizes, notes.trial, ASCENT, notes.scratch, stop)
+    score = score_of(unary, graph, notes.trial)
+    if score > notes.best[0]:
+        notes.best[0] = score
+        notes.labels[:] = notes.trial
 
 
 @jit.strict_inner
-def _score(graph, e, side, a, b):
-    if len(graph.weights):
-        return graph.weights[e] if a == b else np.int64(0)
-    return graph.tables[side, graph.table_of[e], a, b]
+def _branch(graph, stack, depth, notes):
+    """Writes a child behind its parent, which keeps the other values."""
+    stack.field[depth + 1] = stack.field[depth]
+    stack.message[depth + 1] = stack.message[depth]
+    stack.values[depth + 1] = stack.values[depth]
+    stack.count[depth + 1] = stack.count[depth]
+    stack.done[depth + 1] = stack.done[depth]
+    stack.bound[depth + 1] = stack.bound[depth]
+    parent, child = _at(stack, depth), _at(stack, depth + 1)
+    i = _chosen(parent, notes)
+    place = _best_place(i, parent)
+    keep(i, place, place + 1, graph, child)
+    remove(i, place, place + 1, graph, parent)
 
 
 @jit.strict_inner
-def _choose(graph, node, notes):
-    chosen, least = -1, 0.0
+def _chosen(node, notes):
+    """The variable with the fewest values for the branches that it has ended."""
+    chosen, least = 0, np.inf
     for i in range(len(node.count)):
-        if node.count[i] > 1:
-            rank = node.count[i] / notes.conflicts[i]
-            if chosen < 0 or rank < least:
-                chosen, least = i, rank
+        if node.count[i] > 1 and node.count[i] / notes.ended[i] < least:
+            chosen, least = i, node.count[i] / notes.ended[i]
     return chosen
 
 
 @jit.strict_inner
-def _best_value(i, node):
-    best = node.values[i, 0]
+def _best_place(i, node):
+    best = 0
     for p in range(1, node.count[i]):
-        a = node.values[i, p]
-        if node.field[i, a] > node.field[i, best]:
-            best = a
+        if node.field[i, node.values[i, p]] > node.field[i, node.values[i, best]]:
+            best = p
     return best
-
-
-@jit.strict_inner
-def _keep(i, a, node):
-    node.values[i, 0] = a
-    node.count[i] = 1
-    node.left[i, :] = 0
-    node.left[i, a] = 1
-
-
-@jit.strict_inner
-def _remove(i, a, node):
-    kept = 0
-    for p in range(node.count[i]):
-        if node.values[i, p] != a:
-            node.values[i, kept] = node.values[i, p]
-            kept += 1
-    node.count[i] = kept
-    node.left[i, a] = 0

@@ -1,0 +1,64 @@
+"""Problems of any tables, by a search with bounds from messages along the edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ...compiled.threads import available_cores
+from ...deadline import Deadline
+from ...interrupts import in_threads
+from ...options import check_threads, check_whole
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..algorithms.dual_ascent.search import LabelSearch
+from ..algorithms.whole_scores import WholeScores
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+
+@dataclass(frozen=True)
+class DualAscent(LabelSolver):
+    """Exact depth-first branch and bound; the bounds come from messages along the edges.
+
+    Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of equal values (Potts) in
+    time linear in the number of values. Values that cannot lead above the best labels so far are removed. On large
+    problems it rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
+
+    Attributes:
+        threads: instances at a time; None for all cores.
+        visits: nodes times entries of messages after which the search for an instance ends, proved or not; 2^28 take
+            some seconds. None to go on until a proof, or until the search needs more than 1 GiB.
+
+    References:
+        Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
+        Kolmogorov (2015), A new look at reweighted message passing.
+        Cooper, de Givry, Sanchez, Schiex, Zytnicki, Werner (2010), Soft arc consistency revisited.
+    """
+
+    threads: int | None = None
+    visits: int | None = None
+
+    name = "dual_ascent"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+        if self.visits is not None:
+            check_whole("visits", self.visits, 1, 2**62)
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+        tasks = [partial(self._solve, problem, instance, workers, deadline) for instance in range(problem.batch)]
+        labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
+        return Maximiser(np.stack(labels), np.array(bounds))
+
+    def _solve(
+        self, problem: LabelProblem, instance: int, workers: int, deadline: Deadline
+    ) -> tuple[np.ndarray, float]:
+        rounds = -(-(problem.batch - instance) // workers)
+        search = LabelSearch(WholeScores.of(problem.instances(slice(instance, instance + 1))))
+        search.run(deadline.within(deadline.left / rounds), self.visits or np.inf)
+        return search.labels, search.bound
