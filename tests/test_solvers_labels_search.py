@@ -1,0 +1,137 @@
+"""Searches over labels, against enumeration."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import InfeasibleError, OptionError
+from solvers.deadline import Deadline
+from solvers.labels import LabelProblem, solve, solver_class
+from solvers.labels.algorithms.dual_ascent.search import LabelSearch
+from solvers.labels.algorithms.whole_scores import WholeScores
+
+some = settings(max_examples=80, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+HEURISTICS = []
+EXACT = ["dual_ascent"]
+
+
+def drawn(seed):
+    """A random problem of two instances: tables of every kind, sizes, forbidden values and pairs."""
+    random = np.random.default_rng(seed)
+    n, k = random.integers(1, 7), random.integers(1, 5)
+    sizes = random.integers(1, k + 1, n) if random.random() < 0.5 else np.full(n, k)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < random.random()]
+    kind, forbidden = random.integers(5), random.choice([0.0, 0.0, 0.1, 0.3])
+    scale = 10.0 ** random.integers(-9, 10)
+    unary, pairwise = (
+        scale * (random.normal(size=shape) if kind < 2 else random.integers(-3, 4, shape) * 1.0)
+        for shape in ((2, n, k), (2, len(edges), k, k))
+    )
+    unary = np.where(random.random(unary.shape) < forbidden / 3, -np.inf, unary)
+    unary[..., 0] = scale
+    if kind == 4:
+        weights = scale * random.integers(-3, 4, (2, len(edges)))
+        return LabelProblem.from_arrays(unary, potts=weights, edges=edges, sizes=sizes)
+    if kind == 3:
+        return LabelProblem.from_arrays(unary, scale * random.integers(-2, 3, (k, k)), edges=edges, sizes=sizes)
+    pairwise = np.where(random.random(pairwise.shape) < forbidden, -np.inf, pairwise)
+    return LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes)
+
+
+def maxima(problem):
+    """`[batch]`, by the definition."""
+    assignments = np.array(list(itertools.product(*map(range, problem.sizes))))
+    total = problem.unary[:, np.arange(problem.n), assignments].sum(axis=-1)
+    for edge, (i, j) in enumerate(problem.edges):
+        total = total + problem.pairwise(edge)[:, assignments[:, i], assignments[:, j]]
+    return total.max(axis=-1)
+
+
+@pytest.mark.parametrize("solver", EXACT)
+@some
+@given(seed=seeds)
+def test_the_best_labels_are_those_of_enumeration(solver, seed):
+    problem = drawn(seed)
+    expected = maxima(problem)
+    if (expected == -np.inf).any():
+        with pytest.raises(InfeasibleError):
+            solve(problem, solver=solver)
+        return
+    found = solve(problem, solver=solver)
+    assert found.optimal.all()
+    assert (np.abs(found.score - expected) <= 4 * problem.rounding).all()
+    assert (found.bound >= expected - problem.rounding).all()
+
+
+@some
+@given(seed=seeds, visits=st.integers(1, 200))
+def test_a_search_that_is_cut_short_has_a_bound_and_goes_on_to_the_end(seed, visits):
+    problem = drawn(seed).instances(slice(0, 1))
+    (expected,) = maxima(problem)
+    search = LabelSearch(WholeScores.of(problem))
+    for _ in range(1000):
+        search.run(Deadline.after(None), visits)
+        assert search.bound >= expected - problem.rounding[0]
+        if search.finished:
+            break
+    assert search.bound == -np.inf if expected == -np.inf else search.bound <= expected + problem.rounding[0]
+
+
+def test_whole_scores_round_less_than_is_allowed():
+    for seed in range(200):
+        problem = drawn(seed)
+        for instance in range(2):
+            one = problem.instances(slice(instance, instance + 1))
+            scores = WholeScores.of(one)
+            assert scores.error <= one.rounding[0] / 4
+            if scores.error == 0.0:
+                whole = scores.unary[scores.unary > -(1 << 60)]
+                assert (whole % scores.step == 0).all()
+
+
+def potts_grid(rows, columns, k, seed):
+    random = np.random.default_rng(seed)
+    place = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([place[:, :-1].ravel(), place[:, 1:].ravel()], axis=1)
+    down = np.stack([place[:-1].ravel(), place[1:].ravel()], axis=1)
+    unary = random.normal(size=(rows * columns, k))
+    return LabelProblem.from_arrays(unary, potts=0.5, edges=np.concatenate([across, down]))
+
+
+def test_potts_is_what_its_tables_are():
+    problem = potts_grid(5, 5, 4, 0)
+    tables = LabelProblem.from_arrays(problem.unary[0], problem.all_pairwise()[0], edges=problem.edges)
+    assert len(WholeScores.of(tables).tables.weights) == problem.e
+    shifted = LabelProblem.from_arrays(problem.unary[0], problem.all_pairwise()[0] + 1.0, edges=problem.edges)
+    assert not len(WholeScores.of(shifted).tables.weights)
+    scores = [float(solve(one, solver="dual_ascent").score) for one in (problem, tables, shifted)]
+    np.testing.assert_allclose(scores, [scores[0], scores[0], scores[0] + problem.e])
+    np.testing.assert_allclose(scores[0], solve(problem, solver="elimination").score)
+
+
+@pytest.mark.parametrize("solver", [*EXACT, *HEURISTICS])
+def test_deadlines_are_kept(solver):
+    problem = potts_grid(100, 100, 10, 1)
+    solve(problem, solver=solver, time_limit=0.01)  # compiled
+    begin = time.thread_time() if solver in HEURISTICS else time.perf_counter()
+    found = solve(problem, solver=solver, time_limit=0.3)
+    assert time.perf_counter() - begin < 5
+    assert found.bound >= found.score
+    gap = float(found.bound - found.score) / float(found.bound)
+    assert gap < 0.2
+
+
+def test_work_can_be_limited():
+    problem = potts_grid(12, 12, 6, 2)
+    found = solve(problem, solver=solver_class("dual_ascent")(visits=1))
+    assert found.bound >= found.score
+    with pytest.raises(OptionError, match="visits"):
+        solver_class("dual_ascent")(visits=0)
+    with pytest.raises(OptionError, match="threads"):
+        solver_class("dual_ascent")(threads=0)
