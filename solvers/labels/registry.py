@@ -12,6 +12,7 @@ BUILT_IN = {
     "exhaustive": "solvers.labels.backends.exhaustive:Exhaustive",
     "elimination": "solvers.labels.backends.elimination:Elimination",
     "dual_ascent": "solvers.labels.backends.dual_ascent:DualAscent",
+    "expansion_moves": "solvers.labels.backends.expansion_moves:ExpansionMoves",
     "bits": "solvers.labels.backends.bits:Bits",
 }
 

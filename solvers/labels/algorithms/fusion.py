@@ -1,0 +1,144 @@
+"""Moves that change any number of labels at once: the best mixture of two labellings, by a minimum cut.
+
+Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the scores A (0, 0), B (0, 1),
+C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B is lowered until it holds. So a move may miss what
+is better, but never does harm. A proposal of one label for all is an expansion, one that changes two labels for one
+another a swap, and labels one up or down a jump along their range.
+
+References:
+    Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
+    Rother, Kumar, Kolmogorov, Blake (2005), Digital tapestry: the truncation of what is not submodular.
+    Lempitsky, Rother, Roth, Blake (2010), Fusion moves for Markov random field optimization.
+    Veksler (2007), Graph cut based optimization for MRFs with truncated convex priors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations, cycle
+
+import numpy as np
+
+from ...algorithms.max_flow.sparse import sparse_argmax
+from ...compiled import jit
+from ...deadline import Deadline
+from .dual_ascent.decoding import score_of
+from .dual_ascent.messages import IMPOSSIBLE, Graph, score
+from .whole_scores import WholeScores
+
+CUT_BITS = 60
+"""Of all whole scores of a cut together."""
+
+SWAPPED = 20
+"""Most values of which all pairs are swapped."""
+
+
+Move = Callable[[np.ndarray], np.ndarray]
+"""A proposal `[n]` for labels `[n]`."""
+
+
+def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> np.ndarray:
+    """`[n]`: labels that no expansion, swap or jump improves, or what was reached before the deadline.
+
+    Args:
+        scores: of the instance.
+        labels: `[n]`; where they are forbidden they come back.
+        deadline: when to end.
+    """
+    fusion, moves = Fusion(scores, labels), moves_of(scores)
+    tried = 0
+    for move in cycle(moves):
+        if tried == len(moves) or deadline.passed:
+            break
+        tried = 0 if fusion.improved(move(fusion.labels), deadline) else tried + 1
+    return fusion.labels
+
+
+def moves_of(scores: WholeScores) -> list[Move]:
+    """Expansions; and for tables jumps by powers of two and, where values are few, swaps."""
+    allowed, k = scores.unary > IMPOSSIBLE, scores.unary.shape[1]
+    variables = np.arange(len(allowed))
+
+    def where_allowed(labels: np.ndarray, proposal: np.ndarray) -> np.ndarray:
+        inside = np.clip(proposal, 0, k - 1)
+        return np.where(allowed[variables, inside], inside, labels)
+
+    def expansion(a: int, labels: np.ndarray) -> np.ndarray:
+        return where_allowed(labels, np.full_like(labels, a))
+
+    def jump(by: int, labels: np.ndarray) -> np.ndarray:
+        return where_allowed(labels, labels + by)
+
+    def swap(a: int, b: int, labels: np.ndarray) -> np.ndarray:
+        return where_allowed(labels, np.where(labels == a, b, np.where(labels == b, a, labels)))
+
+    moves = [partial(expansion, a) for a in range(k)]
+    if len(scores.tables.weights):
+        return moves
+    jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]
+    swaps = combinations(range(k if k <= SWAPPED else 0), 2)
+    return [*(partial(jump, by) for by in jumps), *moves, *(partial(swap, a, b) for a, b in swaps)]
+
+
+class Fusion:
+    """Labels that mix with proposals where that makes them better.
+
+    Attributes:
+        labels: `[n]`.
+    """
+
+    def __init__(self, scores: WholeScores, labels: np.ndarray):
+        """Begins with labels `[n]`."""
+        self.labels = labels
+        self._scores, self._graph = scores, Graph.of(scores)
+        self._best = int(score_of(scores.unary, self._graph, labels))
+        self._shift = max(0, 58 + int(len(scores.tables.pairs) + len(labels)).bit_length() - CUT_BITS)
+
+    def improved(self, proposal: np.ndarray, deadline: Deadline) -> bool:
+        """Mixes in a proposal `[n]`; returns whether that made the labels better."""
+        scores, pairs = self._scores, self._scores.tables.pairs
+        if self._best <= IMPOSSIBLE or (proposal == self.labels).all():
+            return False
+        least = 2 * scores.least - 1  # so little that no other scores make it good
+        unary, pairwise = _move_scores(
+            scores.unary, self._graph, pairs, self.labels, proposal, least, self._shift
+        )
+        with deadline.flag() as stop:
+            z, _ = sparse_argmax(unary[None], pairwise[None], pairs, 1, stop)
+        mixed = np.where(z[0] > 0, proposal, self.labels)
+        reached = int(score_of(scores.unary, self._graph, mixed))
+        if reached <= self._best:
+            return False
+        self.labels, self._best = mixed, reached
+        return True
+
+
+@jit.strict
+def _move_scores(unary, graph, pairs, labels, proposal, least, shift):
+    """The scores `[n]` and `[e]` of z, in units of 2^shift, none of a pair below zero.
+
+    Args:
+        unary: `[n, k]`.
+        graph: for the scores of pairs.
+        pairs: `[e, 2]`.
+        labels: `[n]`.
+        proposal: `[n]`, allowed values.
+        least: what is less counts as this.
+        shift: so that a cut has room in 64 bits.
+    """
+    field, weights = np.empty(len(labels), np.int64), np.empty(len(pairs), np.int64)
+    for i in range(len(labels)):
+        field[i] = unary[i, proposal[i]] - unary[i, labels[i]]
+    for e in range(len(pairs)):
+        i, j = pairs[e]
+        neither = score(graph, e, 0, labels[i], labels[j])
+        second = max(least, score(graph, e, 0, labels[i], proposal[j]))
+        first = max(least, score(graph, e, 0, proposal[i], labels[j]))
+        both = max(least, score(graph, e, 0, proposal[i], proposal[j]))
+        weight = neither + both - first - second
+        second += min(weight, 0)
+        field[i] += first - neither
+        field[j] += second - neither
+        weights[e] = max(weight, 0) >> shift
+    return field >> shift, weights

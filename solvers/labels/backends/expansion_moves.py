@@ -1,0 +1,64 @@
+"""Large problems: labels by cuts that change many at once, beside a bound by messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ...compiled.threads import available_cores
+from ...deadline import Deadline
+from ...interrupts import in_threads
+from ...options import check_threads
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..algorithms.dual_ascent.search import LabelSearch
+from ..algorithms.fusion import fused_until
+from ..algorithms.whole_scores import WholeScores
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+BOUND_SHARE = 0.5
+"""Of the time limit, for messages."""
+
+
+@dataclass(frozen=True)
+class ExpansionMoves(LabelSolver):
+    """Expansion, swap and jump moves by minimum cuts, from labels that messages give, with the bound of these.
+
+    Never says `optimal`: how good its labels are, `bound` says.
+
+    Attributes:
+        threads: instances at a time; None for all cores.
+
+    References:
+        Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
+        Szeliski, Zabih, Scharstein, Veksler, Kolmogorov, Agarwala, Tappen, Rother (2008), A comparative study of energy
+        minimization methods for Markov random fields with smoothness-based priors.
+    """
+
+    threads: int | None = None
+
+    name = "expansion_moves"
+    capabilities = Capabilities(exact=False, time_limit=True)
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
+        tasks = [partial(_moved, problem, instance, workers, deadline) for instance in range(problem.batch)]
+        labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
+        return Maximiser(np.stack(labels), np.array(bounds))
+
+
+def _moved(
+    problem: LabelProblem, instance: int, workers: int, deadline: Deadline
+) -> tuple[np.ndarray, float]:
+    """Labels and a bound of an instance, which has its part of the time."""
+    soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
+    scores = WholeScores.of(problem.instances(slice(instance, instance + 1)))
+    search = LabelSearch(scores)
+    search.run(soon.within(BOUND_SHARE * soon.left), 1)
+    return fused_until(scores, search.labels, soon), search.bound
