@@ -1,6 +1,7 @@
 """Structures against the enumeration of their states."""
 
 import copy
+import itertools
 import pickle
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ from structured_vae import (
     Knapsack,
     KOfN,
     Matchings,
+    PairwiseLabels,
     Paths,
     PerturbedArgmax,
     PerturbedFenchelYoung,
@@ -95,6 +97,18 @@ def matched(rows, columns, complete):
     return fits
 
 
+def are_labels(sizes, k, edges):
+    """Whether these are the indicators of an assignment."""
+
+    def state(labels):
+        parts = [np.eye(k)[label] for label in labels]
+        parts += [np.outer(parts[i], parts[j]).ravel() for i, j in edges]
+        return np.concatenate(parts)
+
+    states = {tuple(state(labels)) for labels in itertools.product(*map(range, sizes))}
+    return lambda z: tuple(z.astype(float)) in states
+
+
 @dataclass(frozen=True)
 class Case:
     structure: Structure
@@ -136,6 +150,15 @@ CASES = {
     "assignments of columns": Case(Assignments(4, 2), 8, matched(4, 2, complete=True)),
     "matchings": Case(Matchings(3), 9, matched(3, 3, complete=False)),
     "matchings of unequal sides": Case(Matchings(2, 3), 6, matched(2, 3, complete=False)),
+}
+CASES |= {
+    "two labels": Case(PairwiseLabels(2, 2, [[1, 0]]), 8, are_labels([2, 2], 2, [[1, 0]])),
+    "labels of a chain": Case(
+        PairwiseLabels(3, 2, [[0, 1], [2, 1]], sizes=[2, 2, 1]),
+        14,
+        are_labels([2, 2, 1], 2, [[0, 1], [2, 1]]),
+    ),
+    "labels without pairs": Case(PairwiseLabels(3, 3), 9, are_labels([3, 3, 3], 3, [])),
 }
 TRACTABLE = [name for name, case in CASES.items() if isinstance(case.structure, TractableStructure)]
 LEARNT = ["k of n", "one to three of n", "knapsack", "grid", "dag", "trees", "arborescences", "permutations"]

@@ -4,6 +4,7 @@ Stands on the root's small files; posteriors and all above may import it.
 """
 
 from .assignments import Assignments, Matchings
+from .labels import PairwiseLabels
 from .paths import Paths, grid_paths
 from .structure import Distribution, Structure, TractableStructure, is_structure, refuse_pairs
 from .subsets import Knapsack, KOfN
@@ -17,6 +18,7 @@ __all__ = [
     "KOfN",
     "Knapsack",
     "Matchings",
+    "PairwiseLabels",
     "Paths",
     "SpanningTrees",
     "Structure",

@@ -1,0 +1,204 @@
+"""Sums over the labellings of chains of different lengths in one batch, by the forward algorithm.
+
+score(x) = start[x_1] + sum_t emissions[t, x_t] + sum_t transitions[x_t, x_(t+1)] + end[x_length].
+
+The forward algorithm is a matrix product a step: what it carries is a probability vector, and the logarithms of what
+it was divided by add up. Transitions are first divided by their largest in each column, which goes to the emissions,
+so that products lie between exp(-spread) and 1, where spread is the most by which two entries of a column differ.
+Whatever the emissions are, what underflows then could not have come back: two labels at a step differ by a factor of exp(spread) at
+most in the weight of all that follows. Beyond `LARGEST_SPREAD` sums are taken of logarithms.
+
+References:
+    Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition, section V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+LARGEST_SPREAD: Final = 300.0
+"""Nats; exp(-600), the least that a product of two factors may be, is 1e-261, and the least float64 is 1e-308."""
+
+BELOW: Final = -1e200
+"""What stands for minus infinity where logarithms are subtracted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """The scores of a batch of chains, float64.
+
+    Attributes:
+        emissions: `[length, batch, k]`.
+        mask: `[length, batch]`, true up to the end of each chain, at the first place always.
+        transitions: `[k, k]`, from rows to columns.
+        start: `[k]`.
+        end: `[k]`.
+    """
+
+    emissions: torch.Tensor
+    mask: torch.Tensor
+    transitions: torch.Tensor
+    start: torch.Tensor
+    end: torch.Tensor
+
+    def log_partition(self) -> torch.Tensor:
+        """`[batch]`: log Z in nats, differentiable as often as one likes; its gradient is the marginals."""
+        scores = self.emissions, self.transitions, self.start, self.end
+        total: torch.Tensor = _LogPartition.apply(*scores, self.mask)  # type: ignore[no-untyped-call]  # torch's
+        return total
+
+    def score(self, labels: torch.Tensor) -> torch.Tensor:
+        """`[batch]`: of labels `[length, batch]`, differentiable."""
+        own = self.emissions.gather(-1, labels[..., None])[..., 0]
+        steps = self.transitions[labels[:-1], labels[1:]]
+        last = labels.gather(0, self.mask.sum(dim=0, keepdim=True) - 1)[0]
+        zero = own.new_zeros(())
+        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(self.mask[1:], steps, zero).sum(dim=0)
+        return inner + self.start[labels[0]] + self.end[last]
+
+
+def by_logarithms(
+    emissions: torch.Tensor, transitions: torch.Tensor, start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """Log Z `[batch]`, for scores of any range; differentiated by torch."""
+    emissions, transitions, start, end = (
+        part.clamp_min(BELOW) for part in (emissions, transitions, start, end)
+    )
+    total = start + emissions[0]
+    for scores, on in zip(emissions[1:], mask[1:], strict=True):
+        further = torch.logsumexp(total[:, :, None] + transitions, dim=1) + scores
+        total = torch.where(on[:, None], further, total)
+    return torch.logsumexp(total + end, dim=-1)
+
+
+class _LogPartition(torch.autograd.Function):
+    """Log Z, whose backward pass is the backward algorithm, or that of `by_logarithms` where scores differ too much."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        emissions: torch.Tensor,
+        transitions: torch.Tensor,
+        start: torch.Tensor,
+        end: torch.Tensor,
+        mask: torch.Tensor,
+    ) -> torch.Tensor:
+        ctx.save_for_backward(emissions, transitions, start, end, mask)
+        ctx.sums = _Forward.of(emissions, transitions, start, end, mask)
+        if ctx.sums is None:
+            return by_logarithms(emissions, transitions, start, end, mask)
+        total: torch.Tensor = ctx.sums.log_partition
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        *scores, mask = ctx.saved_tensors
+        again = torch.is_grad_enabled()
+        if ctx.sums is not None and not again:
+            return *ctx.sums.gradients(gradient, mask), None
+        with torch.enable_grad():
+            inputs = scores if again else [part.detach().requires_grad_() for part in scores]
+            needed = [part for part in inputs if part.requires_grad]
+            total = (by_logarithms(*inputs, mask) * gradient).sum()
+            found = iter(torch.autograd.grad(total, needed, create_graph=again))
+        return *(next(found) if part.requires_grad else None for part in inputs), None
+
+
+@dataclass(frozen=True, eq=False)
+class _Forward:
+    """What the forward pass leaves.
+
+    Attributes:
+        log_partition: `[batch]`.
+        prefixes: `[length, batch, k]`, of each step the probabilities of its label given what came before.
+        weights: `[length, batch, k]`, exp(emissions), the largest being 1, with what columns were divided by.
+        factors: `[k, k]`, exp(transitions), the largest of each column being 1.
+        last: `[k]`, exp(end), the largest being 1.
+    """
+
+    log_partition: torch.Tensor
+    prefixes: torch.Tensor
+    weights: torch.Tensor
+    factors: torch.Tensor
+    last: torch.Tensor
+
+    @classmethod
+    def of(
+        cls,
+        emissions: torch.Tensor,
+        transitions: torch.Tensor,
+        start: torch.Tensor,
+        end: torch.Tensor,
+        mask: torch.Tensor,
+    ) -> _Forward | None:
+        """By one pass; None where scores differ too much for it."""
+        columns = transitions.amax(dim=0)
+        spread = torch.maximum((columns - transitions.amin(dim=0)).amax(), end.amax() - end.amin())
+        if not bool(spread <= LARGEST_SPREAD):
+            return None
+        weights = emissions + columns
+        weights[0] = emissions[0] + start
+        peaks = weights.amax(dim=-1, keepdim=True)
+        if not bool(torch.isfinite(peaks).all()):
+            return None
+        weights.sub_(peaks).exp_()
+        factors, last = (transitions - columns).exp(), (end - end.amax()).exp()
+        prefixes, norms = _forward(weights, factors, mask)
+        finish = prefixes[-1] @ last
+        steps = torch.where(mask, norms.log() + peaks[..., 0], norms.new_zeros(())).sum(dim=0)
+        return cls(steps + finish.log() + end.amax(), prefixes, weights, factors, last)
+
+    def gradients(self, gradient: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Those of emissions, transitions, start and end, of `gradient [batch]` times log Z."""
+        suffixes, after = _backward(self.weights, self.factors, self.last, mask)
+        joint = self.prefixes * suffixes
+        norms = joint.sum(dim=-1, keepdim=True)
+        marginals = joint.div_(norms).mul_(gradient[:, None])
+        last = marginals[-1].sum(dim=0)  # beyond its end, a chain stands still
+        on = mask[..., None].to(marginals)
+        k, follow = len(self.factors), after.mul_(gradient[:, None] * on[1:] / norms[:-1])
+        pairs = self.factors * (self.prefixes[:-1].reshape(-1, k).T @ follow.reshape(-1, k))
+        return marginals.mul_(on), pairs, marginals[0].sum(dim=0), last
+
+
+def _forward(
+    weights: torch.Tensor, factors: torch.Tensor, mask: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The prefixes, and `[length, batch]` by what they were divided."""
+    prefixes, norms = torch.empty_like(weights), weights.new_empty(weights.shape[:2])
+    before = weights[0]
+    whole = mask.all(dim=1).tolist()
+    for step, (own, prefix, norm) in enumerate(zip(weights, prefixes, norms[..., None], strict=True)):
+        if step:
+            before = torch.mul(torch.mm(before, factors), own)
+        torch.sum(before, dim=-1, keepdim=True, out=norm)
+        torch.div(before, norm, out=prefix)
+        if not whole[step]:
+            prefix.copy_(torch.where(mask[step][:, None], prefix, prefixes[step - 1]))
+        before = prefix
+    return prefixes, norms
+
+
+def _backward(
+    weights: torch.Tensor, factors: torch.Tensor, last: torch.Tensor, mask: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`[length, batch, k]`: the weight of what follows a label, the largest being 1.
+
+    And `[length - 1, batch, k]`: that of what follows a step, its own label included, in units of the suffix before.
+    """
+    suffixes, after = torch.empty_like(weights), torch.empty_like(weights[1:])
+    suffixes[-1] = last
+    whole, turned = mask.all(dim=1).tolist(), factors.T.contiguous()
+    for step in range(len(after) - 1, -1, -1):
+        follow, suffix = after[step], suffixes[step]
+        torch.mul(weights[step + 1], suffixes[step + 1], out=follow)
+        torch.mm(follow, turned, out=suffix)
+        scale = suffix.amax(dim=-1, keepdim=True)
+        suffix.div_(scale)
+        follow.div_(scale)
+        if not whole[step + 1]:
+            suffix.copy_(torch.where(mask[step + 1][:, None], suffix, last))
+    return suffixes, after
