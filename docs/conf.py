@@ -51,7 +51,10 @@ nitpick_ignore_regex = [
         r"(torch|lightning|Tensor|jaxtyping|matplotlib|numpy|ndarray|collections\.abc|pathlib|os|types)\b.*",
     ),
     (r"py:class", r".*'|'.*"),
-    (r"py:class", r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT)"),  # type variables
+    (
+        r"py:class",
+        r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT)",
+    ),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
     (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
     (r"py:class", r"solvers\.topology\.Topology"),  # private

@@ -360,3 +360,12 @@ def test_conformance(name):
 def test_the_kit_names_a_broken_promise():
     with pytest.raises(AssertionError, match=r"^liar, batch 0 of seed 0: "):
         check_conformance(Liar(np.zeros((3, 9), int)), count=5)
+
+
+def test_an_empty_list_of_pairs_has_none():
+    assert LabelProblem.from_arrays([[0.0, 1.0]], [], edges=[]).e == 0
+
+
+def test_what_is_no_solver_is_unknown():
+    with pytest.raises(UnknownSolverError):
+        solve([[0.0, 1.0]], solver=np.zeros(1, dtype=[("a", float)])[0])

@@ -247,3 +247,34 @@ def test_a_stream_of_label_problems():
     assert isinstance(found[-1].error, ProblemError)
     with pytest.raises(ProblemError, match="iterable"):
         list(solve_many(3))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "factors", "options"),
+    [
+        (3, [], {}),
+        ([], [], {}),
+        ([0], [], {}),
+        ([2.5], [], {}),
+        ([2], 3, {}),
+        ([2], [3], {}),
+        ([2], [(0, [1.0, 2.0])], {}),
+        ([2], [(["x"], [1.0, 2.0])], {}),
+        ([2], [([0], ["x", "y"])], {}),
+        ([2], [([0], [np.nan, 1.0])], {}),
+        ([2], [], {"constant": "x"}),
+        ([2], [], {"constant": np.inf}),
+        ([2], [], {"names": ["a", "b"]}),
+        ([2], [], {"values": [["a"]]}),
+    ],
+)
+def test_what_are_no_factors_is_said(sizes, factors, options):
+    with pytest.raises(ProblemError):
+        from_factors(sizes, factors, **options)
+
+
+def test_other_senses_and_names_are_refused():
+    with pytest.raises(OptionError, match="sense"):
+        from_factors([2], [], sense=np.zeros(2))
+    with pytest.raises(OptionError, match="by name"):
+        solve(from_factors([2], []), fix=3)

@@ -39,7 +39,9 @@ def drawn(seed):
         weights = scale * random.integers(-3, 4, (2, len(edges)))
         return LabelProblem.from_arrays(unary, potts=weights, edges=edges, sizes=sizes)
     if kind == 3:
-        return LabelProblem.from_arrays(unary, scale * random.integers(-2, 3, (k, k)), edges=edges, sizes=sizes)
+        return LabelProblem.from_arrays(
+            unary, scale * random.integers(-2, 3, (k, k)), edges=edges, sizes=sizes
+        )
     pairwise = np.where(random.random(pairwise.shape) < forbidden, -np.inf, pairwise)
     return LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes)
 

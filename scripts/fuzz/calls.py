@@ -40,6 +40,7 @@ from solvers.conversions import (
     to_qubo,
 )
 from solvers.formats import FORMATS, read_problem
+from solvers.labels import LabelProblem
 from structured_vae import (
     Arborescences,
     ArgmaxLayer,
@@ -58,9 +59,10 @@ from structured_vae.explorer.upload import read_upload
 
 from .draws import Draw
 from .files import PLAIN, change, data_root, images_file, model_folder, picture, problem_file
+from .label_calls import LABEL_CALLS
 from .values import NAN, odd, perhaps
 
-Claims: TypeAlias = list[tuple[Problem, Solution]]
+Claims: TypeAlias = list[tuple[Problem | LabelProblem, Solution]]
 """Problems with what was said of them."""
 
 Call: TypeAlias = Callable[[], Claims | None]
@@ -549,6 +551,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "load_vae": (4, _load_vae),
     "load_pretrained": (4, _load_pretrained),
     "read_upload": (4, _read_upload),
+    **LABEL_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 

@@ -16,6 +16,8 @@ import torch
 from models.errors import ModelsError
 from solvers import Problem, Solution, SolverError
 from solvers.instances import Instances
+from solvers.labels import LabelProblem
+from solvers.labels.testing import LabelInstances
 from solvers.testing import enumerate_scores
 from structured_vae import StructuredVAEError
 
@@ -93,7 +95,12 @@ def _place(found: TracebackType | None) -> str:
 def _refuted(claims: Claims) -> str:
     """What enumeration finds wrong with a claim; "" if nothing."""
     for problem, solution in claims:
-        if problem.n <= ENUMERATED and (fault := _fault(problem, solution)):
+        small = (
+            problem.states <= 1 << ENUMERATED
+            if isinstance(problem, LabelProblem)
+            else problem.n <= ENUMERATED
+        )
+        if small and (fault := _fault(problem, solution)):
             return fault
     return ""
 
@@ -104,12 +111,18 @@ def _host(array: Any) -> np.ndarray:
     return array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array, device="cpu")
 
 
-def _fault(problem: Problem, solution: Solution) -> str:
+def _all_scores(host: Problem | LabelProblem) -> np.ndarray:
+    """`[batch, states]`, float64."""
+    unary = np.asarray(host.unary, np.float64)
+    if isinstance(host, LabelProblem):
+        tables = np.broadcast_to(host.all_pairwise(), (host.batch, host.e, host.k, host.k))
+        return LabelInstances(unary, tables, host.edges, host.sizes).scores()
+    return enumerate_scores(Instances(unary, np.asarray(host.pairwise, np.float64), host.edges))
+
+
+def _fault(problem: Problem | LabelProblem, solution: Solution) -> str:
     host = problem.to_host()
-    scores = enumerate_scores(
-        Instances(host.unary.astype(np.float64), host.pairwise.astype(np.float64), host.edges)
-    )
-    best, slack = scores.max(axis=1), 2 * np.asarray(host.rounding)
+    best, slack = _all_scores(host).max(axis=1), 2 * np.asarray(host.rounding)
     score, bound, optimal = (
         _host(part).reshape(-1) for part in (solution.score, solution.bound, solution.optimal)
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,11 +14,15 @@ from ..arrays import as_array, to_numpy
 from ..conversions.answer import Answer
 from ..conversions.conversion import Sense
 from ..errors import OptionError, ProblemError, shortened
+from ..options import is_whole
 from ..solution import Solution
 from .problem import LabelProblem
 
 Factor: TypeAlias = tuple[Sequence[int], np.ndarray]
 """The variables of a factor, and its table, an axis for each."""
+
+MOST_VALUES = 1 << 30
+"""Of a variable."""
 
 MOST_TUPLES = 4096
 """Of a factor of three variables or more, that a variable of their own may stand for."""
@@ -83,6 +88,8 @@ class LabelConversion:
         Raises:
             OptionError: a name that is none, or a value that the variable does not have.
         """
+        if not isinstance(assignment, Mapping):
+            raise OptionError(f"values by name are a dict of names; got {shortened(assignment)}")
         place = {name: i for i, name in enumerate(self.names)}
         found = {}
         for name, value in assignment.items():
@@ -141,26 +148,62 @@ def from_factors(
             three variables or more that allows more than 4,096 tuples, or what `LabelProblem.from_arrays` refuses.
         OptionError: `sense` is neither word.
     """
-    if sense not in ("maximise", "minimise"):
+    if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
         raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
+    if not isinstance(constant, Real) or not math.isfinite(constant):
+        raise ProblemError(f"constant must be a finite number; got {shortened(constant)}")
     sign = 1 if sense == "maximise" else -1
-    total = _Sum(list(map(int, sizes)), constant=0.0)
-    for number, (scope, table) in enumerate(factors):
-        total.add(number, tuple(map(int, scope)), sign * np.asarray(table, np.float64))
-    if not math.isfinite(total.constant + constant):
-        raise ProblemError(
-            f"the constant terms add up to {total.constant + constant}; every assignment is forbidden"
-        )
+    total = _Sum(_sizes(sizes))
+    for number, (scope, table) in enumerate(_pairs(factors)):
+        total.add(number, scope, sign * table)
+    if not math.isfinite(total.constant):
+        raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
-    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values)
+    if len(names) != len(sizes) or [len(own) for own in values] != list(sizes):
+        raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
+    return LabelConversion(total.problem(), sign, float(constant) + sign * total.constant, names, values)
+
+
+def _sizes(sizes: Any) -> list[int]:
+    try:
+        given = list(sizes)
+    except TypeError:
+        given = []
+    if not given or not all(is_whole(size, 1, MOST_VALUES) for size in given):
+        raise ProblemError(f"sizes must be the numbers of values of the variables; got {shortened(sizes)}")
+    return [int(size) for size in given]
+
+
+def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Scopes and float64 tables, checked but for their shapes."""
+    try:
+        given = list(factors)
+    except TypeError as error:
+        raise ProblemError(
+            f"factors must be pairs of a scope and a table; got {shortened(factors)}"
+        ) from error
+    for number, factor in enumerate(given):
+        try:
+            scope, table = factor
+            whole = tuple(scope)
+        except (TypeError, ValueError) as error:
+            raise ProblemError(
+                f"factor {number} must be a scope and a table; got {shortened(factor)}"
+            ) from error
+        if not all(is_whole(variable, 0) for variable in whole):
+            raise ProblemError(f"the scope of factor {number} must be variables; got {shortened(scope)}")
+        array = to_numpy(as_array(table, f"the table of factor {number}"))
+        if array.dtype.kind not in "biuf" or np.isnan(array).any():
+            raise ProblemError(f"the table of factor {number} must be numbers; got {shortened(table)}")
+        yield tuple(map(int, whole)), array.astype(np.float64)
 
 
 class _Sum:
     """Factors, added up by scope."""
 
-    def __init__(self, sizes: list[int], constant: float):
-        self.given, self.sizes, self.constant = len(sizes), list(sizes), constant
+    def __init__(self, sizes: list[int]):
+        self.given, self.sizes, self.constant = len(sizes), list(sizes), 0.0
         self._unary: dict[int, np.ndarray] = {}
         self._pairs: dict[tuple[int, int], np.ndarray] = {}
 

@@ -358,7 +358,7 @@ def _of_tables(
 ) -> tuple[Array, np.ndarray, None]:
     """Tables `[..., t, k, k]` whose rows are those of an edge's lower variable, and which of them an edge has."""
     xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
-    if pairwise is None:
+    if pairwise is None or (not e and 0 in pairwise.shape):  # an empty list has no other dimensions
         return xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device), np.zeros(0, np.int64), None
     if pairwise.ndim == 2:
         pairwise = pairwise[None, ...]

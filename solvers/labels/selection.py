@@ -44,7 +44,7 @@ def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> 
         return solver
     if isinstance(solver, ArgmaxSolver):
         return Bits(solver)
-    if solver == "auto":
+    if isinstance(solver, str) and solver == "auto":
         return select_solver(problem).solver
     try:
         return LABELS.solver_class(solver)()

@@ -56,12 +56,18 @@ class Chains:
         steps = self.transitions[labels[:-1], labels[1:]]
         last = labels.gather(0, self.mask.sum(dim=0, keepdim=True) - 1)[0]
         zero = own.new_zeros(())
-        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(self.mask[1:], steps, zero).sum(dim=0)
+        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(self.mask[1:], steps, zero).sum(
+            dim=0
+        )
         return inner + self.start[labels[0]] + self.end[last]
 
 
 def by_logarithms(
-    emissions: torch.Tensor, transitions: torch.Tensor, start: torch.Tensor, end: torch.Tensor, mask: torch.Tensor
+    emissions: torch.Tensor,
+    transitions: torch.Tensor,
+    start: torch.Tensor,
+    end: torch.Tensor,
+    mask: torch.Tensor,
 ) -> torch.Tensor:
     """Log Z `[batch]`, for scores of any range; differentiated by torch."""
     emissions, transitions, start, end = (

@@ -129,7 +129,12 @@ class PairwiseLabels:
         Raises:
             StructureError: they are no integers `[..., n]`, or values that variables do not have.
         """
-        if labels.ndim == 0 or labels.shape[-1] != self.n or labels.is_floating_point() or labels.is_complex():
+        if (
+            labels.ndim == 0
+            or labels.shape[-1] != self.n
+            or labels.is_floating_point()
+            or labels.is_complex()
+        ):
             raise StructureError(
                 f"labels must be integers [..., {self.n}]; got {labels.dtype} {list(labels.shape)}"
             )
@@ -164,7 +169,9 @@ class PairwiseLabels:
 
     def _check(self, values: torch.Tensor, shape: tuple[int, ...], name: str) -> None:
         if tuple(values.shape[-len(shape) :]) != shape:
-            raise StructureError(f"{name} must be [..., {', '.join(map(str, shape))}]; got {list(values.shape)}")
+            raise StructureError(
+                f"{name} must be [..., {', '.join(map(str, shape))}]; got {list(values.shape)}"
+            )
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         return checked(scores, self.dimension)
@@ -233,4 +240,3 @@ class _Marginals(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         parts = ctx.found.covariance_product(*ctx.structure._separate(gradient))
         return ctx.structure._joined(*parts), None, None
-

@@ -51,7 +51,9 @@ class DualAscent(LabelSolver):
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
-        tasks = [partial(self._solve, problem, instance, workers, deadline) for instance in range(problem.batch)]
+        tasks = [
+            partial(self._solve, problem, instance, workers, deadline) for instance in range(problem.batch)
+        ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))
 

@@ -32,7 +32,9 @@ def decode(graph, node, forward, labels, scratch):
                 b = labels[j]
                 for p in range(node.count[i]):
                     a = node.values[i, p]
-                    won = score(graph, e, side, a, b) - node.message[e, side, a] - node.message[e, 1 - side, b]
+                    won = (
+                        score(graph, e, side, a, b) - node.message[e, side, a] - node.message[e, 1 - side, b]
+                    )
                     scratch[p] = max(FORBIDDEN_FIELD, scratch[p] + won)
         best = 0
         for p in range(1, node.count[i]):
