@@ -17,6 +17,7 @@ from .encoder import (
 )
 from .errors import ModelsError, NetworkError, PretrainedError
 from .gaussian import Gaussian
+from .gaussian_vae import GaussianVAE
 from .layers import train_mixed
 from .likelihoods import LIKELIHOODS, BernoulliLikelihood, GaussianLikelihood, Likelihood
 from .loading import VAES, load_pretrained
@@ -56,6 +57,7 @@ __all__ = [
     "Flips",
     "Gaussian",
     "GaussianLikelihood",
+    "GaussianVAE",
     "GivenCode",
     "GivenStyle",
     "Likelihood",

@@ -8,16 +8,17 @@ from typing import Final
 from .attributes import AttributeVAE
 from .discrete import DiscreteVAE
 from .errors import PretrainedError
+from .gaussian_vae import GaussianVAE
 from .mixture import MixtureVAE
 from .pretrained import OWN, pretrained_config
 
-VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE)}
+VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE)}
 """The models by the name that config.json gives them."""
 
 
 def load_pretrained(
     folder: str | Path, model: DiscreteVAE | None = None
-) -> DiscreteVAE | MixtureVAE | AttributeVAE:
+) -> DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE:
     """The model of a folder that `save_pretrained` wrote, whichever it is.
 
     Args:

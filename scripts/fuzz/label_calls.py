@@ -29,7 +29,8 @@ FILES: Final = {
     "a.uai": b"BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.5 1\n6\n 1 2 3 4 0 1\n",
     "a.wcsp": b"name 3 3 2 9\n2 3 2\n2 0 1 0 2\n1 1 3\n0 2 9\n3 0 1 2 1 1\n0 0 0 4\n",
     "a.cfn": b'{"problem": {"name": "p", "mustbe": "<9"}, "variables": {"a": 2, "b": ["x", "y", "z"]}, "functions": '
-    b'{"f": {"scope": ["a", "b"], "costs": [1, 2, 3, 4, 5, 6]}, "g": {"scope": ["b"], "defaultcost": 1, "costs": [0, 3]}}}',
+    b'{"f": {"scope": ["a", "b"], "costs": [1, 2, 3, 4, 5, 6]}, '
+    b'"g": {"scope": ["b"], "defaultcost": 1, "costs": [0, 3]}}}',
 }
 NAMES: Final = (
     "auto",

@@ -150,8 +150,7 @@ def from_factors(
     """
     if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
         raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
-    if not isinstance(constant, Real) or not math.isfinite(constant):
-        raise ProblemError(f"constant must be a finite number; got {shortened(constant)}")
+    constant = _finite(constant)
     sign = 1 if sense == "maximise" else -1
     total = _Sum(_sizes(sizes))
     for number, (scope, table) in enumerate(_pairs(factors)):
@@ -162,7 +161,13 @@ def from_factors(
     values = [range(size) for size in sizes] if values is None else values
     if len(names) != len(sizes) or [len(own) for own in values] != list(sizes):
         raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
-    return LabelConversion(total.problem(), sign, float(constant) + sign * total.constant, names, values)
+    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values)
+
+
+def _finite(constant: Any) -> float:
+    if not isinstance(constant, Real) or not math.isfinite(constant):
+        raise ProblemError(f"constant must be a finite number; got {shortened(constant)}")
+    return float(constant)
 
 
 def _sizes(sizes: Any) -> list[int]:

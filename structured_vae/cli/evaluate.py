@@ -28,7 +28,8 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--samples",
         type=int | None,
-        help="posterior samples an image, where sums are out of reach; default: 1000, a mixture and attributes 10",
+        help="posterior samples an image, where sums are out of reach; default: 1000, a mixture and attributes 10, "
+        "a Gaussian 200",
     )
     parser.add_argument(
         "--refine",

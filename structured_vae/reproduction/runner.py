@@ -12,6 +12,7 @@ import torch
 from filelock import FileLock, Timeout
 from joblib import Parallel, cpu_count, delayed
 
+from models import GaussianVAE
 from solvers import SolverError
 
 from ..atomic import whole_file
@@ -20,6 +21,7 @@ from ..runs.assembly import dataset_of
 from ..runs.config import TrainConfig
 from ..runs.evaluate import evaluate_run
 from ..runs.fitting import fitting_estimator, fitting_solver
+from ..runs.folder import Run
 from ..runs.networks import load_vae
 from ..runs.train import resume, train
 from ..training.checkpoints import read_checkpoint
@@ -167,10 +169,16 @@ def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | Non
     run = places.run(cell)
     if cell.picture:
         _copy_picture(run.pictures / picture_name("samples", _epochs_of(cell, places)), places.picture(cell))
-    vae = load_vae(run.folder, "last")
-    estimator = fitting_estimator(cell.config, vae, fitting_solver(cell.config.solver, vae))
     images = len(dataset_of(cell.config).train)
-    record_of_run(cell, run, estimator.argmaxes, images, evaluation).write(places.record(cell))
+    record_of_run(cell, run, _argmaxes(cell.config, run), images, evaluation).write(places.record(cell))
+
+
+def _argmaxes(config: TrainConfig, run: Run) -> int:
+    """For an image and step; a Gaussian has none."""
+    vae = load_vae(run.folder, "last")
+    if isinstance(vae, GaussianVAE):
+        return 0
+    return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
 
 
 def _copy_picture(drawn: Path, picture: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from models import DiscreteVAE, MixtureVAE, train_mixed
+from models import DiscreteVAE, GaussianVAE, MixtureVAE, train_mixed
 
 from ..data import ImageDataset, load_dataset
 from ..errors import ConfigError
@@ -18,6 +18,7 @@ from ..training.attributes import AttributeTraining
 from ..training.base import Training, TrainingOptions
 from ..training.batches import ImageData
 from ..training.discrete import ArgmaxTraining
+from ..training.gaussian import GaussianTraining
 from ..training.labelled import balanced_labels, drawn_labels
 from ..training.mixture import MixtureTraining
 from .config import Decay, TrainConfig
@@ -55,10 +56,12 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
     """
     if config.precision == "bf16-mixed":
         train_mixed(vae)
+    options, kl_weight = _options(config), Ramp(config.kl_warmup, config.kl_start)
+    if isinstance(vae, GaussianVAE):
+        return GaussianTraining(vae, options, kl_weight=kl_weight)
     solver = fitting_solver(config.solver, vae)
     with _torch_seeded(config.seed, Stream.ESTIMATOR):
         estimator = fitting_estimator(config, vae, solver, given.estimator)
-    options = _options(config)
     if isinstance(vae, DiscreteVAE):
         return ArgmaxTraining(
             vae,
@@ -66,7 +69,7 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
             options,
             posterior=posterior_of(estimator, solver),
             recipe=RECIPES[config.recipe],
-            kl_weight=Ramp(config.kl_warmup, config.kl_start),
+            kl_weight=kl_weight,
         )
     loss, weight = label_loss_of(config, solver), config.label_weight
     if isinstance(vae, MixtureVAE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentError
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
@@ -18,7 +18,7 @@ from ..schedules import ExponentialDecay
 from .plain_values import mistyped, refuse_foreign
 
 Model = Literal["discrete", "mixture", "attributes", "own"]
-Encoder = Literal["independent", "supermodular", "general", "categorical"]
+Encoder = Literal["independent", "supermodular", "general", "categorical", "gaussian"]
 Estimator = Literal[
     "direct",
     "table_direct",
@@ -76,7 +76,8 @@ class TrainConfig:
             networks are the paper's; attributes, eight bits with a continuous code, for celeba; or own,
             networks that are given in Python. Options of the other models are refused.
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
-            categorical, over k categories; of attributes one of the first three.
+            categorical, over k categories; of attributes one of the first three. gaussian is the reference
+            beside them: n continuous dimensions and the same layers, with gradients by reparameterisation.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
             score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram, implicit_mle,
             perturbed_argmax, or own, one that is given in Python.
@@ -187,6 +188,8 @@ class TrainConfig:
         if self.model == "attributes":
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
+        if self.kind == "gaussian":
+            return f"{data}-gaussian{self.n}-seed{self.seed}"
         latent = "own" if self.model == "own" else f"{self.encoder}{self.latent}"
         if self.bandwidth:
             latent += f"-band{self.bandwidth}"
@@ -195,8 +198,13 @@ class TrainConfig:
         return f"{data}-{latent}-{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
 
     @property
+    def kind(self) -> str:
+        """The model, or gaussian: what has options of its own."""
+        return "gaussian" if self.model == "discrete" and self.encoder == "gaussian" else self.model
+
+    @property
     def latent(self) -> int:
-        """Binary latent variables, or categories; those of networks of one's own are not in a configuration."""
+        """Latent variables, or categories; those of networks of one's own are not in a configuration."""
         if self.model == "attributes":
             return len(ATTRIBUTES)
         return self.k if self.model == "mixture" or self.encoder == "categorical" else self.n
@@ -249,6 +257,24 @@ LEAST: Final = {
 
 FOREIGN: Final = {
     "discrete": ("labels", "label_weight", "consistency", "channels"),
+    "gaussian": (
+        "estimator",
+        "solver",
+        "recipe",
+        "bandwidth",
+        "k",
+        "samples",
+        "completions",
+        "sides",
+        "epsilon",
+        "epsilon_rule",
+        "temperature",
+        "labels",
+        "label_weight",
+        "consistency",
+        "channels",
+        "prior",
+    ),
     "mixture": (
         "encoder",
         "solver",
@@ -276,7 +302,7 @@ FOREIGN: Final = {
         "channels",
     ),
 }
-"""What each model has no use for, and so must not be set."""
+"""What each kind of model has no use for, and so must not be set."""
 
 RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
@@ -299,7 +325,7 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "--data.name celeba; got {c.model} and {c.data.name}",
     ),
     (
-        lambda c: c.model != "attributes" or c.encoder != "categorical",
+        lambda c: c.model != "attributes" or c.encoder not in ("categorical", "gaussian"),
         "attributes are bits: encoder must be independent, supermodular or general",
     ),
     (
@@ -331,12 +357,19 @@ def _faults(config: TrainConfig) -> Iterator[str]:
     for name, least in LEAST.items():
         if values[name] < least:
             yield f"{name} must be at least {least}; got {shortened(values[name])}"
-    for name in FOREIGN[config.model]:
-        if values[name] != getattr(TrainConfig, name):  # its default
-            yield f"{name} has no meaning with model {config.model}; got {shortened(values[name])}"
+    defaults = {field.name: field for field in fields(config)}
+    for name in FOREIGN[config.kind]:
+        if values[name] != _default(defaults[name]):
+            what = "encoder gaussian" if config.kind == "gaussian" else f"model {config.model}"
+            yield f"{name} has no meaning with {what}; got {shortened(values[name])}"
     for holds, message in RULES:
         if not holds(config):
             yield message.format(c=config)
+
+
+def _default(option: Field[Any]) -> Any:
+    """The value of an option that is not set."""
+    return option.default if option.default_factory is MISSING else option.default_factory()
 
 
 @cache

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from models import AttributeVAE, DiscreteVAE, MixtureVAE
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE
 
 from ..errors import ConfigError
 from ..estimators import Estimator
 from ..evaluation.attributes import evaluate_attributes
 from ..evaluation.discrete import evaluate
+from ..evaluation.gaussian import evaluate_gaussian
 from ..evaluation.mixture import evaluate_mixture
 from ..evaluation.quantities import Evaluation
 from ..seeds import Stream, generator
@@ -25,6 +26,9 @@ IMAGES_AT_ONCE = 100
 
 SAMPLES = 1000
 """Of the posterior, for an image, where the latent variables are discrete alone."""
+
+SAMPLES_OF_CODES = 200
+"""Of a Gaussian code, as its likelihood is usually reported."""
 
 SAMPLES_OF_STYLES = 10
 """The same elsewhere; each costs a mixture the decoding of every class for an image, and attributes one decoding."""
@@ -48,7 +52,7 @@ def evaluate_run(
         split: train, validation or test.
         which: the best epoch on the validation split, or the last.
         samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
-            attributes 10.
+            attributes 10, a Gaussian 200.
         refine: moves of a search for each image that tighten the bound of a model of bits; 0 for none.
         model: networks of one's own that the run has trained; their weights are replaced.
         data: images in memory that it was given.
@@ -73,7 +77,9 @@ def evaluate_run(
     image_batches = batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
     count = SAMPLES_OF_STYLES if samples is None else samples
     if refine and not isinstance(vae, DiscreteVAE):
-        raise ConfigError(f"the posterior of the model {config.model} cannot be refined; set refine to 0")
+        raise ConfigError(f"the posterior of the model {config.kind} cannot be refined; set refine to 0")
+    if isinstance(vae, GaussianVAE):
+        return evaluate_gaussian(vae, image_batches, noise, SAMPLES_OF_CODES if samples is None else samples)
     if isinstance(vae, MixtureVAE):
         return evaluate_mixture(vae, image_batches, noise, count, supervised=config.labels > 0)
     solver = fitting_solver(config.solver, vae)

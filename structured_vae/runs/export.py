@@ -90,7 +90,8 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
 def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
     images = f"{config.data.name} ({config.data.binarisation})"
     epoch = int(read_checkpoint(run.checkpoint(which))["epoch"]) + 1
-    recipe = f" recipe `{config.recipe}`," if "recipe" not in FOREIGN[config.model] else ""
+    estimator = f" estimator `{config.estimator}`," if "estimator" not in FOREIGN[config.kind] else ""
+    recipe = f" recipe `{config.recipe}`," if "recipe" not in FOREIGN[config.kind] else ""
     logged, facts = _recorded(run.folder / "record.json", epoch)
     on, figures = _evaluated(run, which)
     return ModelCard(
@@ -101,7 +102,7 @@ def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCar
         measured_on=f"{on or 'the validation split'} of {images}",
         figures=figures or logged,
         facts=(
-            f"`structured-vae train`, estimator `{config.estimator}`,{recipe} seed {config.seed}; "
+            f"`structured-vae train`,{estimator}{recipe} seed {config.seed}; "
             f"all settings are in `config.json`.",
             f"Epoch {epoch} of {config.epochs}, the {which} one.",
             *facts,

@@ -46,7 +46,7 @@ from ..estimators import (
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from .config import TrainConfig
-from .networks import AnyVAE
+from .networks import AnyDiscreteVAE
 
 Build = Callable[[TrainConfig, ArgmaxSolver, int, int], Estimator]
 """(configuration, solver, samples, n) -> an estimator."""
@@ -83,7 +83,7 @@ def epsilon_of(config: TrainConfig) -> Epsilon:
     return rules[config.epsilon_rule]()
 
 
-def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
+def fitting_solver(name: str, vae: AnyDiscreteVAE) -> ArgmaxSolver:
     """The solver of that name, if it takes what the encoder gives.
 
     It is tried on the least convenient potentials that the encoder can give; this also compiles the
@@ -106,7 +106,7 @@ def fitting_solver(name: str, vae: AnyVAE) -> ArgmaxSolver:
 
 
 def fitting_estimator(
-    config: TrainConfig, vae: AnyVAE, solver: ArgmaxSolver, given: Estimator | None = None
+    config: TrainConfig, vae: AnyDiscreteVAE, solver: ArgmaxSolver, given: Estimator | None = None
 ) -> Estimator:
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
@@ -189,7 +189,7 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
     return ()
 
 
-def _worst(vae: AnyVAE, solver: str = "auto") -> AnyPotentials:
+def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
     """Potentials of one image, all outputs of the encoder's network being negative.
 
     Of an encoder that is not ours nobody knows which signs its pairwise scores can take. They are negative for `auto`,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from torch import Tensor
 
-from models import AttributeVAE, DiscreteVAE, MixtureVAE, paper_vae
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, paper_vae
 from models.attributes import PIXELS
 
 from ..errors import RunError
@@ -16,8 +16,14 @@ from .config import TrainConfig
 from .folder import Run, Which
 from .given import Given
 
-AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
 """What a configuration can name."""
+
+AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
+"""Those whose gradients need an estimator."""
+
+BIAS, GAUSSIAN_BIAS = "decoder.last.bias", "decoder.2.bias"
+"""Of the pixels, in a checkpoint."""
 
 
 def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
@@ -26,6 +32,8 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
         return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
     if config.model == "mixture":
         return MixtureVAE(pixels, config.k)
+    if config.kind == "gaussian":
+        return GaussianVAE(pixels, config.n, config.hidden)
     return paper_vae(
         config.encoder,
         pixels=pixels,
@@ -71,4 +79,8 @@ def _sized(model: DiscreteVAE, run: Run) -> DiscreteVAE:
 
 
 def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
-    return PIXELS if config.model == "attributes" else weights["decoder.last.bias"].numel()
+    return (
+        PIXELS
+        if config.model == "attributes"
+        else weights[GAUSSIAN_BIAS if config.kind == "gaussian" else BIAS].numel()
+    )

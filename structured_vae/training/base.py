@@ -13,7 +13,6 @@ import torch
 from solvers import ProblemError
 
 from ..errors import DivergedError
-from ..estimators import Estimator
 from ..schedules import Schedule
 from ..seeds import Stream, generator
 
@@ -48,13 +47,11 @@ class Training(pl.LightningModule, ABC):
     the uninterrupted run draws.
 
     Args:
-        estimator: of the encoder's gradient.
         options: learning rate, seed and dropout.
     """
 
-    def __init__(self, estimator: Estimator, options: TrainingOptions):
+    def __init__(self, options: TrainingOptions):
         super().__init__()
-        self.estimator = estimator
         self.options = options
         self._evaluated: dict[str, list[dict[str, torch.Tensor]]] = {}
         self._trained: dict[str, list[torch.Tensor]] = {}

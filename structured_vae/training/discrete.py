@@ -41,7 +41,8 @@ class ArgmaxTraining(Training):
         recipe: Recipe,
         kl_weight: Schedule,
     ):
-        super().__init__(estimator, options)
+        super().__init__(options)
+        self.estimator = estimator
         self.vae = vae
         self.posterior = posterior
         self.recipe = recipe

@@ -45,7 +45,8 @@ class SemiSupervisedTraining(Training):
         label_loss: LabelLoss | None,
         label_weight: float,
     ):
-        super().__init__(estimator, options)
+        super().__init__(options)
+        self.estimator = estimator
         self.vae = vae
         self.label_loss = label_loss
         self.label_weight = label_weight

@@ -1,0 +1,77 @@
+"""The bound of a Gaussian VAE, and its likelihood by importance weighting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+import torch
+
+from models import GaussianVAE
+
+from .quantities import Evaluation, Quantity, average
+
+MEANINGS: Final = {
+    "reconstruction": ("sampled", "over samples of the code"),
+    "kl": ("exact", "KL(q(z | x) || standard normal)"),
+    "bound": ("bound", "reconstruction + kl, on -log p(x)"),
+    "minus_log_p": ("bound", "-log p(x), importance-weighted"),
+}
+"""Kind and meaning of every column."""
+
+ACTIVE: Final = 0.01
+"""A dimension is in use if the variance of its posterior mean over the images is above this (Burda and others 2016)."""
+
+
+@torch.no_grad()
+def gaussian_columns(
+    vae: GaussianVAE, x: torch.Tensor, generator: torch.Generator, samples: int = 1
+) -> dict[str, torch.Tensor]:
+    """`[batch]` each, the quantities of `MEANINGS`; and `means [batch, n]`.
+
+    Args:
+        vae: what is evaluated.
+        x: `[batch, pixels]`.
+        generator: of the codes.
+        samples: of the code for each image.
+
+    References:
+        Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders.
+    """
+    q = vae.posterior(x)
+    total, weights = torch.zeros_like(q.mean[:, 0]), []
+    for _ in range(samples):
+        z = q.sample(generator)
+        cost = vae.cost(x, z)
+        total += cost
+        weights.append(q.log_ratio(z) - cost)
+    columns = {
+        "reconstruction": total / samples,
+        "kl": q.kl(),
+        "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+        "means": q.mean,
+    }
+    return columns | {"bound": columns["reconstruction"] + columns["kl"]}
+
+
+def evaluate_gaussian(
+    vae: GaussianVAE,
+    image_batches: Iterable[tuple[torch.Tensor, ...]],
+    generator: torch.Generator,
+    samples: int = 200,
+) -> Evaluation:
+    """Bound with its parts, likelihood, and dimensions in use.
+
+    Args:
+        vae: what is evaluated.
+        image_batches: `(images [batch, pixels], ...)` each.
+        generator: of the codes, on the images' device.
+        samples: of the code for each image.
+    """
+    batches = [gaussian_columns(vae, batch[0], generator, samples) for batch in image_batches]
+    columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+    used = int((columns["means"].var(dim=0, correction=0) > ACTIVE).sum())
+    quantities = {name: average(columns[name], *meaning) for name, meaning in MEANINGS.items()}
+    quantities["active"] = Quantity(used, 0.0, "sampled", f"dimensions in use, of {vae.n}")
+    return Evaluation(quantities, len(columns["bound"]))

@@ -1,0 +1,58 @@
+"""The training of a Gaussian VAE, for Lightning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from models import GaussianVAE
+
+from ..evaluation.gaussian import gaussian_columns
+from ..schedules import Schedule
+from .base import Training, TrainingOptions
+
+
+class GaussianTraining(Training):
+    """The bound of one reparameterised draw an image.
+
+    Args:
+        vae: what is trained.
+        options: learning rate, seed and dropout.
+        kl_weight: of the KL in the bound, by the epoch.
+    """
+
+    SAMPLES = 100
+    SAMPLES_A_ROW = 10
+
+    def __init__(self, vae: GaussianVAE, options: TrainingOptions, *, kl_weight: Schedule):
+        super().__init__(options)
+        self.vae = vae
+        self.kl_weight = kl_weight
+
+    @property
+    def monitored(self) -> str:
+        """The bound."""
+        return "validation/bound"
+
+    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        q = self.vae.posterior(self._seen(x))
+        cost, kl = self.vae.cost(x, q.sample(self._noise)), q.kl()
+        return (cost + self.kl_weight(self.current_epoch) * kl).mean(), {"cost": cost.detach().mean()}
+
+    def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
+        columns = gaussian_columns(self.vae, x, self._noise_of_evaluation)
+        return {name: columns[name] for name in ("reconstruction", "kl", "bound")}
+
+    def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
+        columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+        error = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
+        return {name: column.mean().item() for name, column in columns.items()} | {"standard_error": error}
+
+    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+        """`[count, pixels]`: images decoded from one draw of the posterior each."""
+        return self.vae.mean(self.vae.posterior(x).sample(noise))
+
+    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
+        """A hundred, ten a row."""
+        return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
