@@ -5,8 +5,8 @@ score(x) = start[x_1] + sum_t emissions[t, x_t] + sum_t transitions[x_t, x_(t+1)
 The forward algorithm is a matrix product a step: what it carries is a probability vector, and the logarithms of what
 it was divided by add up. Transitions are first divided by their largest in each column, which goes to the emissions,
 so that products lie between exp(-spread) and 1, where spread is the most by which two entries of a column differ.
-Whatever the emissions are, what underflows then could not have come back: two labels at a step differ by a factor of exp(spread) at
-most in the weight of all that follows. Beyond `LARGEST_SPREAD` sums are taken of logarithms.
+Whatever the emissions are, what underflows then could not have come back: two labels at a step differ by a factor of
+exp(spread) at most in the weight of all that follows. Beyond `LARGEST_SPREAD` sums are taken of logarithms.
 
 References:
     Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition, section V.
@@ -108,7 +108,8 @@ class _LogPartition(torch.autograd.Function):
         with torch.enable_grad():
             inputs = scores if again else [part.detach().requires_grad_() for part in scores]
             needed = [part for part in inputs if part.requires_grad]
-            total = (by_logarithms(*inputs, mask) * gradient).sum()
+            emissions, transitions, start, end = inputs
+            total = (by_logarithms(emissions, transitions, start, end, mask) * gradient).sum()
             found = iter(torch.autograd.grad(total, needed, create_graph=again))
         return *(next(found) if part.requires_grad else None for part in inputs), None
 

@@ -79,7 +79,7 @@ class PairwiseLabels:
 
     @property
     def dimension(self) -> int:
-        """n k + e k k, the length of scores and states."""
+        """Length of scores and states, n k + e k k."""
         return self.n * self.k + self.e * self.k**2
 
     @property
@@ -115,9 +115,10 @@ class PairwiseLabels:
         return torch.cat([part.expand(*leading, -1) for part in parts], dim=-1)
 
     def parts(self, scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`[..., n, k]` and `[..., e, k, k]`: what a vector of scores, states or marginals says of variables and pairs."""
-        unary, pairwise = scores.split([self.n * self.k, self.e * self.k**2], dim=-1)
-        return unary.unflatten(-1, (self.n, self.k)), pairwise.unflatten(-1, (self.e, self.k, self.k))
+        """`[..., n, k]` and `[..., e, k, k]`: what scores, states or marginals say of variables and pairs."""
+        unary, pairwise = scores.tensor_split((self.n * self.k,), dim=-1)
+        leading = scores.shape[:-1]
+        return unary.reshape(*leading, self.n, self.k), pairwise.reshape(*leading, self.e, self.k, self.k)
 
     def labels(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., n]`: the labels of states `[..., n k + e k k]`."""

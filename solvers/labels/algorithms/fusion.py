@@ -1,9 +1,9 @@
 """Moves that change any number of labels at once: the best mixture of two labellings, by a minimum cut.
 
-Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the scores A (0, 0), B (0, 1),
-C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B is lowered until it holds. So a move may miss what
-is better, but never does harm. A proposal of one label for all is an expansion, one that changes two labels for one
-another a swap, and labels one up or down a jump along their range.
+Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the scores A (0, 0),
+B (0, 1), C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B is lowered until it holds. So a move
+may miss what is better, but never does harm. A proposal of one label for all is an expansion, one that changes two
+labels for one another a swap, and labels one up or down a jump along their range.
 
 References:
     Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
@@ -73,7 +73,7 @@ def moves_of(scores: WholeScores) -> list[Move]:
     def swap(a: int, b: int, labels: np.ndarray) -> np.ndarray:
         return where_allowed(labels, np.where(labels == a, b, np.where(labels == b, a, labels)))
 
-    moves = [partial(expansion, a) for a in range(k)]
+    moves: list[Move] = [partial(expansion, a) for a in range(k)]
     if len(scores.tables.weights):
         return moves
     jumps = [sign << bits for bits in range((k - 1).bit_length()) for sign in (1, -1)]

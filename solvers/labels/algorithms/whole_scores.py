@@ -103,7 +103,7 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
         return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
     rows = np.asarray(scores, np.float64).reshape(len(scores), -1)
     finite = np.where(np.isinf(rows), 0.0, rows)
-    whole, _ = to_integers(finite, np.full(len(rows), exponent))
+    whole: np.ndarray = to_integers(finite, np.full(len(rows), exponent))[0]
     moved = np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1, initial=0.0)
     step = int(np.gcd.reduce(whole, axis=None))
     whole[np.isinf(rows)] = FORBIDDEN
@@ -113,4 +113,5 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
 def _least(whole: np.ndarray) -> np.ndarray:
     """The least allowed score of each row, or 0."""
     rows = whole.reshape(len(whole), -1)
-    return np.where(rows > FORBIDDEN, rows, 0).min(axis=1, initial=0)
+    least: np.ndarray = np.where(rows > FORBIDDEN, rows, 0).min(axis=1, initial=0)
+    return least

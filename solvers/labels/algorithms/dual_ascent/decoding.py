@@ -22,22 +22,22 @@ def decode(graph, node, forward, labels, scratch):
     n = len(labels)
     for step in range(n):
         i = n - 1 - step if forward else step
-        for p in range(node.count[i]):
+        for p in range(node.left[i]):
             scratch[p] = node.field[i, node.values[i, p]]
-        if node.count[i] > 1:
+        if node.left[i] > 1:
             for place in range(graph.starts[i], graph.starts[i + 1]):
                 j, e, side = graph.near[place], graph.edge[place], graph.side[place]
                 if node.done[j] or (j > i) != forward:
                     continue
                 b = labels[j]
-                for p in range(node.count[i]):
+                for p in range(node.left[i]):
                     a = node.values[i, p]
                     won = (
                         score(graph, e, side, a, b) - node.message[e, side, a] - node.message[e, 1 - side, b]
                     )
                     scratch[p] = max(FORBIDDEN_FIELD, scratch[p] + won)
         best = 0
-        for p in range(1, node.count[i]):
+        for p in range(1, node.left[i]):
             if scratch[p] > scratch[best]:
                 best = p
         labels[i] = node.values[i, best]

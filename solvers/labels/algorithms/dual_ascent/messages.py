@@ -79,21 +79,21 @@ class Node(NamedTuple):
         field: `[n, k]`, of the values that are left; none is above zero.
         message: `[e, 2, k]`, to the values of the first and of the second end; GONE to those that are not left.
         values: `[n, k]` uint16, the values that are left, first, in ascending order.
-        count: `[n]`, how many are.
+        left: `[n]`, how many are.
         done: `[n]` uint8, whether a variable has one value and its neighbours have all that comes of it.
     """
 
     field: np.ndarray
     message: np.ndarray
     values: np.ndarray
-    count: np.ndarray
+    left: np.ndarray
     done: np.ndarray
 
 
 @jit.strict
 def begin(unary, sizes, graph, node):
     """Sets the node of all allowed values; returns its constant."""
-    n, k = unary.shape
+    n = len(unary)
     node.done[:] = 0
     node.message[:] = GONE
     total = 0
@@ -104,7 +104,7 @@ def begin(unary, sizes, graph, node):
                 node.values[i, count] = a
                 count += 1
                 best = max(best, unary[i, a])
-        node.count[i] = count
+        node.left[i] = count
         node.field[i] = unary[i] - best
         total += best
     for i in range(n):
@@ -121,13 +121,13 @@ def _first_messages(i, j, e, graph, node):
     if len(graph.weights):
         best = max(np.int64(0), graph.weights[e])
     else:
-        for p in range(node.count[i]):
-            for q in range(node.count[j]):
+        for p in range(node.left[i]):
+            for q in range(node.left[j]):
                 best = max(best, score(graph, e, 0, node.values[i, p], node.values[j, q]))
     best = best if best > IMPOSSIBLE else np.int64(0)
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         node.message[e, 0, node.values[i, p]] = best
-    for q in range(node.count[j]):
+    for q in range(node.left[j]):
         node.message[e, 1, node.values[j, q]] = 0
     return best
 
@@ -148,7 +148,7 @@ def sweep(graph, node, forward, constant, cut, scratch, stop):
     Returns:
         The new constant; and the variable at which it fell to the cut, or -1.
     """
-    n = len(node.count)
+    n = len(node.left)
     for step in range(n):
         i = step if forward else n - 1 - step
         if node.done[i]:
@@ -165,28 +165,28 @@ def sweep(graph, node, forward, constant, cut, scratch, stop):
 def keep(i, first, last, graph, node):
     """Removes all values of a variable but those at the places first .. last - 1 of its list."""
     kept = 0
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         if first <= p < last:
             node.values[i, kept] = a
             kept += 1
         else:
             _forget(i, a, graph, node)
-    node.count[i] = kept
+    node.left[i] = kept
 
 
 @jit.strict_inner
 def remove(i, first, last, graph, node):
     """Removes the values at the places first .. last - 1 of a variable's list."""
     kept = 0
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         if first <= p < last:
             _forget(i, a, graph, node)
         else:
             node.values[i, kept] = a
             kept += 1
-    node.count[i] = kept
+    node.left[i] = kept
 
 
 @jit.strict_inner
@@ -210,7 +210,7 @@ def _visit(i, graph, node, forward, constant, cut, scratch):
     constant = _normalise(i, graph, node, constant, cut)
     if constant <= cut:
         return constant
-    if node.count[i] == 1:
+    if node.left[i] == 1:
         _finish(i, graph, node)
     elif ahead:
         _give(i, graph, node, forward, ahead, max(ahead, behind))
@@ -221,13 +221,13 @@ def _visit(i, graph, node, forward, constant, cut, scratch):
 def _normalise(i, graph, node, constant, cut):
     """Moves the largest field into the constant, and removes values that cannot lead above the cut."""
     best = np.int64(FORBIDDEN_FIELD)
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         best = max(best, node.field[i, node.values[i, p]])
     constant = max(constant + best, np.int64(FORBIDDEN_FIELD))
     if constant <= cut:
         return constant
     kept = 0
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         node.field[i, a] -= best
         if constant + node.field[i, a] > cut:
@@ -235,7 +235,7 @@ def _normalise(i, graph, node, constant, cut):
             kept += 1
         else:
             _forget(i, a, graph, node)
-    node.count[i] = kept
+    node.left[i] = kept
     return constant
 
 
@@ -248,7 +248,7 @@ def _finish(i, graph, node):
         if node.done[j]:
             continue
         mine = node.message[e, side, a]
-        for q in range(node.count[j]):
+        for q in range(node.left[j]):
             b = node.values[j, q]
             rest = score(graph, e, side, a, b) - mine - node.message[e, 1 - side, b]
             node.field[j, b] = max(FORBIDDEN_FIELD, node.field[j, b] + rest)
@@ -266,7 +266,7 @@ def _take(i, graph, node, forward, scratch):
         other = node.message[e, 1 - side]
         if len(graph.weights):
             _most_of_weight(i, graph.weights[e], node, other, scratch)
-        elif FEW * node.count[j] < len(other):
+        elif FEW * node.left[j] < len(other):
             _most_of_few(i, j, graph.tables[side, graph.table_of[e]], node, other, scratch)
         else:
             _most_of_table(i, graph.tables[side, graph.table_of[e]], node, other, scratch)
@@ -280,12 +280,12 @@ def _take(i, graph, node, forward, scratch):
 def _take_most(i, node, message, most):
     """Hands a variable the most that an edge wins with each of its values."""
     far = np.int64(0)
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         far = max(far, abs(most[a]) if most[a] > IMPOSSIBLE else np.int64(0))
     if far > FARTHEST:
         return
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         if most[a] > IMPOSSIBLE:
             node.field[i, a] = max(FORBIDDEN_FIELD, node.field[i, a] + most[a] - message[a])
@@ -297,7 +297,7 @@ def _take_most(i, node, message, most):
 @jit.strict_inner
 def _most_of_table(i, table, node, other, most):
     """Sets `most [k]` to what each value of i wins at most from an edge."""
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         row = table[node.values[i, p]]
         best = np.int64(2 * FORBIDDEN_FIELD)
         for b in range(len(other)):
@@ -308,10 +308,10 @@ def _most_of_table(i, table, node, other, most):
 @jit.strict_inner
 def _most_of_few(i, j, table, node, other, most):
     """As `_most_of_table`, value by value of j."""
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         row = table[node.values[i, p]]
         best = np.int64(2 * FORBIDDEN_FIELD)
-        for q in range(node.count[j]):
+        for q in range(node.left[j]):
             b = node.values[j, q]
             best = max(best, row[b] - other[b])
         most[node.values[i, p]] = best
@@ -327,7 +327,7 @@ def _most_of_weight(i, weight, node, other, most):
     second = np.int64(2 * GONE)
     for b in range(len(other)):
         second = min(second, other[b] if b != where else second)
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         most[a] = max(weight - other[a], -second if a == where else -least)
 
@@ -335,7 +335,7 @@ def _most_of_weight(i, weight, node, other, most):
 @jit.strict_inner
 def _give(i, graph, node, forward, ahead, parts):
     """Gives a share, one of `parts`, to each edge ahead; rounded towards zero, so that nothing comes above it."""
-    for p in range(node.count[i]):
+    for p in range(node.left[i]):
         a = node.values[i, p]
         share = -(-node.field[i, a] // parts)
         if share == 0:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....compiled import jit
 from ....deadline import Deadline
-from ..whole_scores import FORBIDDEN, WholeScores
+from ..whole_scores import WholeScores
 from .decoding import ascend, decode, score_of
 from .messages import Graph, Node, begin, keep, remove, sweep
 
@@ -45,7 +45,7 @@ class Stack(NamedTuple):
         field: `[depth, n, k]`.
         message: `[depth, e, 2, k]`.
         values: `[depth, n, k]`.
-        count: `[depth, n]`.
+        left: `[depth, n]`.
         done: `[depth, n]`.
         bound: `[depth]`.
     """
@@ -53,7 +53,7 @@ class Stack(NamedTuple):
     field: np.ndarray
     message: np.ndarray
     values: np.ndarray
-    count: np.ndarray
+    left: np.ndarray
     done: np.ndarray
     bound: np.ndarray
 
@@ -194,7 +194,7 @@ def search(graph, unary, sizes, stack, notes, depth, step, nodes, stop):
 @jit.strict_inner
 def _at(stack, depth):
     return Node(
-        stack.field[depth], stack.message[depth], stack.values[depth], stack.count[depth], stack.done[depth]
+        stack.field[depth], stack.message[depth], stack.values[depth], stack.left[depth], stack.done[depth]
     )
 
 
@@ -239,7 +239,7 @@ def _branch(graph, stack, depth, notes):
     stack.field[depth + 1] = stack.field[depth]
     stack.message[depth + 1] = stack.message[depth]
     stack.values[depth + 1] = stack.values[depth]
-    stack.count[depth + 1] = stack.count[depth]
+    stack.left[depth + 1] = stack.left[depth]
     stack.done[depth + 1] = stack.done[depth]
     stack.bound[depth + 1] = stack.bound[depth]
     parent, child = _at(stack, depth), _at(stack, depth + 1)
@@ -253,16 +253,16 @@ def _branch(graph, stack, depth, notes):
 def _chosen(node, notes):
     """The variable with the fewest values for the branches that it has ended."""
     chosen, least = 0, np.inf
-    for i in range(len(node.count)):
-        if node.count[i] > 1 and node.count[i] / notes.ended[i] < least:
-            chosen, least = i, node.count[i] / notes.ended[i]
+    for i in range(len(node.left)):
+        if node.left[i] > 1 and node.left[i] / notes.ended[i] < least:
+            chosen, least = i, node.left[i] / notes.ended[i]
     return chosen
 
 
 @jit.strict_inner
 def _best_place(i, node):
     best = 0
-    for p in range(1, node.count[i]):
+    for p in range(1, node.left[i]):
         if node.field[i, node.values[i, p]] > node.field[i, node.values[i, best]]:
             best = p
     return best
