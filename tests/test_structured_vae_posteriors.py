@@ -13,7 +13,7 @@ from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
 from structured_vae.posteriors import histogram_kl
-from structured_vae.posteriors.gibbs import _found, _sample_table, _table_sums
+from structured_vae.posteriors.gibbs import _sample_table, _table_sums, sums_on_host
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -227,9 +227,9 @@ def test_shared_sums_change_neither_samples_nor_gradients(family, dtype):
 def test_one_enumeration_serves_kl_and_samples():
     h = problem("general").potentials(2)
     Gibbs(h).kl()
-    found = _found(h)
+    found = sums_on_host(h)
     Gibbs(h).sample(seeded())
-    assert _found(h) is found
+    assert sums_on_host(h) is found
 
 
 @pytest.mark.parametrize("part", ["unary", "pairwise"])
