@@ -141,6 +141,8 @@ def test_gibbs_is_enumeration(seed):
     along = np.einsum("nk,xnk->x", by_variables, of_variables) + np.einsum("ekl,xekl->x", by_pairs, of_pairs)
     centred = weights * (along - (weights * along).sum(axis=-1, keepdims=True))
     products = found.covariance_product(by_variables, by_pairs)
+    with pytest.raises(ProblemError, match="1e\\+290"):
+        found.covariance_product(np.full(by_variables.shape, 1e308))
     np.testing.assert_allclose(products[0], np.einsum("bx,xnk->bnk", centred, of_variables), atol=1e-9)
     np.testing.assert_allclose(products[1], np.einsum("bx,xekl->bekl", centred, of_pairs), atol=1e-9)
 
@@ -369,3 +371,8 @@ def test_an_empty_list_of_pairs_has_none():
 def test_what_is_no_solver_is_unknown():
     with pytest.raises(UnknownSolverError):
         solve([[0.0, 1.0]], solver=np.zeros(1, dtype=[("a", float)])[0])
+
+
+def test_a_word_is_no_weight():
+    with pytest.raises(ProblemError, match="potts"):
+        solve(torch.zeros(2, 2), potts="..", edges=[[0, 1]])

@@ -13,6 +13,9 @@ from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminate
 from .algorithms.sum_product import Conditionals
 from .problem import LabelProblem
 
+LARGEST = 1e290
+"""Of a direction, so that sums over its numbers are finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class LabelGibbs(Generic[ArrayT]):
@@ -101,7 +104,8 @@ class LabelGibbs(Generic[ArrayT]):
             `[batch, n, k]` and `[batch, e, k, k]`, float64.
 
         Raises:
-            ProblemError: a part does not broadcast to its shape or is not finite.
+            ProblemError: a part does not broadcast to its shape, is not finite, or holds numbers beyond 1e290, whose
+                sums may be beyond all floats.
 
         Example:
             >>> fair = gibbs([[0.0, 0.0]])
@@ -194,8 +198,10 @@ def _direction(problem: LabelProblem, unary: Any, pairwise: Any) -> LabelProblem
     parts = []
     for name, values in (("unary", unary), ("pairwise", 0.0 if pairwise is None else pairwise)):
         given = to_numpy(as_array(values, name))
-        if given.dtype.kind not in "biuf" or not np.isfinite(given).all():
-            raise ProblemError(f"the {name} direction must hold finite numbers")
+        if given.dtype.kind not in "biuf" or not (np.abs(given) <= LARGEST).all():
+            raise ProblemError(
+                f"the {name} direction must hold finite numbers, of magnitudes up to {LARGEST:g}"
+            )
         try:
             whole = np.broadcast_to(given.astype(np.float64), (*problem.leading, *wide[name]))
         except ValueError as error:

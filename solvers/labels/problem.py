@@ -117,8 +117,11 @@ class LabelProblem(Generic[ArrayT]):
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
                 given[name] = as_array(array, name)
-        if "potts" in given and given["potts"].ndim == 0:  # a number, which is of no library
-            given["potts"] = beside(given["unary"], to_numpy(given["potts"])[None])
+        if "potts" in given and given["potts"].ndim == 0:
+            number = to_numpy(given["potts"])  # of no library
+            if number.dtype.kind not in "biuf":
+                raise ProblemError(f"potts must be a number, or [..., e]; got {shortened(potts)}")
+            given["potts"] = beside(given["unary"], number[None])
         home = home_of(*given.values())
         scores = as_floats(given, home)
         n, k = _shape_of(scores["unary"])
@@ -255,8 +258,8 @@ class LabelProblem(Generic[ArrayT]):
         shape = (*self.leading, *array.shape[1:])
         return self.home.place(namespace_of(array).reshape(array, shape))
 
-    def instances(self, part: slice) -> LabelProblem[ArrayT]:
-        """Some instances of the batch, as a batch with one leading dimension."""
+    def instances(self, part: slice | np.ndarray) -> LabelProblem[ArrayT]:
+        """Some instances of the batch, on the host also by their numbers, as a batch with one leading dimension."""
         unary = self.unary[part, ...]
         tables = self.tables if self.tables.shape[0] == 1 else self.tables[part, ...]
         weights = self.weights

@@ -8,6 +8,7 @@ from ..errors import UnknownSolverError
 from ..registry import BINARY
 from ..solver import ArgmaxSolver
 from .backends.bits import Bits
+from .portfolio import Portfolio, elimination_entries
 from .problem import LabelProblem
 from .registry import LABELS
 from .solver import LabelSolver
@@ -70,26 +71,19 @@ def select_solver(problem: LabelProblem) -> Selection:
         return _select("independent", "there are no pairwise scores")
     if int(problem.sizes.max()) <= 2:
         return Selection(Bits(), "all variables are binary")
-    elimination = LABELS.solver_class("elimination")()
-    if entries := _entries(problem, elimination):
-        reason = f"its tables have {entries:.2g} entries"
-        if entries <= QUICK_ENTRIES:
-            return Selection(elimination, reason)
+    entries = elimination_entries(problem)
+    if 0 < entries <= QUICK_ENTRIES:
+        return _select("elimination", f"its tables have {entries:.2g} entries")
     if not Bits("max_flow").why_not(problem):
         return Selection(
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"
         )
     if entries:
-        return Selection(elimination, f"{reason}, and fit into memory")
-    return Selection(Bits("cp_sat"), "tables do not fit into memory, and no cut is exact: a search over bits")
+        return Selection(Portfolio(), f"a search first, then its tables, which have {entries:.2g} entries")
+    return _select(
+        "dual_ascent", "tables do not fit into memory, and no cut is exact: a search with messages"
+    )
 
 
 def _select(name: str, reason: str) -> Selection:
     return Selection(LABELS.solver_class(name)(), reason)
-
-
-def _entries(problem: LabelProblem, elimination: LabelSolver) -> int:
-    """Entries of the tables of elimination; 0 where they do not fit into memory."""
-    if elimination.why_not(problem):
-        return 0
-    return LABELS.solver_class("elimination").entries(problem)  # type: ignore[attr-defined, no-any-return]  # it has

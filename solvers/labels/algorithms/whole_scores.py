@@ -13,6 +13,9 @@ from ..problem import LabelProblem
 
 TOTAL_BITS = 54
 
+NORMAL = 2.0**-1000
+"""From here on no float of a whole number of units loses digits."""
+
 FORBIDDEN = -(1 << 61)
 """In the place of minus infinity: no sum of other scores makes it good."""
 
@@ -77,8 +80,11 @@ class WholeScores:
         return cls(unary, parts, problem.sizes, unit, error * unit, max(step, 1), int(least))
 
     def bound(self, whole: int) -> float:
-        """The bound on true scores that one on whole scores gives."""
-        return float(np.nextafter(np.nextafter(whole * self.unit, np.inf) + self.error, np.inf))
+        """The bound on true scores that one on whole scores gives; rounded up where it is no float."""
+        bound = whole * self.unit
+        if int(float(whole)) != whole or self.unit < NORMAL:
+            bound = np.nextafter(bound, np.inf)
+        return float(np.nextafter(bound + self.error, np.inf) if self.error else bound)
 
 
 def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from ...interrupts import in_threads
 from ...options import check_threads, check_whole
 from ...solution import Maximiser
 from ...solver import Capabilities
-from ..algorithms.dual_ascent.search import LabelSearch
+from ..algorithms.first_labels import begun
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
@@ -24,8 +24,9 @@ class DualAscent(LabelSolver):
     """Exact depth-first branch and bound; the bounds come from messages along the edges.
 
     Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of equal values (Potts) in
-    time linear in the number of values. Values that cannot lead above the best labels so far are removed. On large
-    problems it rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
+    time linear in the number of values. Where that alone proves nothing, moves by minimum cuts improve the labels that
+    the search starts from. Values that cannot lead above the best labels so far are removed. On large problems it
+    rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
 
     Attributes:
         threads: instances at a time; None for all cores.
@@ -61,6 +62,7 @@ class DualAscent(LabelSolver):
         self, problem: LabelProblem, instance: int, workers: int, deadline: Deadline
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
-        search = LabelSearch(WholeScores.of(problem.instances(slice(instance, instance + 1))))
-        search.run(deadline.within(deadline.left / rounds), self.visits or np.inf)
+        soon = deadline.within(deadline.left / rounds)
+        search = begun(WholeScores.of(problem.instances(slice(instance, instance + 1))), soon)
+        search.run(soon, self.visits or np.inf)
         return search.labels, search.bound

@@ -13,14 +13,10 @@ from ...interrupts import in_threads
 from ...options import check_threads
 from ...solution import Maximiser
 from ...solver import Capabilities
-from ..algorithms.dual_ascent.search import LabelSearch
-from ..algorithms.fusion import fused_until
+from ..algorithms.first_labels import begun
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
-
-BOUND_SHARE = 0.5
-"""Of the time limit, for messages."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,5 @@ def _moved(
 ) -> tuple[np.ndarray, float]:
     """Labels and a bound of an instance, which has its part of the time."""
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    scores = WholeScores.of(problem.instances(slice(instance, instance + 1)))
-    search = LabelSearch(scores)
-    search.run(soon.within(BOUND_SHARE * soon.left), 1)
-    return fused_until(scores, search.labels, soon), search.bound
+    search = begun(WholeScores.of(problem.instances(slice(instance, instance + 1))), soon)
+    return search.labels, search.bound

@@ -1,0 +1,25 @@
+"""What comes before a long search: a bound by messages, and labels that moves by cuts have improved."""
+
+from __future__ import annotations
+
+from ...deadline import Deadline
+from .dual_ascent.search import LabelSearch
+from .fusion import fused_until
+from .whole_scores import WholeScores
+
+BOUND_SHARE = 0.5
+"""Of the time, at most, for messages."""
+
+
+def begun(scores: WholeScores, deadline: Deadline) -> LabelSearch:
+    """A search with its bound of the root; where it is not over, with labels that no expansion, swap or jump improves.
+
+    Args:
+        scores: of the instance.
+        deadline: when to end.
+    """
+    search = LabelSearch(scores)
+    search.run(deadline.within(BOUND_SHARE * deadline.left), 1)
+    if not search.finished:
+        search.offer(fused_until(scores, search.labels, deadline))
+    return search

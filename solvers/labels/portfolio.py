@@ -1,0 +1,78 @@
+"""What `auto` does where tables fit into memory but take long to fill: a search first, then tables for what it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..deadline import Deadline
+from ..errors import SolveFailedError
+from ..solution import Maximiser, Solution
+from ..solver import Capabilities
+from .problem import LabelProblem
+from .registry import solver_class
+from .solver import LabelSolver
+
+SECONDS_AN_ENTRY = 4e-8
+"""Of tables, about: those that would not be full in time are not begun."""
+
+ENTRIES_A_VISIT = 4
+"""A search that visits so many times less than tables have entries takes about a twentieth of their time."""
+
+SEPARATOR = " + "
+"""Between the names of the solvers that proved a part of the batch each."""
+
+
+@dataclass(frozen=True)
+class Portfolio(LabelSolver):
+    """`dual_ascent` for a part of the work of `elimination`; then `elimination` for the instances that are left.
+
+    Where tables would not be full before the time limit, `dual_ascent` alone. `Solution.solver` names those that had
+    a part of the batch.
+    """
+
+    name = "portfolio"
+    capabilities = Capabilities(exact=True, time_limit=True)
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        deadline, tables = Deadline.after(time_limit), solver_class("elimination")()
+        entries = elimination_entries(problem)
+        if problem.batch * entries * SECONDS_AN_ENTRY > deadline.left:
+            return _maximiser(_messages().solve_until(problem, deadline))
+        found = _tried(problem.instances(slice(None)), entries // ENTRIES_A_VISIT, deadline)
+        if found is None:
+            return _maximiser(tables.solve_until(problem, deadline))
+        left = np.flatnonzero(~found.optimal)
+        if not len(left):
+            return _maximiser(found)
+        rest = tables.solve_until(problem.instances(left), deadline)
+        labels, bound = found.z.copy(), found.bound.copy()
+        labels[left], bound[left] = rest.z, rest.bound
+        solved = (found.solver,) if len(left) < problem.batch else ()
+        return Maximiser(labels, bound, rest.stats, SEPARATOR.join((*solved, rest.solver)))
+
+
+def elimination_entries(problem: LabelProblem) -> int:
+    """Entries of the tables of elimination; 0 where they do not fit into memory."""
+    elimination = solver_class("elimination")
+    if elimination().why_not(problem):
+        return 0
+    return elimination.entries(problem)  # type: ignore[attr-defined, no-any-return]  # it has
+
+
+def _tried(problem: LabelProblem, visits: int, deadline: Deadline) -> Solution | None:
+    """What a search of so much work finds, if it finds allowed labels for all instances."""
+    try:
+        return _messages(visits=max(1, visits)).solve_until(problem, deadline)
+    except SolveFailedError:
+        return None
+
+
+def _messages(**options: Any) -> LabelSolver:
+    return solver_class("dual_ascent")().with_options(**options)
+
+
+def _maximiser(found: Solution) -> Maximiser:
+    return Maximiser(found.z, found.bound, found.stats, found.solver)
