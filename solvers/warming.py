@@ -12,12 +12,15 @@ import numpy as np
 from .deadline import expect_compilation
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass
+from .labels.problem import LabelProblem
+from .labels.registry import BUILT_IN as OF_LABELS
+from .labels.registry import solver_class as label_solver_class
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
 from .solver import ArgmaxSolver
 
-SECONDS = 0.05
-"""Of each search, once its kernels are compiled."""
+SECONDS, LONGER = 0.05, 1.0
+"""Of each search, once its kernels are compiled; of those that get to kernels for what is hard."""
 
 NARROW = 12
 """Greatest treewidth for elimination, whose tables double in size with it."""
@@ -30,7 +33,8 @@ def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, f
     are read from disk by all later processes, which takes tenths of a second.
 
     Args:
-        progress: called with the name of every backend before its turn, and with "gibbs" at last.
+        progress: called with the name of every backend before its turn, then with "gibbs", and with the names of
+            label solvers, such as "labels elimination".
 
     Returns:
         The seconds that each backend took: next to none where its kernels were there already.
@@ -41,6 +45,7 @@ def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, f
     """
     expect_compilation()
     steps = {name: partial(_solve_all, name) for name in BUILT_IN} | {"gibbs": _gibbs}
+    steps |= {f"labels {name}": partial(_solve_labels, name) for name in OF_LABELS}
     seconds = {}
     for name, step in steps.items():
         progress(name)
@@ -56,6 +61,10 @@ def _solve_all(name: str) -> None:
         for problem in _problems():
             if _takes(solver, problem):
                 solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
+                if problem.n <= NARROW:
+                    solver.best_states(problem, 2)
+        for problem in _hard(name):
+            solver.solve(problem, LONGER)
 
 
 def _takes(solver: ArgmaxSolver, problem: Problem) -> bool:
@@ -78,6 +87,32 @@ def _problems() -> Iterator[Problem]:
     edges = np.stack(np.triu_indices(12, 1), axis=-1)
     yield Problem.from_arrays(random.standard_normal((1, 12)), wild, edges=edges)
     yield Problem.from_arrays(random.standard_normal((1, 2)))
+
+
+def _hard(name: str) -> Iterator[Problem]:
+    """Spin glasses of +1 and -1 without a field, that leave a gap at the root of a search."""
+    sizes = {"branch_and_bound": (0, 100, 1.0), "cycle_cuts": (2, 70, 0.1)}
+    if name in sizes:
+        seed, n, density = sizes[name]
+        random = np.random.default_rng(seed)
+        edges = np.stack(np.triu_indices(n, 1), axis=1)
+        edges = edges[random.random(len(edges)) < density]
+        couplings = random.choice([-1.0, 1.0], len(edges))
+        unary = np.bincount(edges.ravel(), couplings.repeat(2), n)
+        yield Problem.from_arrays(unary, -2 * couplings, edges=edges)
+
+
+def _solve_labels(name: str) -> None:
+    """Chains, and grids that leave a gap at the root of a search, with shared tables, tables of their own and weights of equal values."""
+    random, solver = np.random.default_rng(2), label_solver_class(name)()
+    chain, lattice = np.stack([np.arange(5), np.arange(1, 6)], axis=1), grid(12, 12, 1, random).edges
+    for n, edges in ((6, chain), (144, lattice)):
+        unary = random.normal(size=(2, n, 4))
+        tables, pairs = random.normal(size=(4, 4)), random.normal(size=(2, len(edges), 4, 4))
+        for given in ({"pairwise": tables}, {"pairwise": pairs}, {"potts": pairs[:, :, 0, 0]}):
+            problem = LabelProblem.from_arrays(unary, edges=edges, **given)
+            if not solver.why_not(problem) and (n < 144 or solver.capabilities.time_limit):
+                solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
 
 
 def _gibbs() -> None:
