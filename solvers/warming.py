@@ -103,7 +103,7 @@ def _hard(name: str) -> Iterator[Problem]:
 
 
 def _solve_labels(name: str) -> None:
-    """Chains, and grids that leave a gap at the root of a search, with shared tables, tables of their own and weights of equal values."""
+    """Chains, and grids that leave a gap at the root of a search: tables shared or of their own, and equal values."""
     random, solver = np.random.default_rng(2), label_solver_class(name)()
     chain, lattice = np.stack([np.arange(5), np.arange(1, 6)], axis=1), grid(12, 12, 1, random).edges
     for n, edges in ((6, chain), (144, lattice)):

@@ -2,6 +2,8 @@ import json
 import math
 import re
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,12 @@ from structured_vae import ConfigError, RunError, TrainConfig
 from structured_vae.cli import main
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
+from structured_vae.reproduction.plan import finished, status
 from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
-from structured_vae.reproduction.runner import finished, run_cells, status
+from structured_vae.reproduction.runner import run_cells
+from structured_vae.reproduction.verdict import verdict
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
@@ -178,6 +182,7 @@ def test_dry_run_trains_nothing(two_cells, capsys):
     assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]") == 0
     out = capsys.readouterr().out
     assert all(f"{name}-seed{seed}" in out for name in ("independent", "general") for seed in (0, 1))
+    assert out.count("?") >= 4  # nothing is known of their time
     assert not Path("results").exists()
     assert not Path("runs").exists()
 
@@ -221,7 +226,7 @@ def test_a_cell_killed_in_its_last_epoch_trains_it_again(two_cells, monkeypatch)
         patch.setattr(Pictures, "_save", killed)
         with pytest.raises(Killed):
             command("reproduce", "tiny", "--only", "general")
-    assert status(cell, places).done == 1
+    assert not status(cell, places).evaluated
     assert command("reproduce", "tiny", "--only", "general") == 0
     assert read_checkpoint(places.run(cell).checkpoint("last"))["epoch"] == 1  # counted from 0
     assert len(read_record(places.record(cell)).epochs) == 2
@@ -346,7 +351,15 @@ def record_with(**quantities):
         hardware={"processor": "none"},
         seconds=3600.0,
         argmaxes=0,
-        epochs=[{"epoch": 1, "ms_per_step": 1.0, "seconds": 3600.0, "test/bound": 3.0}],
+        epochs=[
+            {
+                "epoch": 1,
+                "ms_per_step": 1.0,
+                "seconds": 3600.0,
+                "test/bound": 3.0,
+                "test/bound_surrogate": 3.0,
+            }
+        ],
         evaluation={"quantities": {name: {"value": value} for name, value in quantities.items()}},
     )
 
@@ -364,10 +377,64 @@ def test_a_grid_marks_what_is_as_good_as_the_paper(two_cells, tmp_path):
     page = write_report(experiment, Path("results"), Path("report")).page.read_text()
     assert "| 2 | **999.00** | 1000 | 2.00 | 1 |" in page
     assert "| 2 | **95.00** | 90 | 10.00 | 20 |" in page
+    first = page.split("\n\n")[1]
     assert (
-        "Cells whose bound is as good as the paper's or better (bold): direct 1 of 1, exact 0 of 1. "
-        "As good as the paper's direct: direct 1 of 1, exact 1 of 1." in page
+        "Cells whose bound is as good as the paper's or better: direct 1 of 1, exact 0 of 1. "
+        "As good as the paper's direct: direct 1 of 1, exact 1 of 1." in first
     )
+
+
+def test_what_is_apart_is_shown_and_not_counted(two_cells):
+    (experiments.CELLS / "tiny.yaml").write_text(
+        GRID.replace("k2-", "mnist-k2-") + "apart: [mnist]\npaper_epochs: 7\n"
+    )
+    experiment = Experiment.named("tiny")
+    places = Places(Path("results"), Path("runs"))
+    record_with(bound=999.0, accuracy=0.95).write(places.record(experiment.cells()[0]))
+    page = write_report(experiment, Path("results"), Path("report")).page.read_text()
+    assert "**999.00**" in page
+    assert "as good as" not in page
+    assert page.split("\n\n")[1].startswith("**Best accuracy: ")
+
+
+def test_the_order_of_the_paper_is_found_or_not(two_cells):
+    text = (experiments.CELLS / "tiny.yaml").read_text()
+    for names, found in ((["general", "independent"], "found"), (["independent", "general"], "not found")):
+        (experiments.CELLS / "tiny.yaml").write_text(f"{text}\norder: {names}\n")
+        experiment = Experiment.named("tiny")
+        numbers = {"independent": 3.0, "general": 2.0}
+        records = {name: [record_with(bound=9.0, bound_surrogate=numbers[name])] for name in numbers}
+        assert f"order of encoders is {found}: {names[0]} {numbers[names[0]]}" in verdict(experiment, records)
+
+
+def test_a_report_prints_its_verdict_and_whole_names(two_cells, capsys):
+    places = Places(Path("results"), Path("runs"))
+    for cell in two_cells.cells():
+        record_with(bound=2.0).write(places.record(cell))
+    assert command("report", "tiny") == 0
+    out = capsys.readouterr().out
+    assert "as good as the paper's or better: 1 of 1." in out
+    assert all(f" {cell.name} " in out for cell in two_cells.cells())
+
+
+def test_hours_are_those_of_cells_of_the_same_kind(two_cells, capsys):
+    cell = two_cells.cells()[0]
+    record_with(bound=2.0).write(Places(Path("results"), Path("runs")).record(cell))
+    assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]", "--epochs", "3") == 0
+    out = capsys.readouterr().out
+    assert out.count("3.00") == 2  # an hour an epoch, for both seeds of that cell
+    assert out.count("?") >= 2
+
+
+def test_a_plan_needs_neither_torch_nor_data():
+    lines = (
+        "import atexit, os, sys; from structured_vae.cli import main; "
+        "atexit.register(lambda: os._exit(1) if 'torch' in sys.modules else None); "
+        "main(['reproduce', 'table1', '--dry_run'])"
+    )
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "omniglot-k50-direct-seed0" in done.stdout
 
 
 def test_a_cell_has_the_defaults_of_its_model():

@@ -6,7 +6,6 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
 
 from jsonargparse import Namespace
 from rich.console import Console
@@ -14,19 +13,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..errors import ConfigError, RunError, TerminatedError
-from ..runs.assembly import data_of, dataset_of, training_of
 from ..runs.gradients import gradient_figure
-from ..runs.networks import vae_of
 from .experiments import Cell, Experiment, experiment_names
-from .records import Places
+from .plan import chosen, finished
+from .quantities import shown, unit, values_of
+from .records import Places, read_record
 from .report import records_of, write_report
-from .runner import Status, finished, run_cells, status
+from .runner import run_cells
 
-TIMED_STEPS = 10
+IN_TERMINAL = ("cell", "epochs", "bound", "-log p(x)", "paper's number", "paper", "accuracy, %")
+"""Columns of a report that are printed too; its page has all."""
 
 
 def reproduce(options: Namespace, console: Console) -> None:
-    """Runs what is missing, or says what it is.
+    """Runs what is missing.
 
     Raises:
         ConfigError: no such experiment or cell, or no jobs.
@@ -35,12 +35,7 @@ def reproduce(options: Namespace, console: Console) -> None:
     """
     if options.jobs < 1:
         raise ConfigError(f"jobs must be at least 1; got {options.jobs}")
-    experiment = Experiment.named(options.experiment)
-    cells = experiment.cells(options.seeds, options.epochs, options.only, options.root)
-    places = Places(Path(options.results), Path(options.runs))
-    if options.dry_run:
-        console.print(_plan([status(cell, places) for cell in cells], experiment.title))
-        return
+    experiment, cells, places = chosen(options)
     missing = [cell for cell in cells if not finished(cell, places)]
     console.print(f"{len(cells) - len(missing)} of {len(cells)} cells are finished")
     failures = _run(missing, places, options.jobs, console)
@@ -64,9 +59,20 @@ def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> 
             progress.advance(bar)
             if outcome.failure is not None:
                 failures.append(f"{outcome.cell.title}: {outcome.failure}")
-            found = outcome.failure or places.record(outcome.cell)
-            console.print(f"{count} of {len(cells)}: {outcome.cell.title}: {found}")
+            found = outcome.failure or _number(places.record(outcome.cell))
+            console.print(f"{count} of {len(cells)}: {outcome.cell.title}: {found}", soft_wrap=True)
     return failures
+
+
+def _number(path: Path) -> str:
+    """The one number of a cell to look at, and where the others are."""
+    record = read_record(path)
+    numbers = [
+        f"{name} {shown(values_of([record], name))} {unit(name)}"
+        for name in ("accuracy", "bound")
+        if record is not None and values_of([record], name)
+    ]
+    return f"{numbers[0]}, {path}" if numbers else str(path)
 
 
 @contextmanager
@@ -94,47 +100,6 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _plan(states: Sequence[Status], title: str) -> Table:
-    """What would be run, with an estimate by a few steps of each kind of cell."""
-    table = Table(title=title, caption="without the evaluation at the end; one cell at a time")
-    for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
-        table.add_column(column, justify="left" if column == "cell" else "right")
-    known: dict[tuple[object, ...], float] = {}
-    for state in states:
-        config = state.cell.config
-        hours = 0.0
-        if state.left:
-            images = config.data, config.labels > 0
-            model = config.model, config.encoder, config.latent, config.precision
-            estimator = config.estimator, config.solver, config.samples, config.sides
-            kind = (*images, *model, *estimator)
-            if kind not in known:
-                known[kind] = seconds_a_step(state.cell)
-            steps = -(-len(dataset_of(config).train) // config.data.batch_size)
-            hours = known[kind] * steps * state.left / 3600
-        evaluated = "yes" if state.evaluated else "no"
-        table.add_row(state.cell.title, str(state.done), str(config.epochs), evaluated, f"{hours:.2f}")
-    return table
-
-
-def seconds_a_step(cell: Cell) -> float:
-    """A training step of a cell, timed on images of its data."""
-    config = cell.config
-    dataset = dataset_of(config)
-    training = training_of(config, vae_of(config, dataset.pixels))
-    training.on_train_epoch_start()
-    adam = training.configure_optimizers()
-    batch = next(iter(data_of(config, dataset).train_dataloader()))
-    start = 0.0
-    for step in range(TIMED_STEPS + 2):
-        if step == 2:
-            start = perf_counter()
-        adam.zero_grad()
-        training.loss(*batch).backward()  # type: ignore[no-untyped-call]  # torch's
-        adam.step()
-    return (perf_counter() - start) / TIMED_STEPS
-
-
 def report(options: Namespace, console: Console) -> None:
     """Writes the reports of one experiment, or of all that have records.
 
@@ -149,4 +114,20 @@ def report(options: Namespace, console: Console) -> None:
             console.print(f"{name}: no records yet")
             continue
         found = write_report(experiment, results, Path(options.output))
+        console.print(_cells(experiment.title, found.rows), found.verdict, soft_wrap=False)
         console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")
+
+
+def _cells(title: str, rows: list[list[str]]) -> Table:
+    """The numbers of all cells that have some, with the names of cells whole."""
+    table = Table(title=title)
+    header, *body = rows
+    used = [
+        place for place, name in enumerate(header) if name in IN_TERMINAL and any(row[place] for row in body)
+    ]
+    for place in used:
+        whole = header[place] == "cell"
+        table.add_column(header[place], justify="left" if whole else "right", no_wrap=whole, overflow="fold")
+    for row in body:
+        table.add_row(*(row[place] for place in used))
+    return table

@@ -17,21 +17,28 @@ from .records import Record
 BOUND: Final = "test/bound"
 SURROGATE: Final = "test/bound_surrogate"
 COLORS: Final = colormaps["tab20"]
+MOST_LINES: Final = 10
+"""Of a plot and its legend that can be told apart."""
+
 EARLY: Final = 0.1
 """Share of the epochs whose losses may be off the scale."""
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The first seed of each cell, a row for each dataset and size of the code; dashed where the number is no bound.
+    """The first seed of each cell; dashed where the number is no bound.
 
-    The paper's numbers are dotted, in the colours of their cells.
+    There is a row for each dataset and size of the code, and for each encoder where cells are many. The paper's
+    numbers are dotted, in the colours of their cells.
     """
-    rows: dict[tuple[str, str, int], dict[str, Record]] = {}
+    by_encoder = len(records) > MOST_LINES
+    rows: dict[tuple[str, str, int, str], dict[str, Record]] = {}
     for name, cells in records.items():
-        rows.setdefault(_row(cells[0].config), {})[name] = cells[0]
+        rows.setdefault(_row(cells[0].config, by_encoder), {})[name] = cells[0]
     figure = Figure(figsize=(11, 1 + 3 * len(rows)), layout="constrained")
     axes_of = figure.subplots(len(rows), 2, sharey="row", squeeze=False)
-    for (left, right), ((data, axis, size), cells_of_row) in zip(axes_of, sorted(rows.items()), strict=True):
+    for (left, right), ((data, axis, size, encoder), cells_of_row) in zip(
+        axes_of, sorted(rows.items()), strict=True
+    ):
         paper = {
             name: experiment.paper[name]["bound"]
             for name in cells_of_row
@@ -42,17 +49,18 @@ def curves(experiment: Experiment, records: Records) -> Figure:
         late = [loss for record in cells_of_row.values() for loss in _late(record)] + list(paper.values())
         margin = 0.05 * (max(late) - min(late))
         left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(min(late) - margin, max(late) + margin))
-        left.set_title(f"{data}, {axis} = {size}", loc="left", fontsize=9)
+        left.set_title(f"{data}, {axis} = {size}{encoder}", loc="left", fontsize=9)
         right.set_xlabel("hours")
         right.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=7, frameon=False)
     figure.suptitle(experiment.title)
     return figure
 
 
-def _row(config: dict[str, Any]) -> tuple[str, str, int]:
-    """What the cells of a row share: dataset, k or n, and its value."""
+def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
+    """What the cells of a row share: dataset, k or n, its value, and the encoder where that counts."""
     axis = "k" if config["encoder"] == "categorical" else "n"
-    return config["data"]["name"], axis, config[axis]
+    encoder = f", {config['encoder']}" if by_encoder and axis == "n" else ""
+    return config["data"]["name"], axis, config[axis], encoder
 
 
 def _draw(

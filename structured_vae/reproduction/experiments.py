@@ -120,6 +120,26 @@ class Experiment:
         ]
 
     @property
+    def has_grid(self) -> bool:
+        """Whether the cells are those of a grid."""
+        return "grid" in self._source.content
+
+    @property
+    def apart(self) -> list[str]:
+        """Panels of the grid that are shown and not counted: their images are not the paper's."""
+        return list(self._source.content.get("apart", ()))
+
+    @property
+    def order(self) -> list[str]:
+        """Cells that the paper finds in this order, the best first."""
+        return list(self._source.content.get("order", ()))
+
+    @property
+    def paper_epochs(self) -> int | None:
+        """How long the paper trains, where it says so."""
+        return self._source.content.get("paper_epochs")
+
+    @property
     def quantities(self) -> dict[str, str]:
         """What a table shows, and which values are good: lower or higher ones."""
         return dict(self._source.content.get("quantities", {"bound": "lower"}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from math import isnan
 from statistics import mean
 
@@ -10,10 +9,11 @@ from matplotlib.figure import Figure
 
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, unit, values_of
+from .verdict import as_good
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
-    """A table for each panel and quantity, and how many cells are as good as the paper's."""
+    """A table for each panel and quantity; cells that are as good as the paper's are bold."""
     panels, rows, lines = experiment.grid
     tables = []
     for quantity in experiment.quantities:
@@ -26,7 +26,6 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
             ]
             known = [row for row in body if any(row[1:])]
             tables += [f"**{panel}, {quantity} in {unit(quantity)}**", "", *markdown_table(header, known), ""]
-        tables += [_summary(experiment, records, quantity), ""]
     return tables
 
 
@@ -36,40 +35,9 @@ def _row(experiment: Experiment, records: Records, names: list[str], quantity: s
         values = values_of(records.get(name, ()), quantity)
         paper = experiment.paper.get(name, {}).get(quantity)
         text = shown(values)
-        good = values and paper is not None and _as_good(experiment, quantity, mean(values), paper)
+        good = values and paper is not None and as_good(experiment, quantity, mean(values), paper)
         cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
     return cells
-
-
-def _as_good(experiment: Experiment, quantity: str, ours: float, paper: float) -> bool:
-    return ours <= paper if experiment.quantities[quantity] == "lower" else ours >= paper
-
-
-def _summary(experiment: Experiment, records: Records, quantity: str) -> str:
-    """How many cells of each line are as good as the paper's; they are bold in the tables."""
-    own = _counts(experiment, records, quantity)
-    found = f"Cells whose {quantity} is as good as the paper's or better (bold): {own}."
-    beside = experiment.beside
-    if beside is None:
-        return found
-    return f"{found} As good as the paper's {beside}: {_counts(experiment, records, quantity, beside)}."
-
-
-def _counts(experiment: Experiment, records: Records, quantity: str, beside: str | None = None) -> str:
-    """For each line, how many cells are as good as the paper's of the same line, or of the line `beside`."""
-    panels, rows, lines = experiment.grid
-    counts = []
-    for line in lines.values:
-        both = []
-        for place in product(panels.values, rows.values):
-            values = values_of(records.get(experiment.name_of(*place, line), ()), quantity)
-            paper = experiment.paper.get(experiment.name_of(*place, beside or line), {}).get(quantity)
-            if values and paper is not None:
-                both.append((mean(values), paper))
-        if both:
-            good = sum(_as_good(experiment, quantity, ours, paper) for ours, paper in both)
-            counts.append(f"{line} {good} of {len(both)}")
-    return ", ".join(counts) or "none"
 
 
 def grid_figure(experiment: Experiment, records: Records) -> Figure:

@@ -20,6 +20,7 @@ from .grid import grid_figure, grid_tables
 from .quantities import Records, markdown_table, shown, values_of
 from .records import Record, read_record
 from .sample_pictures import sample_pictures
+from .verdict import verdict
 
 HEADER: Final = (
     *(
@@ -76,10 +77,14 @@ class Report:
     Attributes:
         page: Markdown.
         pictures: PNG and SVG.
+        verdict: its first words.
+        rows: the table of all cells: its header, then a row a cell.
     """
 
     page: Path
     pictures: tuple[Path, ...]
+    verdict: str
+    rows: list[list[str]]
 
 
 def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
@@ -106,7 +111,7 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
     with whole_file(page) as part:
         part.write_text(markdown(experiment, records), encoding="utf-8")
-    return Report(page, pictures)
+    return Report(page, pictures, verdict(experiment, records), [list(HEADER), *_rows(experiment, records)])
 
 
 def records_of(experiment: Experiment, results: Path) -> Records:
@@ -125,12 +130,12 @@ def records_of(experiment: Experiment, results: Path) -> Records:
 
 
 def markdown(experiment: Experiment, records: Records) -> str:
-    """The page: what the numbers are, the tables, a row a cell, the plot."""
-    rows = [_row(name, cells, experiment.paper.get(name, {})) for name, cells in records.items()]
+    """The page: the verdict, what the numbers are, the tables, a row a cell, the plot."""
     hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
     lines = [
         f"# {experiment.title}",
         "",
+        *([f"**{found}**", ""] if (found := verdict(experiment, records)) else []),
         f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
         "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
@@ -142,11 +147,15 @@ def markdown(experiment: Experiment, records: Records) -> str:
         f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
         "",
         *VIEWS[experiment.view].tables(experiment, records),
-        *markdown_table(HEADER, rows),
+        *markdown_table(HEADER, _rows(experiment, records)),
         "",
         f"![{experiment.title}]({experiment.name}.png)",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _rows(experiment: Experiment, records: Records) -> list[list[str]]:
+    return [_row(name, cells, experiment.paper.get(name, {})) for name, cells in records.items()]
 
 
 def _row(name: str, records: Sequence[Record], paper: dict[str, float]) -> list[str]:

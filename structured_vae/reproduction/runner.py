@@ -27,30 +27,10 @@ from ..runs.train import resume, train
 from ..training.checkpoints import read_checkpoint
 from ..training.pictures import picture_name
 from .experiments import Cell
-from .records import Places, read_record, record_of_run
+from .records import Places, record_of_run
 
 FAILURES: Final = (StructuredVAEError, SolverError, OSError, RuntimeError)
 """What ends one cell and not the others: a missing solver, a full disk, a device without memory."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """How far a cell is.
-
-    Attributes:
-        cell: which.
-        done: epochs trained.
-        evaluated: whether its record is complete.
-    """
-
-    cell: Cell
-    done: int
-    evaluated: bool
-
-    @property
-    def left(self) -> int:
-        """Epochs to train."""
-        return max(0, self.cell.config.epochs - self.done)
 
 
 @dataclass(frozen=True)
@@ -64,27 +44,6 @@ class Outcome:
 
     cell: Cell
     failure: str | None = None
-
-
-def status(cell: Cell, places: Places) -> Status:
-    """How far a cell is, by its record and its run folder.
-
-    Raises:
-        RunError: its record or its checkpoint is damaged.
-    """
-    if finished(cell, places):
-        return Status(cell, cell.config.epochs, True)
-    return Status(cell, _epochs_of(cell, places), False)
-
-
-def finished(cell: Cell, places: Places) -> bool:
-    """Whether a cell has its record.
-
-    Raises:
-        RunError: it is damaged.
-    """
-    record = read_record(places.record(cell))
-    return record is not None and record.finished(cell.config.epochs)
 
 
 def _epochs_of(cell: Cell, places: Places) -> int:

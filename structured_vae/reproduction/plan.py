@@ -1,0 +1,115 @@
+"""What of an experiment is there and what is to be run; without torch, so that the answer comes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from jsonargparse import Namespace
+from rich.console import Console
+from rich.table import Table
+
+from ..runs.config import TrainConfig
+from .experiments import Cell, Experiment
+from .records import Places, read_record
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a cell is.
+
+    Attributes:
+        cell: which.
+        done: epochs trained, as far as they were evaluated.
+        evaluated: whether its record is complete.
+    """
+
+    cell: Cell
+    done: int
+    evaluated: bool
+
+    @property
+    def left(self) -> int:
+        """Epochs to train."""
+        return max(0, self.cell.config.epochs - self.done)
+
+
+def chosen(options: Namespace) -> tuple[Experiment, list[Cell], Places]:
+    """The experiment, its cells and the places of their files that options of `reproduce` name.
+
+    Raises:
+        ConfigError: no such experiment or cell.
+    """
+    experiment = Experiment.named(options.experiment)
+    cells = experiment.cells(options.seeds, options.epochs, options.only, options.root)
+    return experiment, cells, Places(Path(options.results), Path(options.runs))
+
+
+def plan(options: Namespace, console: Console) -> None:
+    """Prints what would be run, and how long it would take by what cells of the same kind took before.
+
+    Raises:
+        ConfigError: no such experiment or cell.
+        RunError: a record or a run is damaged.
+    """
+    experiment, cells, places = chosen(options)
+    caption = "without the evaluation at the end; one cell at a time; ? where no such cell has run here"
+    table = Table(title=experiment.title, caption=caption)
+    for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
+        whole = column == "cell"
+        table.add_column(column, justify="left" if whole else "right", no_wrap=whole, overflow="fold")
+    seconds = seconds_an_epoch(cells, places)
+    for state in (status(cell, places) for cell in cells):
+        config = state.cell.config
+        known = seconds.get(kind_of(config)) if state.left else 0.0
+        hours = "?" if known is None else f"{known * state.left / 3600:.2f}"
+        evaluated = "yes" if state.evaluated else "no"
+        table.add_row(state.cell.title, str(state.done), str(config.epochs), evaluated, hours)
+    console.print(table)
+
+
+def status(cell: Cell, places: Places) -> Status:
+    """How far a cell is, by its record and its run folder.
+
+    Raises:
+        RunError: its record, or what its run has written, is damaged.
+    """
+    if finished(cell, places):
+        return Status(cell, cell.config.epochs, True)
+    run = places.run(cell)
+    return Status(cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False)
+
+
+def finished(cell: Cell, places: Places) -> bool:
+    """Whether a cell has its record.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    record = read_record(places.record(cell))
+    return record is not None and record.finished(cell.config.epochs)
+
+
+def seconds_an_epoch(cells: Sequence[Cell], places: Places) -> dict[tuple[object, ...], float]:
+    """The median epoch of each kind of cell that has begun to run, with any seed."""
+    seconds: dict[tuple[object, ...], list[float]] = {}
+    for cell in cells:
+        seconds.setdefault(kind_of(cell.config), []).extend(_epoch_seconds(cell, places))
+    return {kind: median(known) for kind, known in seconds.items() if known}
+
+
+def kind_of(config: TrainConfig) -> tuple[object, ...]:
+    """What the time of an epoch depends on."""
+    images = config.data.name, config.data.batch_size, config.labels > 0
+    model = config.model, config.encoder, config.latent, config.precision
+    return *images, *model, config.estimator, config.solver, config.samples, config.sides
+
+
+def _epoch_seconds(cell: Cell, places: Places) -> list[float]:
+    """Of each epoch of a cell that is known, by its record or what its run has written so far."""
+    record = read_record(places.record(cell))
+    if record is not None:
+        return [row["seconds"] for row in record.epochs]
+    return list(map(float, places.run(cell).metrics.get("seconds", ())))

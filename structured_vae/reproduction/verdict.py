@@ -1,0 +1,107 @@
+"""What the records of an experiment say, in sentences: how many cells are as good as the paper's, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, product
+from statistics import mean
+
+from .experiments import Experiment
+from .quantities import Records, shown, unit, values_of
+
+
+def verdict(experiment: Experiment, records: Records) -> str:
+    """The first words of a page: beside the paper where it has numbers, else the best of the cells."""
+    return " ".join([*_beside_the_paper(experiment, records), *_order(experiment, records)] or _best(records))
+
+
+def as_good(experiment: Experiment, quantity: str, ours: float, paper: float) -> bool:
+    """Whether a number of ours is at least as good as one of the paper's."""
+    return ours <= paper if experiment.quantities[quantity] == "lower" else ours >= paper
+
+
+def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]:
+    lines, found = _lines(experiment), False
+    for quantity in experiment.quantities:
+        own = _counts(experiment, records, quantity, {line: (names, names) for line, names in lines.items()})
+        if not own:
+            continue
+        found = True
+        yield f"Cells whose {quantity} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
+        if experiment.beside is not None:
+            other = lines[experiment.beside]
+            pairs = {line: (names, other) for line, names in lines.items()}
+            counts = _counts(experiment, records, quantity, pairs)
+            yield f"As good as the paper's {experiment.beside}: {counts}."
+    if found and experiment.apart:
+        yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
+
+
+def _lines(experiment: Experiment) -> dict[str, list[str]]:
+    """The cells that are counted, by the lines of a grid; all that the paper has under no name where there is none."""
+    if not experiment.has_grid:
+        return {"": list(experiment.paper)}
+    panels, rows, lines = experiment.grid
+    counted = [panel for panel in panels.values if panel not in experiment.apart]
+    return {
+        str(line): [experiment.name_of(*place, line) for place in product(counted, rows.values)]
+        for line in lines.values
+    }
+
+
+def _counts(
+    experiment: Experiment, records: Records, quantity: str, lines: dict[str, tuple[list[str], list[str]]]
+) -> str:
+    """For each line, how many of its cells are as good as the cells of the paper beside them; nothing for none."""
+    counts = []
+    for line, (ours, theirs) in lines.items():
+        both = [
+            (mean(values), paper)
+            for name, other in zip(ours, theirs, strict=True)
+            if (values := of_the_papers_kind(records, name, quantity))
+            and (paper := experiment.paper.get(other, {}).get(quantity)) is not None
+        ]
+        if both:
+            good = sum(as_good(experiment, quantity, *pair) for pair in both)
+            counts.append(f"{line} {good} of {len(both)}".strip())
+    return ", ".join(counts)
+
+
+def of_the_papers_kind(records: Records, name: str, quantity: str) -> list[float]:
+    """A quantity of a cell, by seed: the paper's bounds of structured encoders leave couplings out of the KL."""
+    runs = records.get(name, ())
+    return (values_of(runs, "bound_surrogate") if quantity == "bound" else []) or values_of(runs, quantity)
+
+
+def _lengths(experiment: Experiment, records: Records) -> str:
+    """By which recipe the cells were trained, how long, and how long the paper's."""
+    if experiment.paper_epochs is None:
+        return ""
+    names = [name for names in _lines(experiment).values() for name in names]
+    counted = [record for name in names for record in records.get(name, ())]
+    epochs = {record.trained for record in counted}
+    least, most = min(epochs), max(epochs)
+    ours = f"{least}" if least == most else f"{least} to {most}"
+    recipe = ", by another recipe" if all(record.config["recipe"] != "paper" for record in counted) else ""
+    return f"{recipe}, after {ours} epochs; the paper has {experiment.paper_epochs}"
+
+
+def _order(experiment: Experiment, records: Records) -> Iterator[str]:
+    """Whether cells come in the paper's order."""
+    names = experiment.order
+    found = [of_the_papers_kind(records, name, "bound") for name in names]
+    if names and all(found):
+        means = [mean(values) for values in found]
+        holds = all(a < b for a, b in pairwise(means))
+        chain = ", ".join(f"{name} {value:.1f}" for name, value in zip(names, means, strict=True))
+        yield f"The paper's order of encoders is {'found' if holds else 'not found'}: {chain} nats."
+
+
+def _best(records: Records) -> list[str]:
+    """Of cells that the paper does not have."""
+    for quantity, best in (("accuracy", max), ("bound", min)):
+        found = {name: values for name, runs in records.items() if (values := values_of(runs, quantity))}
+        if found:
+            name = best(found, key=lambda each: mean(found[each]))
+            return [f"Best {quantity}: {name}, {shown(found[name])} {unit(quantity)}."]
+    return []
