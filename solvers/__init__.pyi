@@ -13,6 +13,7 @@ from .errors import (
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
 from .interrupts import interrupt_solves
 from .problem import Problem
+from .progress import Progress
 from .registry import SolverInfo, available_solvers, solver_class
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
@@ -35,6 +36,7 @@ __all__ = [
     "Problem",
     "ProblemError",
     "ProblemTooLargeError",
+    "Progress",
     "Selection",
     "Solution",
     "SolveFailedError",

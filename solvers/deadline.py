@@ -1,4 +1,4 @@
-"""When a search has to end: by a clock that stands still while kernels are compiled, or by an interrupt."""
+"""When a search has to end: at a time of a clock that stands still while kernels are compiled, or at a word."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .interrupts import interrupts
+from .progress import Aside, Known, Part, Tell, Watch, watch
 
 LOGGER = logging.getLogger("solvers")
 
@@ -112,13 +113,14 @@ def uncounted() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Deadline:
-    """When to come back with the best that was found: a moment, or an interrupt before.
+    """When to come back with the best that was found: a moment, or before, at an interrupt or where a callback says so.
 
     The clock stands still while a kernel is compiled, in whatever thread: that counts against no limit.
 
     Attributes:
         end: on the clock `now`; infinite for none.
         interrupts: how many there were in this process when the work began.
+        watch: who hears what is found until then; None for nobody.
 
     Example:
         >>> Deadline.after(None).passed, Deadline.after(60.0).passed, Deadline.after(1e-9).left <= 0
@@ -127,16 +129,17 @@ class Deadline:
 
     end: float
     interrupts: int
+    watch: Watch | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now; None for none, but interrupts."""
-        return cls(math.inf if seconds is None else now() + seconds, interrupts())
+        """So many seconds from now; None for none, but interrupts and callbacks."""
+        return cls(math.inf if seconds is None else now() + seconds, interrupts(), watch())
 
     @property
     def left(self) -> float:
-        """Seconds; infinite for no limit, negative when it has passed, and zero after an interrupt."""
-        if interrupts() != self.interrupts:
+        """Seconds; infinite for no limit, negative when it has passed, zero after an interrupt or a callback's word."""
+        if interrupts() != self.interrupts or (self.watch is not None and self.watch.stopped):
             return min(0.0, self.end - now())
         return self.end - now()
 
@@ -152,11 +155,26 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """This deadline, or one in so many seconds where that is sooner."""
-        return Deadline(min(self.end, now() + seconds), self.interrupts)
+        return replace(self, end=min(self.end, now() + seconds))
+
+    def tell(self, known: Tell) -> None:
+        """Says what is known of the problem that this deadline is for; asked for from time to time alone."""
+        if self.watch is not None:
+            self.watch.tell(known)
+
+    def within_whole(self, part: object, lift: Callable[[Known], Known]) -> Deadline:
+        """This deadline for a problem that another is solved by; `lift` says what is then known of that one."""
+        return self if self.watch is None else replace(self, watch=Part(self.watch, part, lift))
+
+    def about(self, problem: object) -> Deadline:
+        """This deadline, which nobody hears of where it is another problem that they wait for."""
+        if self.watch is None or self.watch.problem is problem:
+            return self
+        return replace(self, watch=Aside(self.watch))
 
     @contextmanager
-    def alarm(self, ring: Callable[[], object]) -> Iterator[None]:
-        """Inside it, `ring` is called in another thread once the deadline has passed."""
+    def alarm(self, ring: Callable[[], object], known: Tell | None = None) -> Iterator[None]:
+        """Inside it, `ring` is called in another thread once the deadline has passed; until then that tells `known`."""
         ended = threading.Event()
 
         def watch() -> None:
@@ -164,6 +182,8 @@ class Deadline:
                 if self.passed:
                     ring()
                     return
+                if known is not None:
+                    self.tell(known)
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()

@@ -15,6 +15,8 @@ from itertools import count
 from types import FrameType
 from typing import Generic, TypeVar
 
+from .progress import watch
+
 T = TypeVar("T")
 
 TICK = 0.1
@@ -105,7 +107,7 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     Raises:
         BaseException: what the first of the calls raised that failed, or a signal's handler.
     """
-    queue = _Queue(calls)
+    queue, hears = _Queue(calls), watch()
     threads = [
         threading.Thread(target=copy_context().run, args=(queue.work,), daemon=True)
         for _ in range(min(workers, len(calls)))
@@ -116,6 +118,8 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         for thread in threads:
             while thread.is_alive():
                 thread.join(TICK)
+                if hears is not None:
+                    hears.poll()
     except BaseException:
         queue.closed = True
         interrupt_solves()

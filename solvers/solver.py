@@ -26,6 +26,7 @@ from .errors import (
 )
 from .interrupts import counted_interrupts, in_threads, interrupts
 from .problem import Problem, check_problem
+from .progress import watched_by
 from .solution import Maximiser, Solution, SolveInterrupted
 
 
@@ -169,7 +170,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     def solve(self, problem: ProblemT, time_limit: float | None = None) -> Solution:
         """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
-        deadline = Deadline.after(seconds_of(time_limit))
+        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
         if not self.capabilities.time_limit:
             return self.solve_until(problem, deadline)
@@ -184,7 +185,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """`solve` for a problem that is checked already, which does not raise after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            found = self._found(work, deadline)
+            with watched_by(deadline.watch):
+                found = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
@@ -309,13 +311,13 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             SolveFailedError: none was found in time.
             SolverError: as `solve`.
         """
-        deadline = Deadline.after(seconds_of(time_limit))
+        deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
         if reason := self.why_not_within(constraints):
             raise UnsupportedProblemError(self.name, (reason,))
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
-        with counted_interrupts():
+        with counted_interrupts(), watched_by(deadline.watch):
             (found,) = in_threads([search], 1)
         if (found.z < 0).any():
             raise SolveFailedError(

@@ -153,7 +153,7 @@ def _solve(draw: Draw, folder: Path) -> Call:
 
 
 def _solve_with(draw: Draw, folder: Path) -> Call:
-    """`solve` with variables that are fixed, a start, several states or constraints: claims about fewer states."""
+    """`solve` with fixed variables, a start, several states, constraints or a callback: claims about fewer states."""
     given, n = _arrays(draw)
     options = _options(draw)
     values = draw.random.integers(-1, 2, n)
@@ -165,6 +165,8 @@ def _solve_with(draw: Draw, folder: Path) -> Call:
             draw.of((cardinality(1), at_most(2), one_of(range(n)), linear([0.1] * n, ">=", 0.2)))
         ],
     }
+    if draw.chance(0.2):
+        options["callback"] = perhaps(draw, lambda known: draw.chance(0.5), 0.3)
     options |= {name: perhaps(draw, value, 0.3) for name, value in more.items() if draw.chance(0.4)}
 
     def call() -> None:

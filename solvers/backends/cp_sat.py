@@ -19,6 +19,7 @@ from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
+from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
@@ -67,7 +68,8 @@ class CpSat(ArgmaxSolver):
             return None, math.inf
         for terms, low, high in constraints.terms():
             model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
-        solver, status = self._searched(cp_model, model, deadline, (cp_model.INFEASIBLE,))
+        heard = _Heard(scores, variables)
+        solver, status = self._searched(cp_model, model, deadline, heard, (cp_model.INFEASIBLE,))
         if status == cp_model.INFEASIBLE:
             raise InfeasibleError(constraints.names)
         if status == cp_model.UNKNOWN:
@@ -76,7 +78,7 @@ class CpSat(ArgmaxSolver):
         return found, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
     def _searched(
-        self, cp_model: Any, model: Any, deadline: Deadline, answers: tuple[Any, ...] = ()
+        self, cp_model: Any, model: Any, deadline: Deadline, heard: _Heard, answers: tuple[Any, ...] = ()
     ) -> tuple[Any, Any]:
         """The solver after its search, and its status, unless that is an error; some more may be answers."""
         solver = cp_model.CpSolver()
@@ -85,8 +87,9 @@ class CpSat(ArgmaxSolver):
         solver.parameters.catch_sigint_signal = False  # it would answer as if its time had run out
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
-        with deadline.alarm(solver.stop_search):
-            status = solver.solve(model)
+        listener = None if deadline.watch is None else heard.listener(cp_model, solver)
+        with deadline.alarm(solver.stop_search, heard.known):
+            status = solver.solve(model, listener)
         limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
         expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
         if status not in expected and not (status == cp_model.UNKNOWN and limited):
@@ -110,12 +113,48 @@ class CpSat(ArgmaxSolver):
             model, variables = _model(cp_model, scores, state, deadline)
         except NoTimeToBuildError:
             return without_model(problem, state, deadline), math.inf
-        solver, status = self._searched(cp_model, model, deadline)
+        solver, status = self._searched(cp_model, model, deadline, _Heard(scores, variables, state))
         if status == cp_model.UNKNOWN:
             return state, math.inf  # the bound that CP-SAT reports is 0 then, not one that it found
         found = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
         state = best_state(problem, found, state)
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
+
+
+@dataclass(eq=False)
+class _Heard:
+    """What CP-SAT says while it searches.
+
+    Attributes:
+        scores: of the instance.
+        variables: z_i.
+        state: `[n]`, the latest; None for none.
+        bound: as CP-SAT reports it.
+    """
+
+    scores: FixedPoint
+    variables: list[Any]
+    state: np.ndarray | None = None
+    bound: float = math.inf
+
+    def listener(self, cp_model: Any, solver: Any) -> Any:
+        """What CP-SAT calls with each state that it finds; it says bounds to `solver`."""
+        heard = self
+
+        class Listener(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # of a package that may be missing
+            def on_solution_callback(self) -> None:
+                heard.state = np.array([self.boolean_value(z) for z in heard.variables], np.int8)
+
+        def hear(bound: float) -> None:
+            heard.bound = bound
+
+        solver.best_bound_callback = hear
+        return Listener()
+
+    def known(self) -> Known:
+        """The latest state and bound."""
+        bound = None if math.isinf(self.bound) else self.scores.bound(_whole_above(self.bound))
+        return Known(None if self.state is None else self.state[None], bound)
 
 
 def _whole_above(reported: float) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..errors import InfeasibleError, SolveFailedError
 from ..interrupts import interrupt_solves
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
+from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
@@ -76,7 +77,7 @@ class Cplex(ArgmaxSolver):
         with built as model:
             variables = list(model.iter_binary_vars())[: problem.n]
             model.add_mip_start(model.new_solution(dict(zip(variables, state.tolist(), strict=True))))
-            found = self._searched(model, problem, scores, deadline)
+            found = self._searched(model, problem, _Heard(scores, variables, state), deadline)
             _check_status(model.solve_details)
             if found is None:
                 return state, math.inf
@@ -100,7 +101,7 @@ class Cplex(ArgmaxSolver):
                 total = model.sum(weight * variables[i] for i, weight in terms)
                 model.add_constraint(total >= low)
                 model.add_constraint(total <= high)
-            found = self._searched(model, problem, scores, deadline)
+            found = self._searched(model, problem, _Heard(scores, variables), deadline)
             if model.solve_details.status_code in INFEASIBLE:
                 raise InfeasibleError(constraints.names)
             _check_status(model.solve_details)
@@ -109,7 +110,7 @@ class Cplex(ArgmaxSolver):
             values = np.rint(found.get_value_list(variables)).astype(np.int8)
             return values, scores.bound(float(model.solve_details.best_bound))
 
-    def _searched(self, model: Any, problem: Problem, scores: FloatingPoint, deadline: Deadline) -> Any:
+    def _searched(self, model: Any, problem: Problem, heard: _Heard, deadline: Deadline) -> Any:
         """What CPLEX finds; None where it is nothing."""
         with uncounted():
             from cplex.aborter import Aborter
@@ -117,11 +118,13 @@ class Cplex(ArgmaxSolver):
 
         with Aborter() as aborter:
             try:
-                self._set_parameters(model.parameters, scores)
+                self._set_parameters(model.parameters, heard.scores)
+                if deadline.watch is not None:
+                    heard.listen(model)
                 model.get_cplex().use_aborter(aborter)
                 if deadline.seconds is not None:
                     model.parameters.timelimit = deadline.seconds
-                with deadline.alarm(aborter.abort):
+                with deadline.alarm(aborter.abort, heard.known):
                     found = model.solve()
             except DOcplexException as error:
                 raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
@@ -137,6 +140,45 @@ class Cplex(ArgmaxSolver):
         parameters.simplex.tolerances.optimality = TOLERANCE
         parameters.simplex.tolerances.feasibility = TOLERANCE
         parameters.barrier.convergetol = 1e-12
+
+
+@dataclass(eq=False)
+class _Heard:
+    """What CPLEX says while it searches.
+
+    Attributes:
+        scores: of the instance.
+        variables: z_i.
+        state: `[n]`, the latest; None for none.
+        bound: as CPLEX reports it.
+    """
+
+    scores: FloatingPoint
+    variables: list[Any]
+    state: np.ndarray | None = None
+    bound: float = math.inf
+
+    def listen(self, model: Any) -> None:
+        """From now on hears the search for a model."""
+        from docplex.mp.progress import ProgressClock, ProgressListener, SolutionListener
+
+        heard = self
+
+        class Bounds(ProgressListener):  # type: ignore[misc]  # of a package that may be missing
+            def notify_progress(self, progress_data: Any) -> None:
+                heard.bound = float(progress_data.best_bound)
+
+        class States(SolutionListener):  # type: ignore[misc]  # of a package that may be missing
+            def notify_solution(self, solution: Any) -> None:
+                heard.state = np.rint(solution.get_value_list(heard.variables)).astype(np.int8)
+
+        model.add_progress_listener(Bounds())
+        model.add_progress_listener(States(ProgressClock.Objective))
+
+    def known(self) -> Known:
+        """The latest state and bound."""
+        bound = None if math.isinf(self.bound) else np.array([self.scores.bound(self.bound)])
+        return Known(None if self.state is None else self.state[None], bound)
 
 
 def _check_status(details: Any) -> None:

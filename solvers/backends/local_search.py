@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ..arrays import States
 from ..deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problem import Problem
+from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
@@ -67,8 +69,10 @@ class LocalSearch(ArgmaxSolver):
                 device_tabu(problem, self.starts, self.seed, deadline=limited), problem.positive_part
             )
         large = problem.e > MOST_EDGES
-        proved = RoofDuality.free(problem) if large else roof_duality(problem, deadline)
-        return Maximiser(self._states(problem, limited), proved.bound)
+        bound = (RoofDuality.free(problem) if large else roof_duality(problem, deadline)).bound
+        if limited is not None:
+            limited = limited.within_whole(problem, lambda known: known._replace(bound=bound[known.part]))
+        return Maximiser(self._states(problem, limited), bound)
 
     def _states(self, problem: Problem, deadline: Deadline | None) -> States:
         """`[batch, n]`: the best found on the host; None for no deadline."""
@@ -86,9 +90,10 @@ class LocalSearch(ArgmaxSolver):
 
     def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
-        return tabu_search(
-            *arrays, starts=self.starts, seed=self.seed, deadline=deadline, threads=self.threads
-        )
+        search = partial(tabu_search, *arrays, starts=self.starts, seed=self.seed, threads=self.threads)
+        if deadline is None:
+            return search()
+        return search(deadline=deadline, found=lambda z: deadline.tell(lambda: Known(z)))
 
     def _recombined(
         self, problem: Problem, z: States, moves: type[SubgraphMoves | TabuRuns], deadline: Deadline
@@ -99,7 +104,9 @@ class LocalSearch(ArgmaxSolver):
             if deadline.passed:
                 break
             single = problem.instances(slice(instance, instance + 1))
-            soon = deadline.within(deadline.left / (problem.batch - instance))
+            soon = deadline.within(deadline.left / (problem.batch - instance)).within_whole(
+                single, partial(Known._replace, part=slice(instance, instance + 1))
+            )
             generator = np.random.default_rng([self.seed, instance])
             found[instance] = recombination(single, found[instance], moves, generator, soon)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -19,9 +20,13 @@ from ..constraints import Rows
 from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
 from ..problem import Problem
+from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
+
+FIRST_SECONDS = 0.5
+"""Of the first of several searches, where somebody listens."""
 
 TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
@@ -31,7 +36,8 @@ class MathOpt(ArgmaxSolver):
     """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
 
     `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from that.
-    HiGHS sets its threads once for a process, so there is no option for them.
+    HiGHS sets its threads once for a process, so there is no option for them. It does not say what it knows while it
+    searches: with `solve(callback=)` it begins again, each time for twice as long, and is stopped in between.
 
     Attributes:
         start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
@@ -68,14 +74,11 @@ def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tu
     for terms, low, high in constraints.terms():
         total = mathopt.fast_sum([weight * variables[i] for i, weight in terms])
         model.add_linear_constraint(lb=low, ub=high, expr=total)
-    result = _searched(mathopt, model, problem, scores, mathopt.ModelSolveParameters(), deadline)
-    if result.termination.reason == mathopt.TerminationReason.INFEASIBLE:
-        raise InfeasibleError(constraints.names)
-    _check_status(mathopt, result.termination)
-    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
-    if not result.has_primal_feasible_solution():
-        return None, bound
-    return np.rint(result.variable_values(variables)).astype(np.int8), bound
+    search = partial(_searched, mathopt, model, problem, scores)
+    try:
+        return _until(search, mathopt, variables, scores, mathopt.ModelSolveParameters(), deadline)
+    except _NoStateError:
+        raise InfeasibleError(constraints.names) from None
 
 
 def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
@@ -91,13 +94,51 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
     except NoTimeToBuildError:
         return without_model(problem, state, deadline), math.inf
     hints = mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)])
-    result = _searched(mathopt, model, problem, scores, hints, deadline)
-    _check_status(mathopt, result.termination)
-    if not result.has_primal_feasible_solution():
-        return state, math.inf
-    values = np.rint(result.variable_values(variables)).astype(np.int8)
-    bound = scores.bound(float(result.termination.objective_bounds.dual_bound))
-    return best_state(problem, values, state), bound
+    search = partial(_searched, mathopt, model, problem, scores)
+    deadline.tell(lambda: Known.of(state))
+    values, bound = _until(search, mathopt, variables, scores, hints, deadline)
+    return (state if values is None else best_state(problem, values, state)), bound
+
+
+class _NoStateError(Exception):
+    """No state satisfies the constraints."""
+
+
+def _until(
+    search: Callable[..., Any],
+    mathopt: Any,
+    variables: list[Any],
+    scores: FloatingPoint,
+    hints: Any,
+    deadline: Deadline,
+) -> tuple[np.ndarray | None, float]:
+    """The best state that HiGHS finds, None for none, and the least bound.
+
+    HiGHS neither says what it knows nor ends at a word. Where somebody listens it therefore begins again and again, for
+    twice as long each time and from the best state, and says what it knows in between.
+    """
+    state, bound = None, math.inf
+    seconds = math.inf if deadline.watch is None else FIRST_SECONDS
+    while True:
+        soon = deadline.within(seconds)
+        result = search(hints, soon)
+        if result.termination.reason == mathopt.TerminationReason.INFEASIBLE:
+            raise _NoStateError
+        _check_status(mathopt, result.termination)
+        if result.has_primal_feasible_solution():
+            state = np.rint(result.variable_values(variables)).astype(np.int8)
+            hint = mathopt.SolutionHint(dict(result.variable_values()))
+            hints = mathopt.ModelSolveParameters(solution_hints=[hint])
+        bound = min(bound, scores.bound(float(result.termination.objective_bounds.dual_bound)))
+        proved = result.termination.reason == mathopt.TerminationReason.OPTIMAL
+        if proved or deadline.passed or soon.end == deadline.end:
+            return state, bound
+        deadline.tell(partial(_known, state, bound))
+        seconds *= 2
+
+
+def _known(state: np.ndarray | None, bound: float) -> Known:
+    return Known(None if state is None else state[None], np.array([bound]))
 
 
 def _searched(

@@ -20,6 +20,7 @@ from ..starts import given_states
 from .fixing import Fix, Fixing
 from .k_best import check_count
 from .k_best import k_best as best_of_many
+from .listening import Callback, heard_by, heard_of, in_words, with_word
 from .selection import named_solver, naming_alternatives, resolve, select_within, with_alternatives
 
 
@@ -33,6 +34,7 @@ def solve(
     start: Any = None,
     k_best: None = None,
     constraints: Iterable[Constraint] = (),
+    callback: Callback | None = None,
 ) -> Answer: ...
 
 
@@ -44,6 +46,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[Hashable, int] | None = None,
     k_best: int,
+    callback: Callback | None = None,
 ) -> tuple[Answer, ...]: ...
 
 
@@ -57,6 +60,7 @@ def solve(
     start: Any = None,
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
+    callback: Callback | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -72,6 +76,7 @@ def solve(
     start: Any = None,
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
+    callback: Callback | None = None,
 ) -> Solution[np.ndarray]: ...
 
 
@@ -87,6 +92,7 @@ def solve(
     start: Any = None,
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
+    callback: Callback | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -101,6 +107,7 @@ def solve(
     start: Any = None,
     k_best: int | None = None,
     constraints: Iterable[Constraint] = (),
+    callback: Callback | None = None,
 ) -> Solution | Answer | tuple[Answer, ...]:
     """The assignments z in {0,1}^n of highest score, for a batch of pairwise binary problems.
 
@@ -124,6 +131,10 @@ def solve(
             and `constraints`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `math_opt` and `cplex`, among which `auto` chooses.
+        callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
+            every 0.2 seconds, in the thread of the caller; where it returns True the search ends, and the best so far
+            comes back with its bound. What it raises comes out of this call. Of several states it hears of the best.
+            Solvers that take no time limit never call it, and `stats["callback"]` is "unused".
 
     Returns:
         The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it says in the words
@@ -134,9 +145,10 @@ def solve(
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer.
+        SolveFailedError: the backend stopped without an answer, as one may within constraints that is stopped early.
         InfeasibleError: no state satisfies the constraints.
-        OptionError: the time limit is not positive; `fix` or `start` does not fit the problem.
+        OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
+            function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -150,19 +162,32 @@ def solve(
         raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
     elif isinstance(unary, Conversion):
         given = {"solver": solver, "time_limit": time_limit, "constraints": constraints}
-        return _answer(unary, fix, start, k_best, **given)
+        return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary
     rows = Rows.of(constraints, problem.n)
-    if len(rows):
+    with heard_by(callback, problem, _first(problem, rows, fix, start) if callback else None):
+        if len(rows):
+            if k_best is not None:
+                raise OptionError(
+                    "k_best and constraints do not go together yet: solve by a model of your own"
+                )
+            return _within(problem, rows, fix, start, solver, time_limit)
         if k_best is not None:
-            raise OptionError("k_best and constraints do not go together yet: solve by a model of your own")
-        return _within(problem, rows, fix, start, solver, time_limit)
-    if k_best is not None:
-        return _many(problem, fix, start, k_best, solver, time_limit)
-    if fix is not None:
-        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
-    return _solved(problem, start, solver, time_limit)
+            return _many(problem, fix, start, k_best, solver, time_limit)
+        if fix is not None:
+            return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
+        return _solved(problem, start, solver, time_limit)
+
+
+def _first(problem: Problem, rows: Rows, fix: Fix | None, start: Any) -> States | None:
+    """`[batch, n]`: the states of which a callback hears before any is found; None where none is known."""
+    states = given_states(start, problem)
+    values = (
+        np.full((problem.batch, problem.n), -1, np.int8) if fix is None else Fixing.of(problem, fix).values
+    )
+    first = np.where(values < 0, 0 if states is None else states, values).astype(np.int8)
+    return first if rows.satisfied(first).all() else None
 
 
 def _answer(
@@ -196,7 +221,7 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
         raise with_alternatives(error, problem) from error.__cause__
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
-    return _at_least(problem, found, states, takes_start)
+    return with_word(_at_least(problem, found, states, takes_start), chosen)
 
 
 def _within(
@@ -214,7 +239,7 @@ def _within(
     found = chosen.solve_within(problem, rows, _less(limit, now() - begin))
     if states is not None:
         states = states if rows.satisfied(states).all() else None
-    return _at_least(problem, found, states, False)
+    return with_word(_at_least(problem, found, states, False), chosen)
 
 
 def _many(
@@ -240,7 +265,8 @@ def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
         free = fixing.free(given)
         given = free.reshape(*fixing.problem.leading, free.shape[1])
     try:
-        return fixing.lifted(solve(fixing.rest, start=given, **options))
+        with heard_of(fixing.rest, fixing.known):
+            return fixing.lifted(solve(fixing.rest, start=given, **options))
     except SolveInterrupted as stopped:
         raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
 

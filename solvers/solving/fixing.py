@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import ArrayLike, States, as_array, home_of, to_numpy
 from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
+from ..progress import Known
 from ..solution import Solution
 from ..topology import Topology
 
@@ -81,6 +82,17 @@ class Fixing:
     def free(self, z: States) -> States:
         """`[batch, free]`: what states `[batch, n]` say of the free variables."""
         return z[:, self.values[0] < 0]
+
+    def known(self, known: Known) -> Known:
+        """What is known of the whole problem, by what is known of the rest."""
+        z, bound, part = known
+        if z is not None:
+            whole = self.values[part].copy()
+            whole[:, self.values[0] < 0] = z
+            z = whole
+        if bound is not None:
+            bound = bound + self.constant[part] + self.problem.rounding[part] / 2
+        return Known(z, bound, part)
 
     def lifted(self, found: Solution[np.ndarray] | None) -> Solution:
         """The solution of the whole problem, by that of the rest; None where there is none.

@@ -18,6 +18,7 @@ from ..problem import Problem
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states
 from .fixing import Fixing
+from .listening import heard_of, with_word
 
 Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
 """The solver for a problem, of which some variables may be fixed."""
@@ -66,13 +67,15 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
     solver.check(fixing.rest or problem, time_limit)
     found = None if fixing.rest is None else solver.best_states(fixing.rest, count)
     if found is None:
-        ranked = [search.ranked(fixing.instance(b), count) for b in range(problem.batch)]
+        ranked = [search.ranked(fixing.instance(b), count, b) for b in range(problem.batch)]
         states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
     else:
         states = np.repeat(fixing.values[:, None], count, axis=1)
         states[:, :, fixing.values[0] < 0] = found
         bounds = np.full(states.shape[:2], -math.inf)
     solution = _in_order(problem, states, bounds, solver)
+    if found is not None:
+        solution = with_word(solution, solver)
     if search.interrupted:
         raise SolveInterrupted(solution)
     return solution
@@ -130,9 +133,11 @@ class _Exclusion:
     deadline: Deadline
     interrupted: bool = False
 
-    def ranked(self, fixing: Fixing, count: int) -> tuple[States, np.ndarray]:
-        """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
-        first = self._searched(fixing)
+    def ranked(self, fixing: Fixing, count: int, number_of: int) -> tuple[States, np.ndarray]:
+        """States `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
+        part = slice(number_of, number_of + 1)
+        with heard_of(fixing.rest, lambda known: fixing.known(known)._replace(part=part)):
+            first = self._searched(fixing)
         heap, number = [(-first.score, 0, first)], 1
         states: list[np.ndarray] = []
         bounds: list[float] = []

@@ -16,6 +16,7 @@ from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..topology import Topology
 from .call import solve
+from .listening import Callback
 from .selection import named_solver
 
 
@@ -35,27 +36,34 @@ class Prepared:
     _topology: Topology = field(repr=False)
 
     @overload
-    def __call__(self, unary: ArrayLike, pairwise: ArrayLike | None = None) -> Solution[np.ndarray]: ...
+    def __call__(
+        self, unary: ArrayLike, pairwise: ArrayLike | None = None, *, callback: Callback | None = None
+    ) -> Solution[np.ndarray]: ...
 
     @overload
     def __call__(
-        self, unary: ArrayOf[ArrayT], pairwise: ArrayOf[ArrayT] | None = None
+        self,
+        unary: ArrayOf[ArrayT],
+        pairwise: ArrayOf[ArrayT] | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> Solution[ArrayT]: ...
 
-    def __call__(self, unary: Any, pairwise: Any = None) -> Solution:
+    def __call__(self, unary: Any, pairwise: Any = None, *, callback: Callback | None = None) -> Solution:
         """What `solve` answers for these scores over the prepared pairs.
 
         Args:
             unary: `[..., n]`, of any kind that `solve` takes.
             pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there are none.
                 Leading dimensions broadcast.
+            callback: as `solve` takes it.
 
         Raises:
             ProblemError: the scores have another shape, or are not finite.
             SolverError: as `solve`.
         """
         problem = Problem.over(self._topology, unary, pairwise)
-        return solve(problem, solver=self.solver, time_limit=self.time_limit)
+        return solve(problem, solver=self.solver, time_limit=self.time_limit, callback=callback)
 
 
 def prepare(

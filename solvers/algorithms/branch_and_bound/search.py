@@ -8,12 +8,14 @@ within the sum of the roundings.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from ...arrays import Edges
 from ...deadline import Deadline, now
 from ...problem import Problem
+from ...progress import Known
 from ..local_search.recombination import recombination
 from ..local_search.tabu import tabu_search
 from ..local_search.tabu_runs import TabuRuns
@@ -88,10 +90,11 @@ def search_dense(
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
     if top >= 0 and slots.bound[0] - incumbent.score[0] > LARGE_GAP * levels.diagonal[0, :n].mean():
         tree = StrongTree(h, matrix, incumbent, float(slots.bound[0]))
-        tree.search(deadline)
+        tree.search(deadline, lambda: _known(z, units, incumbent, tree.open_bounds))
         return z, _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
     at_once = max(1, WORK_A_CALL // n**3)
     while top >= 0 and not deadline.passed:
+        deadline.tell(partial(_known, z, units, incumbent, slots.bound[: top + 1]))
         top, count = search(top, at_once, levels, slots, incumbent, scratch)
         nodes += count
         if top >= 0 and (better := improver.better(z, deadline)) is not None:
@@ -131,6 +134,10 @@ def _margin(units: Units) -> float:
         return 1.0 - 2.0**-20
     tolerance = EPSILON * len(units.values) * math.fsum(np.abs(units.values))
     return max(0.0, 0.99 * tolerance - 2.0 * units.error)
+
+
+def _known(z: np.ndarray, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
+    return Known.of(z, _bound(units, incumbent, open_bounds))
 
 
 def _bound(units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...deadline import Deadline
+from ...progress import Tell
 from .low_rank import SIGNS, Triangles, new_workspace
 from .nodes import new_levels, new_slots
 from .relaxation import ROUNDOFF
@@ -81,10 +82,11 @@ class StrongTree:
         """`[nodes]`: what no state of the open nodes scores more than."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
-    def search(self, deadline: Deadline) -> None:
-        """Goes on until no node is open or the deadline has passed."""
+    def search(self, deadline: Deadline, known: Tell) -> None:
+        """Goes on until no node is open or the deadline has passed; `known` is what it tells between two nodes."""
         with deadline.flag() as stop:
             while (self._open or self._deeper) and not stop[0]:
+                deadline.tell(known)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
                     if len(self._open) < MOST_OPEN:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...deadline import Deadline
+from ...progress import Known
 from .certificate import Certificate
 from .max_cut import MaxCut
 from .relaxation import Relaxation
@@ -91,6 +92,7 @@ class BranchAndCut:
     def cut_root(self, deadline: Deadline) -> None:
         """Adds cycles until none is violated, the bound meets the best cut, or the deadline passes."""
         while not self.finished and not self._root_done and not deadline.passed:
+            deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
             if not self._separate(deadline) or not self.relaxation.solve(deadline):
                 self._root_done = not deadline.passed
@@ -104,6 +106,9 @@ class BranchAndCut:
     def lower(self, bound: int) -> None:
         """Takes a bound where it is better than its own."""
         self.bound = max(self.best, min(self.bound, bound))
+
+    def _known(self) -> Known:
+        return Known.of(self.cut.state(self.side), self.cut.score_bound(self.bound))
 
     def _separate(self, deadline: Deadline) -> bool:
         """Adds violated cycles to the relaxation, if there are any, or if they are found in time."""
@@ -132,6 +137,7 @@ class BranchAndCut:
                 self.lower(self.goal)
             self._open = [Node(-self.bound, 0, self._fixed)]
         while not self.finished and self.nodes < last and not deadline.passed:
+            deadline.tell(self._known)
             node = heapq.heappop(self._open)
             children = self._children(node, deadline)
             for child in children:

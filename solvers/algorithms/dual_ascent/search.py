@@ -13,6 +13,7 @@ import numpy as np
 from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 from ...deadline import Deadline
+from ...progress import Known
 from ..precision.fixed_point import FixedPoint
 from .messages import FREE, Graph, field_of, fix, sweep
 
@@ -133,6 +134,9 @@ class DualSearch:
         with deadline.flag(1e-9 * NANOSECONDS * min(visits, 2 * ROOT_SWEEPS * self._size)) as stop:
             self._run(deadline, visits, stop)
 
+    def _known(self) -> Known:
+        return Known(self.z[None], self._scores.bound(np.array([self.bound])))
+
     def _run(self, deadline: Deadline, visits: float, stop: np.ndarray) -> None:
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
         while not self.finished and not deadline.passed and handled * self._size < visits:
@@ -144,6 +148,7 @@ class DualSearch:
                 self._graph, self._stack, self._depth, self._best, self.z, at_once, stop
             )
             handled += more
+            deadline.tell(self._known)
 
 
 @jit.strict

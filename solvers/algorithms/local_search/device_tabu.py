@@ -12,13 +12,15 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, States, as_float64, beside, namespace_of
+from ...arrays import Array, States, as_float64, beside, namespace_of, to_numpy
 from ...deadline import Deadline
 from ...problem import Problem
+from ...progress import Known
 from ..exhaustive.device import dense_matrices
 
 REFRESH = 256
@@ -109,6 +111,7 @@ def device_tabu(
         better = score > best
         best_z, best = xp.where(better[:, None], z, best_z), xp.where(better, score, best)
         done += 1
+        deadline.tell(partial(_known, best_z, problem, starts))
     return _winners(best_z, problem, starts)
 
 
@@ -125,8 +128,10 @@ def _run(
     gains, score = rows.gains(z)
     best_z, best = z, score
     for step in range(flips):
-        if step and step % STEPS_A_LOOK == 0 and deadline.passed:
-            break
+        if step and step % STEPS_A_LOOK == 0:
+            deadline.tell(partial(Known, None))  # in the thread of the caller, who hears something at last
+            if deadline.passed:
+                break
         if step and step % REFRESH == 0:
             gains, score = rows.gains(z)
         allowed = (until <= step) | (gains > (best - score)[:, None])
@@ -162,6 +167,10 @@ def _tiled(states: np.ndarray, problem: Problem) -> Any:
     xp = namespace_of(problem.unary)
     one = xp.astype(beside(problem.unary, states.astype(np.float64)), problem.unary.dtype)
     return xp.reshape(xp.broadcast_to(one, (problem.batch, *states.shape)), (-1, states.shape[1]))
+
+
+def _known(best_z: Array, problem: Problem, starts: int) -> Known:
+    return Known(to_numpy(_winners(best_z, problem, starts)))
 
 
 def _winners(best_z: Array, problem: Problem, starts: int) -> States:

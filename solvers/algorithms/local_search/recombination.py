@@ -7,10 +7,13 @@ References:
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ...deadline import Deadline
 from ...problem import Problem
+from ...progress import Known
 from .contraction import contract
 from .subgraph_moves import SubgraphMoves
 from .tabu_runs import TabuRuns
@@ -43,6 +46,7 @@ def recombination(
     start, search = z.astype(np.int8), moves(problem, generator)
     elite = [search.improved(start, deadline)]
     while not deadline.passed:
+        deadline.tell(partial(_known, problem, [start, *elite]))
         elite[0], shrunk = _descent(elite[0], search, deadline)
         if moves is TabuRuns and not shrunk:
             break
@@ -91,6 +95,10 @@ def _crossed(
     if smaller.n > 1:
         y, _ = _recombined(y, below, deadline)
     return _best(problem, [states[0], search.improved(contracted.lift(y), deadline)])[0], True
+
+
+def _known(problem: Problem, states: list[np.ndarray]) -> Known:
+    return Known.of(_best(problem, states)[0])
 
 
 def _best(problem: Problem, states: list[np.ndarray]) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -39,6 +40,7 @@ def tabu_search(
     deadline: Deadline | None = None,
     threads: int | None = None,
     once: bool = False,
+    found: Callable[[States], None] | None = None,
 ) -> States:
     """The best assignments found, `[batch, n]` int8; no proof that they are maximisers.
 
@@ -55,6 +57,7 @@ def tabu_search(
             for `starts` runs.
         threads: most threads to use; None for all cores.
         once: whether to end after `starts` runs also where the deadline is later.
+        found: gets the best so far between two looks at the deadline.
     """
     batch, n = unary.shape
     flips = flips or default_flips(n)
@@ -81,8 +84,15 @@ def tabu_search(
     with deadline.flag(np.inf if until_then else starts * work) as stop:
         search(1 if until_then else starts, stop)
         while until_then and not deadline.passed:
+            if found is not None:
+                found(_best(pool, values))
             search(starts, stop)
-    best: States = pool[np.arange(batch), np.argmax(values, axis=1)]
+    return _best(pool, values)
+
+
+def _best(pool: np.ndarray, values: np.ndarray) -> States:
+    """`[batch, n]`, of elites `[batch, elites, n]` of these values."""
+    best: States = pool[np.arange(len(pool)), np.argmax(values, axis=1)]
     return best
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compiled import jit
 from ...deadline import Deadline
+from ...progress import Known
 from ..precision.fixed_point import FixedPoint
 from .plan import Layout
 
@@ -52,7 +53,7 @@ class Search:
         with deadline.flag(1e-9 * NANOSECONDS * len(self._table)) as stop:
             self._bounds[0] = fill_tables(layout, scores.unary[0], scores.pairwise[0], self._table, stop)
         self._cut_short = self._bounds[0] == UNFILLED
-        self._best, self.z = scores.score(z[None]), z.astype(np.int8)
+        self._scores, self._best, self.z = scores, scores.score(z[None]), z.astype(np.int8)
         self._state, self._depth = self.z.copy(), 0
         self.bound = int(self._bounds[0]) if bound is None else min(bound, int(self._bounds[0]))
 
@@ -66,6 +67,10 @@ class Search:
         """Whether everything was searched."""
         return self._depth < 0
 
+    def _known(self) -> Known:
+        bound = int(self._best[0]) if self.finished else self.bound
+        return Known(self.z[None], self._scores.bound(np.array([bound])))
+
     def run(self, nodes: int | None, deadline: Deadline, nodes_a_call: int) -> None:
         """Goes on for so many nodes, or until the deadline."""
         if self.cut_short:
@@ -77,6 +82,7 @@ class Search:
                 *(self._depth, self._best, self.z, nodes_a_call),
             )
             handled += nodes_a_call
+            deadline.tell(self._known)
         if self.finished:
             self.bound = int(self._best[0])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from ...deadline import Deadline
 from ...problem import Problem
+from ...progress import Known
 from ...solution import Maximiser
 from .decomposition import single_instance
 
@@ -29,6 +31,7 @@ def each_instance(problem: Problem, time_limit: float | None, solve_one: SolveWi
             break
         single = single_instance(problem.unary[b], problem.pairwise[b], problem.topology.pairs)
         share = deadline.within(deadline.left / (problem.batch - b))
+        share = share.within_whole(single, partial(Known._replace, part=slice(b, b + 1)))
         state, bound = solve_one(single, share)
         bounds[b] = min(bounds[b], bound)
         if state is not None:

@@ -15,6 +15,7 @@ from ...compiled.scores import scores_of
 from ...deadline import Deadline
 from ...interrupts import in_threads
 from ...problem import Problem
+from ...progress import Known
 from ...solution import Maximiser
 from ..local_search.tabu import tabu_search
 from .decomposition import decompose, single_instance
@@ -87,11 +88,9 @@ def one_by_one(
         if deadline.passed:
             return Answer(fixed, roof.bound[instance], reached=False)
         single = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
-        answer = searched(single, fixed, deadline, solve_one, first)
-        bound = answer.bound
-        if roof.loss[instance] and (fixed >= 0).any():
-            bound = math.nextafter(bound + roof.loss[instance], math.inf)
-        return replace(answer, bound=min(roof.bound[instance], bound))
+        mine = deadline.within_whole(single, lambda known: _of_instance(known, instance, roof))
+        answer = searched(single, fixed, mine, solve_one, first)
+        return replace(answer, bound=_with_roof(roof, instance, answer.bound))
 
     pairs = problem.topology.pairs
     calls = [partial(solve, instance) for instance in range(problem.batch)]
@@ -105,6 +104,19 @@ def one_by_one(
         )
         z[late] = np.where(reached[late, None], z[late], guessed)
     return Maximiser(z, np.array([answer.bound for answer in answers]), _stats(roof, answers))
+
+
+def _with_roof(roof: RoofDuality, instance: int, bound: float) -> float:
+    """The least bound of an instance, by that of a search for what roof duality left."""
+    if roof.loss[instance] and (roof.fixed[instance] >= 0).any():
+        bound = math.nextafter(bound + roof.loss[instance], math.inf)
+    return min(float(roof.bound[instance]), bound)
+
+
+def _of_instance(known: Known, instance: int, roof: RoofDuality) -> Known:
+    """What is known of a batch, by what a search of one of its instances tells."""
+    bound = None if known.bound is None else np.array([_with_roof(roof, instance, float(known.bound[0]))])
+    return Known(known.z, bound, slice(instance, instance + 1))
 
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
@@ -133,12 +145,18 @@ def _by_parts(
     whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline)
     given = None if first is None else whole.states(first)
     sizes = [part.problem.n for part in whole.parts]
-    states, bounds = [], []
+    states = [np.zeros(size, np.int8) for size in sizes] if given is None else list(given)
+    bounds = [math.inf] * len(sizes)
+
+    def known_of_all(k: int, known: Known) -> Known:
+        here = states if known.z is None else [*states[:k], known.z[0], *states[k + 1 :]]
+        proved = bounds if known.bound is None else [*bounds[:k], float(known.bound[0]), *bounds[k + 1 :]]
+        return Known.of(whole.state(here), whole.bound(proved))
+
     for k, part in enumerate(whole.parts):
         share = deadline.within(deadline.left * sizes[k] / sum(sizes[k:]))
-        state, proved = solve_one(part.problem, share, None if given is None else given[k])
-        states.append(state)
-        bounds.append(proved)
+        share = share.within_whole(part.problem, partial(known_of_all, k))
+        states[k], bounds[k] = solve_one(part.problem, share, None if given is None else given[k])
     z = whole.state(states)
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
         z = first

@@ -16,11 +16,13 @@ from solvers import (
     ArgmaxSolver,
     Deadline,
     Problem,
+    Progress,
     Solution,
     SolveFailedError,
     SolveInterrupted,
     interrupt_solves,
     naming_alternatives,
+    solve,
 )
 
 CHUNK_SECONDS = 0.5
@@ -60,6 +62,7 @@ def solve_in_chunks(
     solver: ArgmaxSolver,
     time_limit: float | None,
     progress: Callable[[int], None] = lambda done: None,
+    heard: Callable[[Progress[Any]], object] | None = None,
 ) -> Answers:
     """The solutions of a host batch, of chunks that take about half a second each.
 
@@ -68,6 +71,7 @@ def solve_in_chunks(
         solver: for all chunks.
         time_limit: seconds for the batch; every chunk may take what is left.
         progress: called with the number of instances done, ten times a second and after each chunk.
+        heard: what a search tells, as `solvers.solve(callback=)` does, in another thread; None for nobody.
 
     Raises:
         SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is `Answers.stopped`.
@@ -88,7 +92,9 @@ def solve_in_chunks(
         chunk = problem.instances(slice(done, done + size))
         try:
             parts.append(
-                _interruptible(partial(solver.solve, chunk, deadline.seconds), partial(progress, done))
+                _interruptible(
+                    partial(_solved, chunk, solver, deadline.seconds, heard), partial(progress, done)
+                )
             )
         except SolveInterrupted as error:  # the chunk as far as it came
             parts.append(error.solution)
@@ -107,6 +113,17 @@ def solve_in_chunks(
     # A search counts in `reached` those that it began before its time was up.
     reached = sum(part.stats.get("reached", len(part.z)) for part in parts)
     return Answers(solution, reached, time.monotonic() - begin, stopped)
+
+
+def _solved(
+    chunk: Problem,
+    solver: ArgmaxSolver,
+    time_limit: float | None,
+    heard: Callable[[Progress[Any]], object] | None,
+) -> Solution:
+    if heard is None or not solver.capabilities.time_limit:
+        return solver.solve(chunk, time_limit)
+    return solve(chunk, solver=solver, time_limit=time_limit, callback=heard)
 
 
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:

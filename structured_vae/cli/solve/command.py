@@ -12,7 +12,6 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 from rich.table import Table
-from tqdm import tqdm
 
 from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
 from solvers.conversions import Conversion
@@ -21,6 +20,7 @@ from solvers.formats import FORMATS, read_problem
 from ..terminal import command, console_of
 from .answers import answer_record, check_writable, write_answers
 from .chunks import Answers, left_behind, solve_in_chunks
+from .live import Live
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -110,10 +110,8 @@ class FileSolver:
         try:
             conversion = read_problem(file, self.format)
             solver, reason = self._choose(conversion.problem)
-            with self._bar(file, conversion.problem.batch) as bar:
-                answers = solve_in_chunks(
-                    conversion.problem, solver, self.time_limit, lambda done: bar.update(done - bar.n)
-                )
+            with Live(file, conversion, self.errors) as live:
+                answers = solve_in_chunks(conversion.problem, solver, self.time_limit, live.done, live.heard)
         except (SolverError, OSError) as error:
             message = str(error)
             self._refuse(message if file in message or not several else f"{file}: {message}")
@@ -139,12 +137,6 @@ class FileSolver:
         if self.threads is None or "threads" not in selection.solver.options():
             return selection.solver, selection.reason
         return selection.solver.with_options(threads=self.threads), selection.reason
-
-    def _bar(self, file: str, total: int) -> tqdm:
-        """Of instances, for work that takes longer than a second, on a terminal alone."""
-        stream = self.errors.file
-        # Without a least number of instances the clock ticks while none is done.
-        return tqdm(desc=file, total=total, file=stream, miniters=0, delay=1, leave=False, disable=None)
 
     def _refuse(self, message: str) -> None:
         self.errors.print("error:", message, style="red")
