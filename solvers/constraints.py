@@ -164,6 +164,16 @@ class Rows:
             (*self.names, *(f"fix {i}" for i in fixed.tolist())),
         )
 
+    def without(self, z: np.ndarray) -> Rows:
+        """These, and that a state is not `z [n]`: it differs somewhere."""
+        ones = int(z.sum())
+        return Rows(
+            np.concatenate((self.matrix, 1 - 2 * z.astype(np.int64)[None])),
+            np.append(self.low, 1 - ones),
+            np.append(self.high, len(z) - ones),
+            (*self.names, "another state"),
+        )
+
     def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
         """Each as ([(variable, coefficient)], low, high)."""
         found = []

@@ -294,6 +294,21 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         """
         return None
 
+    def best_states_within(  # for backends that can
+        self, problem: Problem, constraints: Rows, count: int
+    ) -> States | None:
+        """`best_states` among the states that satisfy constraints, as many of them as there are.
+
+        Args:
+            problem: on the host, that this solver can take.
+            constraints: that it can take.
+            count: at least 1.
+
+        Returns:
+            `[batch, found, n]` int8, where `found` is less than `count` if no more states satisfy them.
+        """
+        return None
+
     @final
     def solve_within(
         self, problem: Problem[ArrayT], constraints: Rows, time_limit: float | None = None
@@ -313,8 +328,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         """
         deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
-        if reason := self.why_not_within(constraints):
-            raise UnsupportedProblemError(self.name, (reason,))
+        self.check_within(constraints)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
         with counted_interrupts(), watched_by(deadline.watch):
@@ -331,6 +345,12 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    @final
+    def check_within(self, constraints: Rows) -> None:
+        """Raises an `UnsupportedProblemError` where this solver cannot take constraints."""
+        if reason := self.why_not_within(constraints):
+            raise UnsupportedProblemError(self.name, (reason,))
 
     @final
     def why_not_within(self, constraints: Rows) -> str | None:

@@ -1,6 +1,8 @@
 """Constraints against enumeration, for every backend that takes them."""
 
 import itertools
+import time
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -82,6 +84,83 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
     assert (solution.bound >= np.array(best) - 1e-12).all()
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 2), st.sampled_from(BACKENDS), st.booleans()
+)
+def test_the_best_states_that_satisfy_them_in_order(seed, n, count, name, ties):
+    if missing(name):
+        return
+    random = np.random.default_rng(seed)
+    problem = drawn_problem(random, n)
+    if ties:
+        problem = Problem.from_arrays(
+            np.round(problem.unary), np.round(problem.pairwise), edges=problem.edges
+        )
+    constraints, tests = zip(*(drawn_constraint(random, n) for _ in range(count)), strict=True)
+    feasible = [z for z in itertools.product((0, 1), repeat=n) if all(test(z) for test in tests)]
+    asked = int(random.integers(1, 6))
+    if not feasible:
+        with pytest.raises(InfeasibleError) as error:
+            solve(problem, solver=name, constraints=constraints, k_best=min(asked, 2))
+        assert error.value.constraints == tuple(each.name for each in constraints)
+        return
+    if asked > len(feasible):
+        with pytest.raises(OptionError, match="ask for fewer"):
+            solve(problem, solver=name, constraints=constraints, k_best=asked)
+        asked = len(feasible)
+    solution = solve(problem, solver=name, constraints=constraints, k_best=asked)
+    scores = [problem.instances(slice(b, b + 1)).score_flat(np.array(feasible)) for b in range(2)]
+    best = -np.sort(-np.array(scores), axis=1)[:, :asked]
+    np.testing.assert_allclose(solution.score, best, rtol=1e-12, atol=1e-12)
+    assert all(test(z) for states in solution.z.tolist() for z in states for test in tests)
+    assert all(len(np.unique(states, axis=0)) == asked for states in solution.z)
+    assert solution.optimal.all()
+    assert (solution.bound >= best - 1e-12).all()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_the_best_states_within_fixed_values_of_a_conversion(name):
+    if missing(name):
+        pytest.skip(f"needs {missing(name)}")
+    model = from_qubo({("a", "a"): -3.0, ("b", "b"): -2.0, ("c", "c"): -1.0, ("a", "b"): 4.0})
+    answers = solve(model, solver=name, constraints=[cardinality(2)], k_best=2, fix={"c": 1})
+    assert [answer.value for answer in answers] == [-4.0, -3.0]
+    assert [answer.assignment["a"] for answer in answers] == [1, 0]
+    assert all(answer.optimal for answer in answers)
+
+
+@dataclass(frozen=True)
+class FindsFew(ArgmaxSolver):
+    """Finds some state in no time; after the first, its time is up."""
+
+    name = "finds_few"
+    capabilities = Capabilities(exact=True, time_limit=True, constraints=2**54)
+
+    def _argmax(self, problem, time_limit):
+        raise NotImplementedError
+
+    def _argmax_within(self, problem, constraints, time_limit):
+        z = np.zeros((1, problem.n), np.int8)
+        z[0, :2] = 1
+        if constraints.satisfied(z).all():
+            return Maximiser(z, problem.positive_part)
+        time.sleep(time_limit)
+        return Maximiser(np.full((1, problem.n), -1, np.int8), problem.positive_part)
+
+
+def test_when_time_is_up_states_nearby_fill_the_places():
+    unary = np.arange(1.0, 7.0)
+    solution = solve(unary, solver=FindsFew(), constraints=[cardinality(2)], k_best=3, time_limit=0.3)
+    assert (solution.z.sum(axis=1) == 2).all()
+    assert len(np.unique(solution.z, axis=0)) == 3
+    np.testing.assert_array_equal(solution.score, [8.0, 7.0, 3.0])  # swaps of one that was found
+    assert not solution.optimal.any()
+    assert (solution.bound >= [11.0, 10.0, 9.0]).all()
+    with pytest.raises(SolveFailedError, match="found 1 of 12 states"):
+        solve(unary, solver=FindsFew(), constraints=[cardinality(2)], k_best=12, time_limit=0.3)
+
+
 @pytest.mark.parametrize("name", BACKENDS)
 def test_fixed_variables_are_constraints_too(name):
     if missing(name):
@@ -131,7 +210,7 @@ def test_others_refuse_with_reasons():
         with pytest.raises(UnsupportedProblemError, match="1000000 at most"):
             solve([1.0, 1.0], solver="math_opt", constraints=[linear([1e7, 1.0], "<=", 3)])
     with pytest.raises(OptionError, match="do not go together"):
-        solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2)
+        solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2, start=[0, 1])
 
 
 @pytest.mark.parametrize(

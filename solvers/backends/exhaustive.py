@@ -49,10 +49,14 @@ class Exhaustive(ArgmaxSolver):
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
         z = best_feasible(problem, constraints.satisfied)
-        if (z < 0).any():
+        if not z.shape[1]:
             raise InfeasibleError(constraints.names)
-        return Maximiser(z, stats={"states": 2**problem.n})
+        return Maximiser(z[:, 0], stats={"states": 2**problem.n})
 
     def best_states(self, problem: Problem, count: int) -> States:
         """`[batch, count, n]`: those of highest score, the best first."""
         return best_states(problem, count, self.threads)
+
+    def best_states_within(self, problem: Problem, constraints: Rows, count: int) -> States:
+        """`[batch, found, n]`: those of highest score that satisfy constraints, the best first."""
+        return best_feasible(problem, constraints.satisfied, count)

@@ -20,6 +20,7 @@ from ..starts import given_states
 from .fixing import Fix, Fixing
 from .k_best import check_count
 from .k_best import k_best as best_of_many
+from .k_best_within import k_best_within
 from .listening import Callback, heard_by, heard_of, in_words, with_word
 from .selection import named_solver, naming_alternatives, resolve, select_within, with_alternatives
 
@@ -46,6 +47,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[Hashable, int] | None = None,
     k_best: int,
+    constraints: Iterable[Constraint] = (),
     callback: Callback | None = None,
 ) -> tuple[Answer, ...]: ...
 
@@ -127,8 +129,7 @@ def solve(
             answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`
-            and `constraints`.
+            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `math_opt` and `cplex`, among which `auto` chooses.
         callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
@@ -169,9 +170,7 @@ def solve(
     with heard_by(callback, problem, _first(problem, rows, fix, start) if callback else None):
         if len(rows):
             if k_best is not None:
-                raise OptionError(
-                    "k_best and constraints do not go together yet: solve by a model of your own"
-                )
+                return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
             return _within(problem, rows, fix, start, solver, time_limit)
         if k_best is not None:
             return _many(problem, fix, start, k_best, solver, time_limit)
@@ -229,11 +228,7 @@ def _within(
 ) -> Solution:
     """The solution among the states that satisfy constraints; fixed variables are constraints too."""
     begin = now()
-    if fix is not None:
-        values = Fixing.of(problem, fix).values
-        if (values != values[0]).any():
-            raise OptionError("with constraints, fix must give the same values in every instance")
-        rows = rows.with_values(values[0])
+    rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
     chosen = named_solver(solver) or select_within(problem).solver
     found = chosen.solve_within(problem, rows, _less(limit, now() - begin))
@@ -242,12 +237,42 @@ def _within(
     return with_word(_at_least(problem, found, states, False), chosen)
 
 
+def _with_values(problem: Problem, rows: Rows, fix: Fix | None) -> Rows:
+    """Constraints, and that variables keep their values."""
+    if fix is None:
+        return rows
+    values = Fixing.of(problem, fix).values
+    if (values != values[0]).any():
+        raise OptionError("with constraints, fix must give the same values in every instance")
+    return rows.with_values(values[0])
+
+
+def _many_within(
+    problem: Problem,
+    rows: Rows,
+    fix: Fix | None,
+    start: Any,
+    count: int,
+    solver: str | ArgmaxSolver,
+    limit: float | None,
+) -> Solution:
+    """The states of highest score among those that satisfy constraints."""
+    _refuse_start(start)
+    chosen = named_solver(solver) or select_within(problem).solver
+    rows = _with_values(problem, rows, fix)
+    return k_best_within(problem, rows, count, chosen, seconds_of(limit))
+
+
+def _refuse_start(start: Any) -> None:
+    if start is not None:
+        raise OptionError("k_best and start do not go together: many states have no start")
+
+
 def _many(
     problem: Problem, fix: Fix | None, start: Any, count: int, solver: str | ArgmaxSolver, limit: float | None
 ) -> Solution:
     """The states of highest score."""
-    if start is not None:
-        raise OptionError("k_best and start do not go together: many states have no start")
+    _refuse_start(start)
     check_count(count, problem.n)
     fixing = Fixing.of(problem, fix)
     with naming_alternatives(problem):

@@ -73,7 +73,7 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
         states = np.repeat(fixing.values[:, None], count, axis=1)
         states[:, :, fixing.values[0] < 0] = found
         bounds = np.full(states.shape[:2], -math.inf)
-    solution = _in_order(problem, states, bounds, solver)
+    solution = in_order(problem, states, bounds, solver)
     if found is not None:
         solution = with_word(solution, solver)
     if search.interrupted:
@@ -81,7 +81,8 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
     return solution
 
 
-def _in_order(problem: Problem, states: States, bounds: np.ndarray, solver: ArgmaxSolver) -> Solution:
+def in_order(problem: Problem, states: States, bounds: np.ndarray, solver: ArgmaxSolver) -> Solution:
+    """States `[batch, count, n]` by falling score; bounds `[batch, count]` are on all but those before each."""
     count = states.shape[1]
     scores = np.stack(
         [score_states(problem, np.ascontiguousarray(states[:, k])) for k in range(count)], axis=1

@@ -1,0 +1,147 @@
+"""The states of highest score among those that satisfy constraints, in order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import States, home_of
+from ..constraints import Rows
+from ..deadline import Deadline
+from ..errors import InfeasibleError, OptionError, SolveFailedError
+from ..interrupts import interrupts
+from ..problem import Problem
+from ..solution import Solution, SolveInterrupted
+from ..solver import ArgmaxSolver, score_states
+from .k_best import check_count, in_order
+from .listening import heard_of, with_word
+
+MOST_NEAR, MOST_SWAPPED = 4, 60
+"""States around which others are looked for when time is up, and variables on either side that change places."""
+
+
+def k_best_within(
+    problem: Problem, rows: Rows, count: int, solver: ArgmaxSolver, time_limit: float | None
+) -> Solution:
+    """The `count` best states of every instance that satisfy constraints, their scores in falling order.
+
+    A backend that finds many at once is asked for them; elsewhere each state that was found is excluded by one more
+    constraint.
+
+    Args:
+        problem: what to solve.
+        rows: the constraints.
+        count: how many.
+        solver: that takes constraints.
+        time_limit: seconds for the whole batch.
+
+    Returns:
+        As `k_best`.
+
+    Raises:
+        InfeasibleError: no state satisfies them.
+        OptionError: fewer states than `count` do.
+        SolveFailedError: fewer were found in time.
+        SolveInterrupted: Ctrl-C; it has the states so far, and others.
+    """
+    count, deadline = check_count(count, problem.n), Deadline.after(time_limit)
+    solver.check(problem, time_limit)
+    solver.check_within(rows)
+    host = problem.to_host()
+    found = solver.best_states_within(host, rows, count)
+    if found is not None:
+        _check_enough(found.shape[1], count, rows)
+        bounds = np.full(found.shape[:2], -math.inf)
+        return with_word(in_order(host, found, bounds, solver), solver)
+    search = _OneMoreConstraint(solver, rows, deadline)
+    ranked = [search.ranked(host, instance, count) for instance in range(host.batch)]
+    states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
+    solution = in_order(host, states, bounds, solver)
+    if interrupts() != deadline.interrupts:
+        raise SolveInterrupted(solution)
+    return solution
+
+
+def _check_enough(found: int, count: int, rows: Rows) -> None:
+    if not found:
+        raise InfeasibleError(rows.names)
+    if found < count:
+        raise OptionError(
+            f"k_best = {count}, and {found} states satisfy the constraints {', '.join(rows.names)}; ask for fewer"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _OneMoreConstraint:
+    """States one after the other, each excluded from then on.
+
+    Attributes:
+        solver: that takes constraints.
+        rows: the constraints.
+        deadline: after which others come back that satisfy them, near those that were found.
+    """
+
+    solver: ArgmaxSolver
+    rows: Rows
+    deadline: Deadline
+
+    def ranked(self, problem: Problem, instance: int, count: int) -> tuple[States, np.ndarray]:
+        """States `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
+        part = slice(instance, instance + 1)
+        single = replace(problem, home=home_of(problem.unary)).instances(part)
+        rows, bound = self.rows, float(single.positive_part[0])
+        states: list[np.ndarray] = []
+        bounds: list[float] = []
+        while len(states) < count:
+            if states and self.deadline.passed:
+                states += self._nearby(single, states, count)
+                break
+            with heard_of(None if states else single, lambda known: known._replace(part=part)):
+                found = self._searched(single, rows, states, count)
+            if found is not None:
+                states.append(found.z[0])
+                bound = min(bound, float((found.score if found.optimal[0] else found.bound)[0]))
+                bounds.append(bound)
+                rows = rows.without(found.z[0])
+        return np.stack(states), np.array(bounds + [bound] * (count - len(bounds)))
+
+    def _searched(self, single: Problem, rows: Rows, before: list[np.ndarray], count: int) -> Solution | None:
+        """The best state that satisfies `rows`; None where the time was too short for another one."""
+        try:
+            return self.solver.solve_within(single, rows, self.deadline.seconds)
+        except InfeasibleError:
+            _check_enough(len(before), count, self.rows)
+            raise
+        except SolveInterrupted as stopped:
+            return stopped.solution
+        except SolveFailedError:
+            if before and self.deadline.passed:
+                return None
+            raise
+
+    def _nearby(self, single: Problem, states: list[np.ndarray], count: int) -> list[np.ndarray]:
+        """The best states that satisfy the constraints one flip or swap away from those that were found."""
+        others = np.unique(np.concatenate([_neighbours(z) for z in states[:MOST_NEAR]]), axis=0)
+        known = {z.tobytes() for z in states}
+        others = others[self.rows.satisfied(others) & [z.tobytes() not in known for z in others]]
+        missing = count - len(states)
+        if len(others) < missing:
+            raise SolveFailedError(
+                f"solver '{self.solver.name}' found {len(states)} of {count} states in its time; ask for fewer, or "
+                "give it longer"
+            )
+        scores = [float(score_states(single, z[None])[0]) for z in others]
+        return list(others[np.argsort(np.negative(scores), kind="stable")[:missing]])
+
+
+def _neighbours(z: np.ndarray) -> States:
+    """`[others, n]`: the states one flip, or one swap of a 0 and a 1 away."""
+    ones, zeros = np.flatnonzero(z)[:MOST_SWAPPED], np.flatnonzero(z == 0)[:MOST_SWAPPED]
+    pairs = np.stack(np.meshgrid(ones, zeros), axis=-1).reshape(-1, 2)
+    others = np.repeat(z[None], len(z) + len(pairs), axis=0)
+    others[np.arange(len(z)), np.arange(len(z))] ^= 1
+    for end in pairs.T:
+        others[len(z) + np.arange(len(pairs)), end] ^= 1
+    return others
