@@ -174,6 +174,33 @@ class Rows:
             (*self.names, "another state"),
         )
 
+    def as_count(self) -> Count | None:
+        """These as a range of how many variables of one group are 1, and fixed variables; None for anything else."""
+        values, group = np.full(self.matrix.shape[1], -1, np.int8), np.zeros(self.matrix.shape[1], bool)
+        low, high = 0, self.matrix.shape[1]
+        for terms, least, most in self.terms():
+            weights = {weight for _, weight in terms}
+            members = [i for i, _ in terms]
+            if len(weights) > 1 or (
+                len(members) > 1 and group.any() and set(np.flatnonzero(group)) != {*members}
+            ):
+                return None
+            weight = weights.pop() if weights else 1
+            ends = (least, most) if weight > 0 else (most, least)
+            least, most = math.ceil(Fraction(ends[0], weight)), math.floor(Fraction(ends[1], weight))
+            if not members:
+                least, most = (0, len(values)) if least <= 0 <= most else (1, 0)
+            if len(members) == 1:
+                allowed = [
+                    value for value in (0, 1) if least <= value <= most and values[members[0]] in (-1, value)
+                ]
+                values[members[0]] = allowed[0] if len(allowed) == 1 else values[members[0]]
+                least, most = (0, len(values)) if allowed else (1, 0)
+            if len(members) > 1:
+                group[members] = True
+            low, high = max(low, least), min(high, most)
+        return Count(group, low, min(high, int(group.sum())), values)
+
     def terms(self) -> list[tuple[list[tuple[int, int]], int, int]]:
         """Each as ([(variable, coefficient)], low, high)."""
         found = []
@@ -181,6 +208,23 @@ class Rows:
             used = np.flatnonzero(row)
             found.append((list(zip(used.tolist(), row[used].tolist(), strict=True)), low, high))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class Count:
+    """How many variables of a group may be 1.
+
+    Attributes:
+        group: `[n]`.
+        low: least number.
+        high: greatest number; less than `low` where there is no state.
+        values: `[n]`: what variables are fixed at, -1 for the others.
+    """
+
+    group: Bool[np.ndarray, "n"]
+    low: int
+    high: int
+    values: Int[np.ndarray, "n"]
 
 
 def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:

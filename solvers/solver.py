@@ -328,7 +328,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         """
         deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
-        self.check_within(constraints)
+        self.check_within(problem, constraints)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
         with counted_interrupts(), watched_by(deadline.watch):
@@ -347,14 +347,13 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return solution
 
     @final
-    def check_within(self, constraints: Rows) -> None:
-        """Raises an `UnsupportedProblemError` where this solver cannot take constraints."""
-        if reason := self.why_not_within(constraints):
+    def check_within(self, problem: Problem, constraints: Rows) -> None:
+        """Raises an `UnsupportedProblemError` where this solver cannot take the constraints of a problem."""
+        if reason := self.why_not_within(problem, constraints):
             raise UnsupportedProblemError(self.name, (reason,))
 
-    @final
-    def why_not_within(self, constraints: Rows) -> str | None:
-        """Why this solver cannot take constraints; None where it can."""
+    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
+        """Why this solver cannot take the constraints of a problem that it takes without; None where it can."""
         if self.capabilities.constraints is None:
             return "it takes no constraints"
         if constraints.magnitude > self.capabilities.constraints:

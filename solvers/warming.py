@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from .constraints import Rows, cardinality
 from .deadline import expect_compilation
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass
@@ -61,10 +62,18 @@ def _solve_all(name: str) -> None:
         for problem in _problems():
             if _takes(solver, problem):
                 solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
-                if problem.n <= NARROW:
-                    solver.best_states(problem, 2)
         for problem in _hard(name):
             solver.solve(problem, LONGER)
+        _solve_more(solver)
+
+
+def _solve_more(solver: ArgmaxSolver) -> None:
+    """Several states, and states that satisfy constraints, where the solver finds them."""
+    pair, rows = Problem.from_arrays([1.0, 1.0], [1.0], edges=[[0, 1]]), Rows.of([cardinality(1)], 2)
+    if not solver.why_not(pair):
+        solver.best_states(pair, 2)
+        if solver.why_not_within(pair, rows) is None:
+            solver.solve_within(pair, rows)
 
 
 def _takes(solver: ArgmaxSolver, problem: Problem) -> bool:

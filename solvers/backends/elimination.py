@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..algorithms.elimination.best_states import best_states
+from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_of
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
-from ..algorithms.elimination.treewidth import WIDEST, treewidth_bound, why_not_eliminated
+from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
 from ..arrays import States
+from ..constraints import Rows
+from ..errors import InfeasibleError
+from ..memory import free_memory
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser
@@ -21,7 +25,8 @@ class Elimination(ArgmaxSolver):
 
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
     batch, and every later batch over the same edges, pays for it once. What limits it is memory: the tables
-    of a width of 26 take about 3 GiB, and a second or two.
+    of a width of 26 take about 3 GiB, and a second or two. On trees and chains it takes constraints on how many
+    variables of a group are 1, by the count as one more dimension of the tables.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -33,7 +38,7 @@ class Elimination(ArgmaxSolver):
     threads: int | None = None
 
     name = "elimination"
-    capabilities = Capabilities(exact=True, max_treewidth=WIDEST)
+    capabilities = Capabilities(exact=True, max_treewidth=WIDEST, constraints=2**54)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -57,6 +62,31 @@ class Elimination(ArgmaxSolver):
         plan = problem.topology.recall(cached_plan)
         z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
         return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
+
+    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
+        """A circle in the graph, constraints that are no count of one group, or tables that do not fit into memory."""
+        if reason := super().why_not_within(problem, constraints):
+            return reason
+        count, forest = constraints.as_count(), problem.topology.recall(forest_of)
+        if count is None:
+            return "it takes how many variables of one group are 1, and fixed ones, and no other constraints"
+        if forest is None:
+            return "within constraints it takes trees, and the graph has a circle"
+        needed, room = tables_of(forest, count.group, max(count.high, 0)).bytes, SHARE * free_memory()
+        if needed > room:
+            return f"the tables with counts take {needed / 2**30:.1f} GiB, and {room / 2**30:.1f} GiB may be used"
+        return None
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        count, forest = constraints.as_count(), problem.topology.recall(forest_of)
+        z = None
+        if count is not None and forest is not None:  # as they are: others were refused
+            z = counted_max_sum(
+                problem, forest, count.group, (count.low, count.high), count.values, self.threads
+            )
+        if z is None or count is None:
+            raise InfeasibleError(constraints.names)
+        return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
     def best_states(self, problem: Problem, count: int) -> States | None:
         """`[batch, count, n]`: those of highest score, the best first; None where tables take half a gigabyte."""

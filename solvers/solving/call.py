@@ -131,7 +131,8 @@ def solve(
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
             `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
-            `exhaustive`, `cp_sat`, `math_opt` and `cplex`, among which `auto` chooses.
+            `exhaustive`, `cp_sat`, `math_opt`, `cplex`, and for `elimination` how many variables of a tree are 1;
+            `auto` chooses among them.
         callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
             every 0.2 seconds, in the thread of the caller; where it returns True the search ends, and the best so far
             comes back with its bound. What it raises comes out of this call. Of several states it hears of the best.
@@ -230,7 +231,7 @@ def _within(
     begin = now()
     rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
-    chosen = named_solver(solver) or select_within(problem).solver
+    chosen = named_solver(solver) or select_within(problem, rows).solver
     found = chosen.solve_within(problem, rows, _less(limit, now() - begin))
     if states is not None:
         states = states if rows.satisfied(states).all() else None
@@ -258,8 +259,8 @@ def _many_within(
 ) -> Solution:
     """The states of highest score among those that satisfy constraints."""
     _refuse_start(start)
-    chosen = named_solver(solver) or select_within(problem).solver
     rows = _with_values(problem, rows, fix)
+    chosen = named_solver(solver) or select_within(problem, rows, count).solver
     return k_best_within(problem, rows, count, chosen, seconds_of(limit))
 
 

@@ -48,13 +48,15 @@ def k_best_within(
     """
     count, deadline = check_count(count, problem.n), Deadline.after(time_limit)
     solver.check(problem, time_limit)
-    solver.check_within(rows)
+    solver.check_within(problem, rows)
     host = problem.to_host()
     found = solver.best_states_within(host, rows, count)
     if found is not None:
         _check_enough(found.shape[1], count, rows)
         bounds = np.full(found.shape[:2], -math.inf)
         return with_word(in_order(host, found, bounds, solver), solver)
+    if count > 1:
+        solver.check_within(problem, rows.without(np.zeros(problem.n, np.int8)))
     search = _OneMoreConstraint(solver, rows, deadline)
     ranked = [search.ranked(host, instance, count) for instance in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+from ..constraints import Rows
 from ..errors import UnsupportedProblemError
 from ..problem import Problem
 from ..registry import BUILT_IN, solver_class
@@ -147,11 +148,21 @@ def select_solver(problem: Problem) -> Selection:
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
-def select_within(problem: Problem) -> Selection:
-    """A solver for a problem with constraints."""
+def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
+    """A solver for the best states of a problem that satisfy constraints.
+
+    Args:
+        problem: what to solve.
+        rows: the constraints.
+        count: how many states.
+    """
     if problem.n <= ENUMERABLE:
         return _select(
             "exhaustive", f"n = {problem.n} is at most {ENUMERABLE}: all states that satisfy them are tried"
+        )
+    if count == 1 and solver_class("elimination")().why_not_within(problem, rows) is None:
+        return _select(
+            "elimination", "a tree, and one count of variables: elimination with the count in its tables"
         )
     return _select("cp_sat", "its search takes constraints in whole numbers")
 
