@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, final
 import numpy as np
 
 from .arrays import ArrayT, Scores, States, namespace_of
-from .constraints import Rows
+from .constraint_rows import Rows
 from .deadline import Deadline
 from .errors import (
     OptionError,

@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from .constraints import Rows, cardinality
+from .constraint_rows import Rows
+from .constraints import cardinality
 from .deadline import expect_compilation
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass

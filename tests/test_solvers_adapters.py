@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from solvers import Problem, ProblemError, prepare, solve
+from solvers import InfeasibleError, Problem, ProblemError, prepare, solve
 from solvers.conversions import from_dimod, from_max_cut, to_dimod
 from solvers.formats import ProblemFileError, read_problem
 from solvers.instances import dense
@@ -100,13 +100,63 @@ def test_constrained_models_without_constraints(dimod):
     values = {conversion.value(conversion.problem.score([i, j])): (i, j) for i in (0, 1) for j in (0, 1)}
     expected = {2 * x - 3 * x * s + s + 5 for x in (0, 1) for s in (-1, 1)}
     assert {float(value) for value in values} == expected
-    model.add_constraint(a + spin <= 1, label="both")
-    with pytest.raises(ProblemError, match=r"1 constraints \(both, \.\.\.\)"):
-        from_dimod(model)
     whole = dimod.ConstrainedQuadraticModel()
     whole.set_objective(dimod.Integer("k") + a)
     with pytest.raises(ProblemError, match="there are BINARY, INTEGER"):
         from_dimod(whole)
+
+
+def random_constrained(dimod, seed):
+    """A model of binaries and spins with linear constraints."""
+    generator = np.random.default_rng(seed)
+    n = 2 + seed % 6
+    makers = [dimod.Spin if seed % 3 == 0 and generator.random() < 0.5 else dimod.Binary for _ in range(n)]
+    variables = [make(f"v{i}") for i, make in enumerate(makers)]
+    model = dimod.ConstrainedQuadraticModel()
+    products = [generator.normal() * x * y for i, x in enumerate(variables) for y in variables[:i]]
+    model.set_objective(sum(products) + sum(generator.normal() * x for x in variables) + generator.normal())
+    for number in range(1 + seed % 2):
+        weights = generator.integers(-9, 10, n) / 10
+        left = sum(weight * x for weight, x in zip(weights, variables, strict=True)) + 0.1 * (seed % 4)
+        right = float(generator.integers(-5, 10)) / 10
+        kind = generator.integers(3)
+        comparison = left <= right if kind == 0 else left >= right if kind == 1 else sum(variables) == 1
+        model.add_constraint(comparison, label=f"c{number}")
+    return model
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_constrained_models_against_dimods_enumeration(dimod, sampler, seed):
+    model = random_constrained(dimod, seed)
+    feasible = dimod.ExactCQMSolver().sample_cqm(model).filter(lambda datum: datum.is_feasible)
+    if not len(feasible):
+        with pytest.raises(InfeasibleError) as error:
+            sampler.sample_cqm(model)
+        assert error.value.constraints == tuple(model.constraints)
+        return
+    found = sampler.sample_cqm(model)
+    assert found.first.is_feasible
+    assert found.first.energy == pytest.approx(feasible.first.energy, abs=1e-9)
+    assert found.info["optimal"]
+    answer = solve(from_dimod(model))
+    assert answer.value == pytest.approx(feasible.first.energy, abs=1e-9)
+    ranked = solve(from_dimod(model), k_best=min(3, len(feasible)))
+    energies = sorted(datum.energy for datum in feasible.data())
+    assert [each.value for each in ranked] == pytest.approx(energies[: len(ranked)], abs=1e-9)
+
+
+def test_constraints_that_are_not_linear_or_not_hard_are_refused(dimod):
+    a, b = dimod.Binary("a"), dimod.Binary("b")
+    model = dimod.ConstrainedQuadraticModel()
+    model.set_objective(a + b)
+    model.add_constraint(a * b <= 0, label="both")
+    with pytest.raises(ProblemError, match="constraint 'both' has products"):
+        from_dimod(model)
+    soft = dimod.ConstrainedQuadraticModel()
+    soft.set_objective(a + b)
+    soft.add_constraint(a + b >= 1, label="some", weight=2.0)
+    with pytest.raises(ProblemError, match="constraint 'some' is soft"):
+        from_dimod(soft)
 
 
 # --- PyEPO --------------------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+import csv
 import json
 import os
 import re
@@ -546,6 +547,30 @@ class NamesOthers(ArgmaxSolver):
         z = np.ones((problem.batch, problem.n), np.int8)
         by = "one" if problem.unary[0, 0] < 2 else "two + three"
         return Maximiser(z, stats={"bounds_one": problem.batch}, solver=by)
+
+
+def test_solve_writes_a_table(cli):
+    Path("edges.csv").write_text("i,j,score\nann,,1.5\nann,ben,-2\nben,,1\ncem,ben,0.5\n")
+    problem = dense(3, 2, np.random.default_rng(0))
+    np.savez("two.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges)
+    assert cli("solve", "edges.csv", "two.npz", "--output", "x.csv")[0] == 0
+    with Path("x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["file"], row["instance"]) for row in rows] == [
+        ("edges.csv", "0"),
+        ("two.npz", "0"),
+        ("two.npz", "1"),
+    ]
+    named = {name: rows[0][f"z {name}"] for name in ("ann", "ben", "cem")}
+    best = max((1.5 * a + b - 2 * a * b + 0.5 * b * c, (a, b, c)) for a, b, c in product((0, 1), repeat=3))
+    assert float(rows[0]["value"]) == best[0]
+    a, b, c = (int(named[name]) for name in ("ann", "ben", "cem"))
+    assert 1.5 * a + b - 2 * a * b + 0.5 * b * c == best[0]
+    assert rows[0]["z 0"] == ""
+    solution = solve(problem.problem())
+    assert [[int(row[f"z {i}"]) for i in range(3)] for row in rows[1:]] == solution.z.tolist()
+    assert [float(row["score"]) for row in rows[1:]] == solution.score.tolist()
+    assert [row["optimal"] for row in rows] == ["True"] * 3
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -72,12 +72,33 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
         conversion = from_dimod(bqm)
         limit = self.time_limit if time_limit is None else time_limit
         found = solve(conversion.problem, solver=self.solver, time_limit=limit)
-        states = conversion.assignment(found.z)
-        if bqm.vartype is dimod.SPIN:
-            states = {label: 2 * value - 1 for label, value in states.items()}
+        states = conversion.assignment(found.z)  # spins as -1 and 1
         info = {
             "optimal": bool(found.optimal),
             "lower_bound": float(conversion.value(found.bound)),
             "solver": found.solver,
         }
         return dimod.SampleSet.from_samples_bqm(states, bqm, info=info)
+
+    def sample_cqm(self, cqm: Any, *, time_limit: float | None = None) -> Any:
+        """A `SampleSet` of the one sample that was found, which satisfies the constraints; `info` as that of `sample`.
+
+        Args:
+            cqm: `dimod.ConstrainedQuadraticModel`, of binaries and spins, with linear constraints.
+            time_limit: seconds; None for the sampler's own.
+
+        Raises:
+            ProblemError: another model.
+            InfeasibleError: no sample satisfies the constraints.
+            SolverError: as `solve`.
+        """
+        dimod = importlib.import_module("dimod")
+        conversion = from_dimod(cqm)
+        limit = self.time_limit if time_limit is None else time_limit
+        answer = solve(conversion, solver=self.solver, time_limit=limit)
+        spins = {label for label in cqm.variables if cqm.vartype(label) is dimod.SPIN}
+        sample = {
+            label: 2 * value - 1 if label in spins else value for label, value in answer.assignment.items()
+        }
+        info = {"optimal": answer.optimal, "lower_bound": answer.bound, "solver": answer.solution.solver}
+        return dimod.SampleSet.from_samples_cqm(sample, cqm, info=info)

@@ -14,7 +14,7 @@ from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.constrained import each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
 from ..options import MOST_THREADS, check_whole

@@ -14,7 +14,7 @@ from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
 from ..interrupts import interrupt_solves

@@ -10,7 +10,7 @@ from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
 from ..arrays import States
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..memory import free_memory
 from ..options import check_threads

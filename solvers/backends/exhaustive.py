@@ -11,7 +11,7 @@ from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
 from ..arrays import States
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..options import check_threads, check_whole
 from ..problem import Problem

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from ..arrays import ArrayT, as_array, to_numpy
+from ..constraints import Constraint
 from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
 from ..solution import Solution
@@ -32,6 +33,8 @@ class Conversion:
         constant: the original objective of a score of zero.
         labels: `[n]`, what the original calls each variable, in the order of z.
         values: what the original calls 0 and 1: -1 and 1 where its variables are spins.
+        constraints: what the original asks of the variables, which `problem` alone does not know; `solve` of the
+            conversion keeps to them.
 
     Example:
         >>> from solvers.conversions import from_qubo
@@ -46,6 +49,7 @@ class Conversion:
     constant: float
     labels: Labels
     values: tuple[int, int] = (0, 1)
+    constraints: tuple[Constraint, ...] = ()
 
     @overload
     def value(self, score: float) -> float: ...

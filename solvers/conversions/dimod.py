@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
+from ..constraints import Constraint, linear
 from ..errors import ProblemError, SolverError, shortened
 from ..problem import Problem
 from .conversion import Conversion, Labels
@@ -25,44 +28,62 @@ class ConversionUnavailableError(SolverError, ImportError):
 
 
 def from_dimod(bqm: Any) -> Conversion:
-    """From a dimod binary quadratic model, of binaries or spins, or a constrained one without constraints; minimised.
+    """From a dimod binary quadratic model, of binaries or spins, or a constrained one; minimised.
 
-    In a constrained quadratic model that mixes both, spins come back as binaries: s = 2 z - 1.
+    Linear constraints become `Conversion.constraints`, by their labels. In a constrained quadratic model spins come
+    back as binaries: s = 2 z - 1.
 
     Raises:
-        ProblemError: no such model, other variables than binaries and spins, or constraints.
+        ProblemError: no such model, other variables than binaries and spins, or constraints that are soft or have
+            products.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
     kind = getattr(getattr(bqm, "vartype", None), "name", None)
     if kind not in ("BINARY", "SPIN") or not all(hasattr(bqm, part) for part in PARTS):
         raise ProblemError(f"expected a dimod.BinaryQuadraticModel; got {type(bqm).__name__}")
-    linear, quadratic = _biases(bqm.linear), _biases(bqm.quadratic)
+    biases, quadratic = _biases(bqm.linear), _biases(bqm.quadratic)
     offset = float(real_array("the offset", bqm.offset, 0))
     if kind == "SPIN":
-        found = from_ising(linear, quadratic)
+        found = from_ising(biases, quadratic)
     else:
-        found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
+        found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
     if not math.isfinite(offset):
         raise ProblemError(f"the offset must be a finite number; got {offset}")
     return replace(found, constant=found.constant + offset)
 
 
 def _from_constrained(model: Any) -> Conversion:
-    """From the objective of a constrained quadratic model that has nothing but that."""
-    if model.constraints:
-        labels = ", ".join(map(str, list(model.constraints)[:3]))
-        raise ProblemError(
-            f"the model has {len(model.constraints)} constraints ({labels}, ...), and a Problem has none; "
-            "dimod.cqm_to_bqm makes penalties of them"
-        )
+    """From a constrained quadratic model of binaries and spins, whose constraints are linear."""
     kinds = {model.vartype(label).name for label in model.variables}
     if not kinds <= {"BINARY", "SPIN"}:
         raise ProblemError(f"variables must be binaries or spins; there are {', '.join(sorted(kinds))}")
-    objective = (model.spin_to_binary(inplace=False) if "SPIN" in kinds else model).objective
-    linear, quadratic = _biases(objective.linear), _biases(objective.quadratic)
-    found = from_qubo({**{(label, label): bias for label, bias in linear.items()}, **quadratic})
-    return replace(found, constant=found.constant + float(objective.offset))
+    model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
+    biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
+    quadratic = _biases(model.objective.quadratic)
+    found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
+    place = {label: i for i, label in enumerate(found.labels)}
+    constraints = tuple(_constraint(label, each, place) for label, each in model.constraints.items())
+    constant = found.constant + float(model.objective.offset)
+    return replace(found, constant=constant, constraints=constraints)
+
+
+def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constraint:
+    """One of a constrained quadratic model."""
+    left = comparison.lhs
+    if not left.is_linear():
+        raise ProblemError(
+            f"the constraint {shortened(label)} has products, and constraints are linear here; dimod.cqm_to_bqm makes "
+            "penalties of it"
+        )
+    if left.is_soft():
+        raise ProblemError(
+            f"the constraint {shortened(label)} is soft, and constraints hold here; write it as a penalty"
+        )
+    coefficients = {place[variable]: float(bias) for variable, bias in left.linear.items()}
+    right = float(Fraction(repr(float(comparison.rhs))) - Fraction(repr(float(left.offset))))  # as decimals
+    made = linear(coefficients, comparison.sense.value, right)
+    return replace(made, name=str(label))
 
 
 def _biases(view: Any) -> dict[Any, Any]:

@@ -9,7 +9,8 @@ from typing import Any, overload
 import numpy as np
 
 from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
-from ..constraints import Constraint, Rows
+from ..constraint_rows import Rows
+from ..constraints import Constraint, listed
 from ..conversions import Answer, Conversion
 from ..deadline import now
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
@@ -132,7 +133,7 @@ def solve(
             `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `math_opt`, `cplex`, and for `elimination` how many variables of a tree are 1;
-            `auto` chooses among them.
+            `auto` chooses among them. Those that a `Conversion` has count too.
         callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
             every 0.2 seconds, in the thread of the caller; where it returns True the search ends, and the best so far
             comes back with its bound. What it raises comes out of this call. Of several states it hears of the best.
@@ -163,7 +164,8 @@ def solve(
     elif pairwise is not None or edges is not None:
         raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
     elif isinstance(unary, Conversion):
-        given = {"solver": solver, "time_limit": time_limit, "constraints": constraints}
+        all_constraints = [*unary.constraints, *listed(constraints)]
+        given = {"solver": solver, "time_limit": time_limit, "constraints": all_constraints}
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary

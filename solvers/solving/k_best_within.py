@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arrays import States, home_of
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..deadline import Deadline
 from ..errors import InfeasibleError, OptionError, SolveFailedError
 from ..interrupts import interrupts

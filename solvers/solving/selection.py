@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from ..constraints import Rows
+from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
 from ..problem import Problem
 from ..registry import BUILT_IN, solver_class

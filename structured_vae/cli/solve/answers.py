@@ -1,9 +1,10 @@
-"""Answers to problems from files, written as JSON."""
+"""Answers to problems from files, written as JSON or as a table."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,15 @@ from .chunks import Answers
 
 
 def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[str, Any]:
-    """z, score, certificate, bound, solver and time, and the objective of the file's own format."""
-    solution = answers.solution
+    """z, score, certificate, bound, solver and time, the objective of the file's format, and names if it has some."""
+    solution, names = answers.solution, list(conversion.labels)
     return {
         "file": file,
         "solver": solution.solver,
         "seconds": answers.seconds,
         "reached": answers.reached,
         "z": solution.z.tolist(),
+        **({} if names == list(range(len(names))) else {"variables": [str(name) for name in names]}),
         "value": conversion.value(solution.score).tolist(),
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),
@@ -42,12 +44,38 @@ def _plain(value: Any) -> Any:
 def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:
     """Writes the record of one file as it is, and those of several as a list.
 
+    A file named `.csv` gets a table instead: a row an instance, with a column for each variable.
+
     Raises:
         OSError: the file cannot be written.
     """
+    if path.suffix.lower() == ".csv":
+        _write_table(path, records)
+        return
     content = records[0] if len(records) == 1 else list(records)
     with whole_file(path) as part:
         part.write_text(json.dumps(content) + "\n", encoding="utf-8")
+
+
+def _write_table(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    rows = [row for record in records if "z" in record for row in _rows(record)]
+    columns = dict.fromkeys(column for row in rows for column in row)
+    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(columns))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each instance of a file; the names of variables come last, and may be any."""
+    columns = (np.ravel(record[name]).tolist() for name in ("value", "score", "bound", "optimal"))
+    z = np.atleast_2d(record["z"])
+    states = z.reshape(-1, z.shape[-1]).tolist()
+    names = [f"z {name}" for name in record.get("variables", range(len(states[0])))]
+    for number, (state, *known) in enumerate(zip(states, *columns, strict=True)):
+        given = {"file": record["file"], "instance": number, "solver": record["solver"]}
+        known_by_name = zip(("value", "score", "bound", "optimal"), known, strict=True)
+        yield {**given, **dict(known_by_name), **dict(zip(names, state, strict=True))}
 
 
 def check_writable(path: Path) -> None:

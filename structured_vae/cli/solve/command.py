@@ -45,7 +45,9 @@ def options() -> ArgumentParser:
     parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
     parser.add_argument("--threads", type=int | None, help="for solvers with this option; default: theirs")
-    parser.add_argument("--output", type=str | None, help="JSON file for the answers")
+    parser.add_argument(
+        "--output", type=str | None, help="file for the answers: a table if it ends in .csv, else JSON"
+    )
     return parser
 
 
