@@ -8,10 +8,15 @@ from functools import partial
 import numpy as np
 
 from ..algorithms.local_search.device_tabu import device_tabu
-from ..algorithms.local_search.recombination import recombination
-from ..algorithms.local_search.subgraph_moves import SubgraphMoves
+from ..algorithms.local_search.improvement import (
+    MOST_EDGES,
+    RECOMBINED_SHARE,
+    better,
+    has_subgraph_moves,
+    is_recombined,
+    recombined,
+)
 from ..algorithms.local_search.tabu import tabu_search
-from ..algorithms.local_search.tabu_runs import TabuRuns
 from ..algorithms.presolve.roof_duality import RoofDuality, roof_duality
 from ..arrays import States
 from ..deadline import Deadline
@@ -21,17 +26,8 @@ from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 
-SUBGRAPH_DEGREE = 6
-"""Greatest mean degree of graphs of which few variables need be taken out to leave one of small width."""
-
-RECOMBINED_FROM = 100
-"""Least n at which recombination finds what single flips miss."""
-
-MOST_EDGES = 1_000_000
-"""With more, a tabu run, a contraction or roof duality takes seconds."""
-
-TABU_SHARE, RECOMBINED_SHARE = 0.1, 0.5
-"""Of the time limit: for tabu search before the recombination of sparse problems; for that of others, at most."""
+TABU_SHARE = 0.1
+"""Of the time limit, for tabu search before the recombination of sparse problems."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +72,15 @@ class LocalSearch(ArgmaxSolver):
 
     def _states(self, problem: Problem, deadline: Deadline | None) -> States:
         """`[batch, n]`: the best found on the host; None for no deadline."""
-        if deadline is None or problem.n < RECOMBINED_FROM or problem.e > MOST_EDGES:
+        if deadline is None or not is_recombined(problem):
             return self._tabu(problem, deadline)
         left = deadline.left
-        if 2 * problem.e <= SUBGRAPH_DEGREE * problem.n:
+        if has_subgraph_moves(problem):
             z = self._tabu(problem, deadline.within(TABU_SHARE * left))
-            return self._recombined(problem, z, SubgraphMoves, deadline)
+            return recombined(problem, z, self.seed, deadline)
         z = np.zeros((problem.batch, problem.n), np.int8)
-        z = self._recombined(problem, z, TabuRuns, deadline.within(RECOMBINED_SHARE * left))
-        others = self._tabu(problem, deadline)
-        better = problem.score_flat(others) > problem.score_flat(z)
-        return np.where(better[:, None], others, z)
+        z = recombined(problem, z, self.seed, deadline.within(RECOMBINED_SHARE * left))
+        return better(problem, z, self._tabu(problem, deadline))
 
     def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
@@ -94,19 +88,3 @@ class LocalSearch(ArgmaxSolver):
         if deadline is None:
             return search()
         return search(deadline=deadline, found=lambda z: deadline.tell(lambda: Known(z)))
-
-    def _recombined(
-        self, problem: Problem, z: States, moves: type[SubgraphMoves | TabuRuns], deadline: Deadline
-    ) -> States:
-        """`z [batch, n]` or better, instance by instance, which share the time that is left."""
-        found = z.copy()
-        for instance in range(problem.batch):
-            if deadline.passed:
-                break
-            single = problem.instances(slice(instance, instance + 1))
-            soon = deadline.within(deadline.left / (problem.batch - instance)).within_whole(
-                single, partial(Known._replace, part=slice(instance, instance + 1))
-            )
-            generator = np.random.default_rng([self.seed, instance])
-            found[instance] = recombination(single, found[instance], moves, generator, soon)
-        return found

@@ -54,6 +54,11 @@ class Improver:
         self.problem, self._begin, self._next = problem, now(), IMPROVED_FROM
         self._generator = np.random.default_rng(0)
 
+    @property
+    def wait(self) -> float:
+        """Seconds until something is tried again."""
+        return max(0.0, self._next - (now() - self._begin))
+
     def better(self, z: np.ndarray, deadline: Deadline) -> np.ndarray | None:
         """`[n]`: a state that is no worse than `z`; None where it is not yet time for it."""
         if (spent := now() - self._begin) < self._next:
@@ -90,18 +95,27 @@ def search_dense(
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
     if top >= 0 and slots.bound[0] - incumbent.score[0] > LARGE_GAP * levels.diagonal[0, :n].mean():
         tree = StrongTree(h, matrix, incumbent, float(slots.bound[0]))
-        tree.search(deadline, lambda: _known(z, units, incumbent, tree.open_bounds))
+        while tree.is_open and not deadline.passed:
+            _offer(improver.better(z, deadline), h, matrix, incumbent)
+            tree.search(deadline.within(improver.wait), lambda: _known(z, units, incumbent, tree.open_bounds))
         return z, _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
     at_once = max(1, WORK_A_CALL // n**3)
     while top >= 0 and not deadline.passed:
         deadline.tell(partial(_known, z, units, incumbent, slots.bound[: top + 1]))
         top, count = search(top, at_once, levels, slots, incumbent, scratch)
         nodes += count
-        if top >= 0 and (better := improver.better(z, deadline)) is not None:
-            offered = (better ^ (better[-1] if n < problem.n else 0))[:n]
-            if (score := _score(h, matrix, offered)) > incumbent.score[0]:
-                incumbent.score[0], incumbent.z[:] = score, offered
+        if top >= 0:
+            _offer(improver.better(z, deadline), h, matrix, incumbent)
     return z, _bound(units, incumbent, slots.bound[: top + 1]), nodes
+
+
+def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, incumbent: Incumbent) -> None:
+    """Takes a state `[n]` or `[n + 1]` of the problem, whose last bit may be turned to 0, where it is better."""
+    if state is None:
+        return
+    offered = (state ^ (state[-1] if len(state) > len(h) else 0))[: len(h)]
+    if (score := _score(h, matrix, offered)) > incumbent.score[0]:
+        incumbent.score[0], incumbent.z[:] = score, offered
 
 
 def _matrix(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:

@@ -78,6 +78,11 @@ class StrongTree:
         self.nodes = 0
 
     @property
+    def is_open(self) -> bool:
+        """Whether there is a node left."""
+        return bool(self._open or self._deeper)
+
+    @property
     def open_bounds(self) -> np.ndarray:
         """`[nodes]`: what no state of the open nodes scores more than."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
@@ -85,7 +90,7 @@ class StrongTree:
     def search(self, deadline: Deadline, known: Tell) -> None:
         """Goes on until no node is open or the deadline has passed; `known` is what it tells between two nodes."""
         with deadline.flag() as stop:
-            while (self._open or self._deeper) and not stop[0]:
+            while self.is_open and not stop[0]:
                 deadline.tell(known)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):

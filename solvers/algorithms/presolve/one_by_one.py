@@ -12,11 +12,12 @@ import numpy as np
 
 from ...arrays import States
 from ...compiled.scores import scores_of
-from ...deadline import Deadline
+from ...deadline import Deadline, now
 from ...interrupts import in_threads
 from ...problem import Problem
 from ...progress import Known
 from ...solution import Maximiser
+from ..local_search.improvement import improved
 from ..local_search.tabu import tabu_search
 from .decomposition import decompose, single_instance
 from .roof_duality import RoofDuality, halved, roof_duality
@@ -31,6 +32,10 @@ SPARSE_DEGREE = 20
 
 MOST_CLIMBED = 2_000_000
 """Variables and pairs of unreached instances for which flips climb from random states: hundredths of a second."""
+
+IMPROVED_SHARE, LEAST_IMPROVED, MOST_IMPROVED = 0.1, 0.02, 30.0
+"""Of the time that a part of an instance gets, for a better state where its search ends without a proof; in seconds,
+what is worth beginning, and the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,7 @@ def one_by_one(
 
     Both are done in sparse problems alone.
 
+    What is not proved within most of a time limit gets the better state that local search may find in the rest.
     Instances that the time limit cuts off get the fixed values, elsewhere the best of `start`, zeros, what
     `halved` says and a local maximum, and the roof-dual bound.
 
@@ -78,7 +84,7 @@ def one_by_one(
     deadline = Deadline.after(time_limit)
     sparse = 2 * problem.e <= SPARSE_DEGREE * problem.n
     roof = roof_duality(problem, deadline) if sparse else RoofDuality.free(problem)
-    searched = _by_parts if sparse else _at_once
+    searched, solve_one = _by_parts if sparse else _at_once, partial(_then_improved, solve_one)
 
     def solve(instance: int) -> Answer:
         first = None if start is None else start[instance]
@@ -117,6 +123,23 @@ def _of_instance(known: Known, instance: int, roof: RoofDuality) -> Known:
     """What is known of a batch, by what a search of one of its instances tells."""
     bound = None if known.bound is None else np.array([_with_roof(roof, instance, float(known.bound[0]))])
     return Known(known.z, bound, slice(instance, instance + 1))
+
+
+def _then_improved(
+    solve_one: SolveOne, problem: Problem, deadline: Deadline, start: np.ndarray | None
+) -> tuple[np.ndarray, float]:
+    """A part by the backend, and where the time does not suffice for a proof, the better state of a local search.
+
+    What comes after a search takes no longer than its share of it, so that a short turn of a long limit stays one.
+    """
+    if deadline.left == math.inf:
+        return solve_one(problem, deadline, start)
+    begin, most = now(), min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
+    z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
+    if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
+        return z, bound
+    seconds = min(IMPROVED_SHARE / (1 - IMPROVED_SHARE) * (now() - begin), most, deadline.left)
+    return (improved(problem, z, deadline.within(seconds)) if seconds >= LEAST_IMPROVED else z), bound
 
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
