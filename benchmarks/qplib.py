@@ -4,7 +4,8 @@
 
 Each instance is solved in a process of its own with one thread, and its row is written when it ends, so that the same
 command goes on where it was stopped; rows of a shorter limit that are not proved are made again. `--solver` takes a
-backend's name instead of auto. Seconds are of this machine's CPU, published ones of another's (the page of the public
+backend's name instead of auto, and `--peers REGEX` gives the instances to those of `peers.py` that are installed, too,
+each with `--peer-seconds`. Seconds are of this machine's CPU, published ones of another's (the page of the public
 benchmark says not which): they say who proves what, not who is faster.
 """
 
@@ -18,15 +19,18 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.peers import PEERS, LicenceError
 from solvers import resolve
 from solvers.formats import read_problem
 from structured_vae.atomic import whole_file
@@ -61,11 +65,28 @@ def solve_instance(path: Path, solver: str, seconds: float) -> Row:
     }
 
 
-def in_a_process(path: Path, solver: str, seconds: float) -> Row:
-    """`solve_instance` in a fresh process, so that a crash or its memory costs one row."""
+def ask_peer(path: Path, peer: str, seconds: float) -> Row:
+    """What another solver makes of an instance; a refusal of its licence is kept in its words."""
+    conversion = read_problem(path)
+    begin = time.process_time()
+    try:
+        answer = PEERS[peer].solve(conversion.problem, seconds, 1)
+    except LicenceError as error:
+        return {"limit": seconds, "refused": str(error).splitlines()[0], "proved": False}
+    return {
+        "seconds": time.process_time() - begin,
+        "limit": seconds,
+        "value": conversion.value(float(conversion.problem.score(answer.z))),
+        "bound": conversion.value(answer.bound) if np.isfinite(answer.bound) else None,
+        "proved": answer.proved,
+    }
+
+
+def in_a_process(work: Callable[[Path, str, float], Row], path: Path, solver: str, seconds: float) -> Row:
+    """What becomes of the work in a fresh process, so that a crash or its memory costs one row."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
-        return dict(pool.apply(solve_instance, (path, solver, seconds)))
+        return dict(pool.apply(work, (path, solver, seconds)))
 
 
 def shifted_mean(seconds: list[float]) -> float:
@@ -92,6 +113,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=PUBLISHED_LIMIT, help="for an instance")
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--only", default="", help="a regular expression on names of instances")
+    parser.add_argument("--peers", default="", help="a regular expression on names of peers; empty for none")
+    parser.add_argument("--peer-seconds", type=float, default=120.0, help="of CPU time, for an instance")
     parser.add_argument("--output", type=Path, default=Path("results/qplib.json"))
     options = parser.parse_args(arguments)
     if options.root is None:
@@ -99,29 +122,53 @@ def main(arguments: list[str] | None = None) -> None:
     folder, console = Path(options.root) / "problems" / "qplib", Console(width=110)
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     index = index.get("instances", index)
+    names = [
+        name for name in sorted(index, key=lambda name: index[name]["n"]) if re.search(options.only, name)
+    ]
     record = (
         json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {"rows": {}}
     )
     rows = record["rows"]
-    for name in sorted(index, key=lambda name: index[name]["n"]):
-        known = rows.get(name)
-        if not re.search(options.only, name) or (
-            known and (known["proved"] or known["limit"] >= options.seconds)
-        ):
-            continue
-        found = in_a_process(folder / index[name]["file"], options.solver, options.seconds)
-        about = {key: index[name][key] for key in ("n", "mean_degree", "best_known")}
-        rows[name] = found | about | {"published": index[name]["published_seconds"]} | environment()
-        with whole_file(options.output) as part:
-            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        outcome = "proved" if found["proved"] else f"bound {found['bound']:.10g}"
-        console.print(
-            f"{name}: {found['value']:.10g}, {outcome}, {found['seconds']:.2f} s, {found['solver']}"
-        )
+    for name in names:
+        path, known = folder / index[name]["file"], rows.get(name, {})
+        if _is_open(known, options.seconds):
+            found = in_a_process(solve_instance, path, options.solver, options.seconds)
+            about = {key: index[name][key] for key in ("n", "mean_degree", "best_known")}
+            beside = {"published": index[name]["published_seconds"], "peers": known.get("peers", {})}
+            rows[name] = found | about | beside | environment()
+            _write(record, options.output)
+            console.print(f"{name}, {found['solver']}: {_said(found)}")
+        asked = rows[name].setdefault("peers", {})
+        for peer in filter(lambda peer: options.peers and re.search(options.peers, peer), PEERS):
+            if PEERS[peer].installed and _is_open(asked.get(peer, {}), options.peer_seconds):
+                found = in_a_process(ask_peer, path, peer, options.peer_seconds)
+                asked[peer] = found | environment()
+                _write(record, options.output)
+                console.print(f"{name}, {peer}: {_said(found)}")
     table = Table("solver", "proved", "shifted geometric mean, s")
     for row in summary(rows):
         table.add_row(*row)
     console.print(table)
+
+
+def _is_open(row: Row, seconds: float) -> bool:
+    """Whether so many seconds may tell more than what is known."""
+    return not row or (not row["proved"] and row["limit"] < seconds)
+
+
+def _said(row: Row) -> str:
+    if "refused" in row:
+        return str(row["refused"])
+    return (
+        f"{row['value']:.10g}, "
+        + ("proved" if row["proved"] else f"bound {row['bound']}")
+        + f", {row['seconds']:.2f} s"
+    )
+
+
+def _write(record: dict[str, Any], output: Path) -> None:
+    with whole_file(output) as part:
+        part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

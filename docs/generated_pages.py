@@ -82,6 +82,18 @@ def qplib() -> str:
         )
         for name, row in sorted(rows.items(), key=lambda item: item[1]["n"])
     ]
+    instances = {
+        name: row for name, row in sorted(rows.items(), key=lambda item: item[1]["n"]) if row.get("peers")
+    }
+    peers = sorted({peer for row in instances.values() for peer in row["peers"]}, key=str.lower)
+    beside = [
+        (
+            name.removeprefix("QPLIB_"),
+            f"{row['seconds']:.2f}" if row["proved"] else "open",
+            *(_peer(row["peers"][peer]) if peer in row["peers"] else "" for peer in peers),
+        )
+        for name, row in instances.items()
+    ]
     hardware = sorted({row["hardware"]["processor"] for row in rows.values()})
     limits = [row["limit"] for row in rows.values()]
     return (
@@ -90,8 +102,20 @@ def qplib() -> str:
         + table(heading, lines)
         + f"\n{len(rows)} instances were run, with wall limits of {min(limits):.0f} to {max(limits):.0f} s, on a "
         f"machine that did other work too, not the benchmark's 3,600. Hardware: {', '.join(hardware)}. The shift is "
-        "10 s, and what is open counts as 3,600.\n"
+        "10 s, and what is open counts as 3,600.\n\n"
+        "Others on the same core, each with one thread, its default settings and a gap of zero (the formulations are "
+        "those of `benchmarks/peers.py`): seconds of CPU time to the proof, or the bound at the limit.\n\n"
+        + table(("instance", "`auto`", *peers), beside)
     )
+
+
+def _peer(row: Row) -> str:
+    if row["proved"]:
+        return f"{row['seconds']:.2f}"
+    if "refused" in row:
+        return "refused"
+    bound = "" if row["bound"] is None else f", bound {row['bound']:.8g}"
+    return f"open after {row['limit']:.0f}{bound}"
 
 
 def _published(seconds: float) -> str:

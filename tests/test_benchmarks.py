@@ -38,6 +38,33 @@ def test_the_table_of_solvers(benchmark, tmp_path):
     assert tasks["spin glass 10x10"]["goals"] == {"faster than every peer": None}
 
 
+def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, monkeypatch):
+    qplib = benchmark("qplib")
+    folder = tmp_path / "problems" / "qplib"
+    folder.mkdir(parents=True)
+    (folder / "tiny.qplib").write_text("tiny\nQBB\nmaximize\n3\n2\n1 2 -6.0\n2 3 4.0\n1.0\n1\n3 -2.5\n0.5\n")
+    about = {
+        "file": "tiny.qplib",
+        "n": 3,
+        "mean_degree": 4 / 3,
+        "best_known": 2.0,
+        "published_seconds": {"SCIP": 5.0},
+    }
+    (folder / "index.json").write_text(json.dumps({"instances": {"tiny": about}}))
+    called = ["--root", str(tmp_path), "--seconds", "60", "--output", str(tmp_path / "record.json")]
+    qplib.main(called)
+    qplib.main([*called, "--peers", "^CP-SAT$", "--peer-seconds", "60"])
+    row = json.loads((tmp_path / "record.json").read_text())["rows"]["tiny"]
+    peer = row["peers"]["CP-SAT"]
+    assert row["value"] == row["bound"] == peer["value"] == 1.5  # x1 alone, or x2 in its place
+    assert peer["bound"] == pytest.approx(1.5)
+    assert row["proved"]
+    assert peer["proved"]
+    monkeypatch.setattr(qplib, "in_a_process", lambda *_: pytest.fail("all of it is known"))
+    qplib.main([*called, "--peers", "^CP-SAT$", "--peer-seconds", "60"])
+    assert qplib.summary({"tiny": row})[1] == ("SCIP (published)", "1 of 1", "5.0")
+
+
 def test_a_false_proof_stops_the_benchmark(benchmark):
     solvers, tasks, peers = (benchmark(name) for name in ("solvers", "tasks", "peers"))
     drawn = tasks.instances.dense(6, 1, np.random.default_rng(0))
