@@ -418,3 +418,29 @@ def test_the_order_of_a_cylinder_goes_ring_by_ring():
     np.maximum.at(last, place.min(axis=1), place.max(axis=1))
     width = max(int((last[: k + 1] > k).sum()) for k in range(len(order)))
     assert width <= around + 1
+
+
+@pytest.mark.parametrize("seed", [65, 202, 294])
+def test_near_ties_end_with_a_proof_where_presolve_has_rounded_too(seed):
+    random = np.random.default_rng(seed)
+    edges = np.stack(np.triu_indices(11, 1), axis=1)
+    unary, pairwise = (
+        random.integers(-2, 3, size) + 1e-10 * random.standard_normal(size) for size in (11, len(edges))
+    )
+    problem = Problem.from_arrays(unary[None], pairwise[None], edges=edges)
+    solution = solver_class("cycle_cuts")().solve(problem, 60.0)
+    assert solution.optimal.all()
+    assert solution.score[0] == pytest.approx(maximum(problem), rel=1e-14)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-10, 1e-13])
+def test_near_ties_of_many_ground_states_end_with_a_proof(noise):
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 12, periodic=True))
+    edges, random = np.array(graph.edges), np.random.default_rng(3)
+    weights = random.choice((-1.0, 1.0), len(edges)) + noise * random.standard_normal(len(edges))
+    unary = -np.bincount(edges.ravel(), np.repeat(weights / 2, 2), 60)
+    problem = Problem.from_arrays(unary[None], weights[None], edges=edges)
+    solution = solver_class("cycle_cuts")().solve(problem, 60.0)
+    assert solution.optimal.all()
+    best = solver_class("elimination")().solve(problem).score
+    assert solution.score[0] == pytest.approx(best[0], rel=1e-14)

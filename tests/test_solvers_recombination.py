@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import Problem, instances, solver_class
-from solvers.algorithms.local_search import subgraph_moves
+from solvers.algorithms.local_search import improvement, subgraph_moves
 from solvers.algorithms.local_search.contraction import clusters, contract
 from solvers.algorithms.local_search.recombination import _recombined, recombination
 from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
@@ -210,10 +210,10 @@ def test_instances_share_the_time_of_a_local_search(monkeypatch):
         seconds.append(deadline.left)
         return recombination(problem, z, moves, generator, Deadline.after(0.0))
 
-    monkeypatch.setattr("solvers.backends.local_search.recombination", timed)
+    monkeypatch.setattr(improvement, "recombination", timed)
     one = sparse(120, 3.0, np.random.default_rng(8))
     problem = Problem.from_arrays(np.tile(one.unary, (4, 1)), one.pairwise, edges=one.edges)
-    LocalSearch()._recombined(problem, np.zeros((4, 120), np.int8), SubgraphMoves, Deadline.after(40.0))
+    improvement.recombined(problem, np.zeros((4, 120), np.int8), 0, Deadline.after(40.0))
     assert seconds == pytest.approx([10, 40 / 3, 20, 40], rel=0.2)  # those before took next to nothing
 
 
@@ -227,8 +227,8 @@ def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):
 
         return run
 
-    for name in ("_recombined", "_tabu"):
-        monkeypatch.setattr(LocalSearch, name, watched(getattr(LocalSearch, name)))
+    monkeypatch.setattr("solvers.backends.local_search.recombined", watched(improvement.recombined))
+    monkeypatch.setattr(LocalSearch, "_tabu", watched(LocalSearch._tabu))
     problem = instances.dense(120, 20, np.random.default_rng(0)).problem()
     solution = LocalSearch().solve(problem, 1e-3)
     first, second = (problem.score_flat(z) for z in found)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
-from solvers.algorithms.branch_and_bound.search import search_dense
+from solvers.algorithms.branch_and_bound.search import _offer, search_dense
+from solvers.algorithms.branch_and_bound.tree import Incumbent
 from solvers.algorithms.local_search.ascent import ascend
 from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
@@ -156,6 +157,19 @@ def test_a_start_is_improved_by_single_flips():
     assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [1, 0, 1]
     for seconds in (1e-6, 1e308):
         assert first_state(problem, None, Deadline.after(seconds)).tolist() == [1, 0, 1]
+
+
+def test_a_state_that_is_offered_is_taken_where_it_is_better():
+    h, matrix = np.array([1.0, 2.0, -4.0]), np.zeros((3, 3))
+    matrix[0, 1] = matrix[1, 0] = 3.0
+    incumbent = Incumbent(np.full(1, 1.0), np.array([1, 0, 0], np.int8), 0.0, np.full(1, -np.inf))
+    _offer(None, h, matrix, incumbent)
+    _offer(np.array([0, 0, 1], np.int8), h, matrix, incumbent)
+    assert (incumbent.score[0], incumbent.z.tolist()) == (1.0, [1, 0, 0])
+    _offer(np.array([0, 1, 0], np.int8), h, matrix, incumbent)
+    assert (incumbent.score[0], incumbent.z.tolist()) == (2.0, [0, 1, 0])
+    _offer(np.array([0, 0, 1, 1], np.int8), h, matrix, incumbent)  # the last is turned to 0, and all with it
+    assert (incumbent.score[0], incumbent.z.tolist()) == (6.0, [1, 1, 0])
 
 
 def test_no_flip_gains_after_an_ascent():

@@ -100,8 +100,11 @@ def _step(vertices: int, edges: np.ndarray, weights: np.ndarray) -> int:
 
 
 def _margin(units: Units) -> int:
-    """In units of cuts; nothing where the unit is a common measure, since there a better state is a unit better."""
+    """In units of cuts; nothing where the unit is a common measure, since there a better state is a unit better.
+
+    A quarter of what `Problem.rounding` allows, since presolve may have used up half of that for roundings of its own.
+    """
     if units.common:
         return 0
-    tolerance = EPSILON * len(units.values) * math.fsum(np.abs(units.values))
+    tolerance = EPSILON / 2 * len(units.values) * math.fsum(np.abs(units.values))
     return max(0, int(2 * (tolerance - 2.0 * units.error)))
