@@ -169,17 +169,31 @@ def solve(
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary
+    if callback is None and isinstance(constraints, tuple) and not constraints:  # most calls: of microseconds
+        return _unconstrained(problem, fix, start, k_best, solver, time_limit)
     rows = Rows.of(constraints, problem.n)
     with heard_by(callback, problem, _first(problem, rows, fix, start) if callback else None):
-        if len(rows):
-            if k_best is not None:
-                return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
-            return _within(problem, rows, fix, start, solver, time_limit)
+        if not len(rows):
+            return _unconstrained(problem, fix, start, k_best, solver, time_limit)
         if k_best is not None:
-            return _many(problem, fix, start, k_best, solver, time_limit)
-        if fix is not None:
-            return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
-        return _solved(problem, start, solver, time_limit)
+            return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
+        return _within(problem, rows, fix, start, solver, time_limit)
+
+
+def _unconstrained(
+    problem: Problem,
+    fix: Fix | None,
+    start: Any,
+    k_best: int | None,
+    solver: str | ArgmaxSolver,
+    time_limit: float | None,
+) -> Solution:
+    """The solution, or the best states, of a problem of which any state may be the answer."""
+    if k_best is not None:
+        return _many(problem, fix, start, k_best, solver, time_limit)
+    if fix is not None:
+        return _with_fixed(Fixing.of(problem, fix), start, solver=solver, time_limit=time_limit)
+    return _solved(problem, start, solver, time_limit)
 
 
 def _first(problem: Problem, rows: Rows, fix: Fix | None, start: Any) -> States | None:
