@@ -16,9 +16,8 @@ from ...arrays import Edges
 from ...deadline import Deadline, now
 from ...problem import Problem
 from ...progress import Known
-from ..local_search.recombination import recombination
+from ..local_search.improvement import improved
 from ..local_search.tabu import tabu_search
-from ..local_search.tabu_runs import TabuRuns
 from ..local_search.warm_start import first_state
 from ..precision.units import EPSILON, Units, to_units
 from .nodes import new_levels, new_slots
@@ -43,7 +42,7 @@ normal scores and for +1 and -1 alike, n = 60 to 120.
 
 
 class Improver:
-    """Recombination of local optima beside the search, as long as that is not soon over.
+    """Local search beside the search, as long as that is not soon over.
 
     Attributes:
         problem: a single instance on the host.
@@ -52,7 +51,7 @@ class Improver:
     def __init__(self, problem: Problem):
         """Nothing is tried before the search has taken a while."""
         self.problem, self._begin, self._next = problem, now(), IMPROVED_FROM
-        self._generator = np.random.default_rng(0)
+        self._seed = 0
 
     @property
     def wait(self) -> float:
@@ -63,9 +62,9 @@ class Improver:
         """`[n]`: a state that is no worse than `z`; None where it is not yet time for it."""
         if (spent := now() - self._begin) < self._next:
             return None
-        self._next = IMPROVED_AGAIN * spent
+        self._next, self._seed = IMPROVED_AGAIN * spent, self._seed + 1
         soon = deadline.within(min(IMPROVED_SHARE * spent, IMPROVED_SHARE * deadline.left))
-        return recombination(self.problem, z, TabuRuns, self._generator, soon)
+        return improved(self.problem, z, soon, self._seed)
 
 
 def search_dense(

@@ -60,24 +60,25 @@ def better(problem: Problem, z: States, others: States) -> States:
     return np.where(gains[:, None], others, z)
 
 
-def improved(problem: Problem, z: np.ndarray, deadline: Deadline) -> np.ndarray:
+def improved(problem: Problem, z: np.ndarray, deadline: Deadline, seed: int = 0) -> np.ndarray:
     """`[n]`: `z` or better, searched for until the deadline on one thread.
 
     Args:
         problem: of a single instance, on the host.
         z: `[n]` of zeros and ones.
         deadline: when to end; what has begun by then is completed.
+        seed: of the random numbers; another one where it is called again.
     """
     best = z[None].astype(np.int8)
     if deadline.passed:
         return np.asarray(best[0])
     if is_recombined(problem):
         share = 1.0 if has_subgraph_moves(problem) else RECOMBINED_SHARE
-        best = recombined(problem, best, 0, deadline.within(share * deadline.left))
+        best = recombined(problem, best, seed, deadline.within(share * deadline.left))
     if not deadline.passed:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
         found = tabu_search(
-            *arrays, deadline=deadline, threads=1, found=lambda z: deadline.tell(lambda: Known(z))
+            *arrays, seed=seed, deadline=deadline, threads=1, found=lambda z: deadline.tell(lambda: Known(z))
         )
         best = better(problem, best, found)
     return np.asarray(best[0])
