@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 from explorer_server import serving
+from own_networks import Scores
 from PIL import Image
 
-from models import AttributeVAE, MixtureVAE, paper_vae
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, PretrainedError, paper_vae
 from structured_vae import DataError, RunError, TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import MissingPackageError
@@ -196,6 +197,37 @@ def test_a_port_that_is_taken(tmp_path):
     for address, port in (("127.0.0.1", 10**6), ("no address", 8501)):
         with pytest.raises(RunError, match="cannot be listened at"):
             explore(tmp_path, address, port)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
+    from streamlit.testing.v1 import AppTest
+
+    def own():
+        vae = DiscreteVAE(Scores(9, 3), torch.nn.Linear(3, 9), pixels=9)
+        vae.fit_to(9)
+        return vae
+
+    trained, visits = own(), []
+    trained.save_pretrained(tmp_path)
+
+    def visit(command, standalone_mode):
+        monkeypatch.setattr("sys.argv", [command[1], command[-1]])
+        visits.append(AppTest.from_file(command[1], default_timeout=60).run())
+
+    monkeypatch.setattr("streamlit.web.cli.main", visit)
+    monkeypatch.setattr("structured_vae.explorer.serve._ask_nobody", lambda: None)
+    monkeypatch.setattr("structured_vae.explorer.serve._check_free", lambda address, port: None)
+    model = own()
+    explore(tmp_path, model=model)
+    assert not visits[0].exception
+    assert visits[0].text[0].value.startswith("DiscreteVAE, 3 bits")
+    assert [toggle.key for toggle in visits[0].toggle] == ["bit 0", "bit 1", "bit 2"]
+    for name, value in trained.state_dict().items():
+        assert torch.equal(model.state_dict()[name], value)
+    with pytest.raises(PretrainedError, match="give a DiscreteVAE"):
+        explore(tmp_path)
 
 
 LISTED = """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from structured_vae.errors import StructuredVAEError
 from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
 from structured_vae.explorer.explored_model import Encoded, Explored, open_model
+from structured_vae.explorer.own_networks import NETWORKS
 from structured_vae.explorer.upload import read_upload
 
 STYLES = 20
@@ -27,7 +28,7 @@ h3 {font-size: 1.15rem !important}
 @st.cache_resource(max_entries=1)
 def opened(folder: str) -> Explored:
     """The model, loaded once for all visits."""
-    return open_model(folder)
+    return open_model(folder, NETWORKS.get(folder))
 
 
 @st.cache_resource(max_entries=64)

@@ -7,20 +7,27 @@ from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 
+from models import DiscreteVAE
+
 from ..errors import MissingPackageError, RunError
 from .explored_model import open_model
+from .own_networks import NETWORKS
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGE = Path(__file__).with_name("page.py")
 
 
-def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) -> None:
+def explore(
+    folder: str | Path, address: str = "127.0.0.1", port: int = 8501, *, model: DiscreteVAE | None = None
+) -> None:
     """Serves a page on which the model of a run, or of an exported folder, can be played with, until Ctrl-C.
 
     Args:
         folder: of the run, or one that `export_run` wrote.
         address: to listen at; the default is reached from this machine alone.
         port: to listen at.
+        model: networks of one's own that the folder has the weights of; those of an exported folder have a size,
+            `DiscreteVAE(..., pixels=...)`.
 
     Raises:
         MissingPackageError: Streamlit is not installed, or too old.
@@ -31,13 +38,16 @@ def explore(folder: str | Path, address: str = "127.0.0.1", port: int = 8501) ->
         raise MissingPackageError(
             "the explorer needs Streamlit, which is not installed: pip install 'structured-vae[explorer]'"
         )
-    open_model(folder)  # whose errors belong here rather than on the page
+    open_model(folder, model)  # whose errors belong here rather than on the page
     _check_free(address, port)
     from click import ClickException
     from streamlit.web.cli import main
 
     _ask_nobody()
-    command = ["run", str(PAGE), *_options(address, port), "--", str(Path(folder).resolve())]
+    resolved = str(Path(folder).resolve())
+    if model is not None:
+        NETWORKS[resolved] = model
+    command = ["run", str(PAGE), *_options(address, port), "--", resolved]
     try:
         main(command, standalone_mode=False)
     except ClickException as error:
