@@ -297,3 +297,35 @@ def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark
         assert [row["seed"] for row in runs] == [0, 1]
         assert runs[0]["validation_bound"] == min(bounds.values())
         assert all(row["minus_log_p"] < row["bound"] for row in runs)
+
+
+def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_path):
+    output = tmp_path / "which.json"
+    names = ["direct", "exact", "score_function", "implicit_mle", "rebar"]
+    options = [
+        "--epochs",
+        "1",
+        "--rates",
+        "0.001",
+        "--images",
+        "2",
+        "--draws",
+        "200",
+        "--encoders",
+        "general",
+    ]
+    benchmark("which_estimator").main([*options, "--only", *names, "--output", str(output)])
+    rows = {row["estimator"]: row for row in json.loads(output.read_text())["rows"]}
+    assert list(rows) == names[:4]  # rebar is for independent bits
+    counts = {
+        name: [row[key] for key in ("decodes", "shared_decodes", "argmaxes")] for name, row in rows.items()
+    }
+    assert counts == {
+        "direct": [12, 0, 2],
+        "exact": [0, 1024, 0],
+        "score_function": [4, 0, 0],
+        "implicit_mle": [1, 0, 2],
+    }
+    assert rows["exact"]["bias"] < 1e-4
+    assert rows["score_function"]["z_score"] < 4.5
+    assert all(row["minus_log_p"] < row["bound"] for row in rows.values())

@@ -1,0 +1,185 @@
+"""Which gradient estimator to take: what each knows of the gradient, what it costs, how far it comes in equal epochs.
+
+    python -m benchmarks.which_estimator --output results/which_estimator.json
+
+Ten bits of Fashion-MNIST-mini, independent ones and coupled ones. For both, a model is trained with exact gradients,
+and every estimator that fits it draws gradients for the same images, beside the exact one; the decodes and argmaxes of
+a draw are counted, not read from code. Then each trains networks from the same start for equal epochs, the whole bound,
+at the learning rate whose bound on the validation images is best; what is recorded of the test images is that run's.
+One thread; seconds are of CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import torch
+from torch import nn
+
+from models import NetworkDecoder, paper_vae
+from solvers import solver_class
+from structured_vae import (
+    ConfigError,
+    Estimator,
+    TrainConfig,
+    evaluate_run,
+    gradient_report,
+    load_dataset,
+    train,
+)
+from structured_vae.atomic import whole_file
+from structured_vae.environment import environment
+from structured_vae.objectives.costs import Reconstruction
+from structured_vae.runs.config import Estimator as Name
+from structured_vae.runs.fitting import fitting_estimator
+from structured_vae.runs.networks import load_vae
+
+ENCODERS: Final = ("independent", "general")
+NAMES: Final = tuple(name for name in get_args(Name) if name != "own")
+SHOWN: Final = ("bound", "minus_log_p")
+EXHAUSTIVE: Final[Any] = solver_class("exhaustive")
+
+BASE = TrainConfig(n=10, recipe="elbo", picture_every=0, logger="none")
+
+
+class CountedSolver(EXHAUSTIVE):
+    """Counts the instances that it is asked."""
+
+    asked = 0
+
+    def _argmax(self, problem: Any, time_limit: float | None) -> Any:
+        self.asked += problem.batch
+        return super()._argmax(problem, time_limit)
+
+
+class CountedDecoder(nn.Module):
+    """One layer that counts the states that it decodes."""
+
+    def __init__(self, n: int, pixels: int):
+        super().__init__()
+        self.layer = nn.Linear(n, pixels)
+        self.decoded = 0
+
+    def forward(self, z: torch.Tensor) -> torch.Tensor:
+        """Logits `[count, pixels]`."""
+        self.decoded += len(z)
+        logits: torch.Tensor = self.layer(z)
+        return logits
+
+
+def made(config: TrainConfig, solver: Any = None) -> Estimator | None:
+    """The estimator of a configuration; None where it does not fit the encoder."""
+    vae = paper_vae(config.encoder, pixels=784, n=config.n, hidden=2)
+    try:
+        return fitting_estimator(config, vae, solver or CountedSolver())
+    except ConfigError:
+        return None
+
+
+def counted(config: TrainConfig) -> dict[str, float]:
+    """Decodes and argmaxes of a draw for one image, and decodes that a batch shares, however large it is."""
+    found = []
+    for batch in (20, 40):
+        solver, network = CountedSolver(), CountedDecoder(config.n, 784)
+        estimator = made(config, solver)
+        assert estimator is not None
+        potentials = paper_vae(config.encoder, pixels=784, n=config.n, hidden=2).encoder(
+            torch.zeros(batch, 784)
+        )
+        cost = Reconstruction(NetworkDecoder(network), torch.zeros(batch, 784))
+        estimator(potentials, cost, torch.Generator().manual_seed(0))
+        found.append((network.decoded, solver.asked))
+    (few, asked), (many, _) = found
+    return {"decodes": (many - few) / 20, "shared_decodes": 2 * few - many, "argmaxes": asked / 20}
+
+
+def reference(encoder: str, epochs: int, folder: str) -> Any:
+    """A model that was trained with exact gradients."""
+    run = train(
+        replace(BASE, encoder=encoder, estimator="exact", epochs=epochs, evaluate_every=epochs),
+        Path(folder) / "reference",
+        False,
+    )
+    return load_vae(run.folder, "last").eval()
+
+
+def known(vae: Any, estimator: Estimator, x: torch.Tensor, draws: int) -> dict[str, float]:
+    """Bias and noise in norms of the exact gradient, and the cosine between mean and exact gradient."""
+    report = gradient_report(vae, x, {"": estimator}, draws, torch.Generator().manual_seed(0))[""]
+    relative = {"bias": report.bias, "resolution": report.resolution, "noise": report.variance**0.5}
+    return {
+        **{name: value / report.norm for name, value in relative.items()},
+        "cosine": report.cosine,
+        "z_score": report.z_score,
+    }
+
+
+def trained(config: TrainConfig, on_test: bool) -> dict[str, float]:
+    """The bound on validation images at the end; or what holds of the test images then."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        run = train(config, Path(folder) / "run", False)
+        row = {
+            "seconds": time.process_time() - start,
+            "validation_bound": float(run.metrics["validation/bound"][-1]),
+        }
+        if not on_test:
+            return row
+        found = evaluate_run(run.folder, which="last").quantities
+        return row | {name: found[name].value for name in SHOWN}
+
+
+def learned(config: TrainConfig, rates: list[float]) -> dict[str, Any]:
+    """The best rate on validation images, and what it gives on test images."""
+    tried = {rate: trained(replace(config, learning_rate=rate), False)["validation_bound"] for rate in rates}
+    rate = min(rates, key=lambda each: tried[each])
+    return {"rate": rate, "tried": tried, **trained(replace(config, learning_rate=rate), True)}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measures, and writes the record after every estimator."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--rates", type=float, nargs="+", default=[1e-3, 3e-3])
+    parser.add_argument("--encoders", nargs="+", default=ENCODERS)
+    parser.add_argument("--only", nargs="+", default=NAMES)
+    parser.add_argument("--images", type=int, default=20)
+    parser.add_argument("--draws", type=int, default=2000, help="for each image")
+    parser.add_argument("--output", type=Path, required=True)
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    names = ("epochs", "images", "draws")
+    record: dict[str, Any] = {**{name: getattr(chosen, name) for name in names}, "n": BASE.n, **environment()}
+    record |= {
+        "seed": BASE.seed,
+        "epsilon": BASE.epsilon.start,
+        "temperature": BASE.temperature.start,
+        "rows": [],
+    }
+    x = torch.from_numpy(load_dataset("fashion-mnist-mini").test.images[: chosen.images])
+    for encoder in chosen.encoders:
+        with tempfile.TemporaryDirectory() as folder:
+            vae = reference(encoder, chosen.epochs, folder)
+        for name in chosen.only:
+            config = replace(
+                BASE, encoder=encoder, estimator=name, epochs=chosen.epochs, evaluate_every=chosen.epochs
+            )
+            estimator = made(config)
+            if estimator is None:
+                continue
+            row = {"encoder": encoder, "estimator": name, **counted(config)}
+            if estimator.kl != "none":  # the gradient of another objective
+                row |= known(vae, estimator, x, chosen.draws)
+            record["rows"].append(row | learned(config, chosen.rates))
+            with whole_file(chosen.output) as part:
+                part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
