@@ -25,7 +25,6 @@ from models import DiscreteVAE, convolutional_vae, paper_vae
 from structured_vae import TrainConfig, evaluate_run, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.runs.folder import Run
 
 PAIRS = {"fully connected": paper_vae, "convolutional": convolutional_vae}
 SETTINGS = ("learning_rate", "kl_start")
@@ -40,33 +39,35 @@ def made(pair: str, seed: int) -> DiscreteVAE:
     return PAIRS[pair]("general", n=15)
 
 
-def trained(pair: str, config: TrainConfig, data: str, folder: str) -> tuple[Run, dict[str, Any]]:
-    """A finished training, with its bound on the validation images at the best epoch."""
+def trained(pair: str, config: TrainConfig, data: str, folder: Path) -> dict[str, Any]:
+    """A finished training, with its bound on the validation images at the best epoch; no test image is looked at."""
     model = made(pair, config.seed)
-    start = time.perf_counter()
-    run = train(config, Path(folder) / "run", False, model=model, data=data)
-    return run, {
+    start = time.process_time()
+    run = train(config, folder, False, model=model, data=data)
+    return {
         "pair": pair,
         "seed": config.seed,
         **{name: getattr(config, name) for name in SETTINGS},
         "parameters": sum(each.numel() for each in model.parameters()),
-        "seconds": time.perf_counter() - start,
+        "seconds": time.process_time() - start,
         "validation_bound": float(run.metrics["validation/bound"].min()),
     }
 
 
-def tried(pair: str, config: TrainConfig, data: str) -> dict[str, Any]:
-    """A training to choose by: no test image is looked at."""
-    with tempfile.TemporaryDirectory() as folder:
-        return trained(pair, config, data, folder)[1]
-
-
-def measured(pair: str, config: TrainConfig, data: str) -> dict[str, Any]:
-    """A training, evaluated on the test images at its best epoch on the validation images."""
-    with tempfile.TemporaryDirectory() as folder:
-        run, row = trained(pair, config, data, folder)
-        found = evaluate_run(run.folder, model=made(pair, config.seed)).quantities
+def judged(row: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A training with what holds of the test images at its best epoch on the validation images."""
+    found = evaluate_run(folder, model=made(row["pair"], row["seed"])).quantities
     return row | {name: found[name].value for name in SHOWN}
+
+
+def of(row: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a training."""
+    return {name: row[name] for name in ("seed", *SETTINGS)}
+
+
+def place(folder: str, pair: str, config: TrainConfig) -> Path:
+    """The folder of a training."""
+    return Path(folder) / "-".join(map(str, (pair, config.seed, config.learning_rate, config.kl_start)))
 
 
 def best(rows: Iterable[dict[str, Any]], pair: str) -> dict[str, float]:
@@ -103,14 +104,19 @@ def main(arguments: list[str] | None = None) -> None:
         with whole_file(chosen.output) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
-    for pair in PAIRS:
-        for setting in product(chosen.rates, chosen.kl_starts):
-            config = replace(base, **dict(zip(SETTINGS, setting, strict=True)))
-            kept("tried", tried(pair, config, chosen.data))
-    for seed in range(chosen.seeds):
+    with tempfile.TemporaryDirectory() as folder:
         for pair in PAIRS:
-            config = replace(base, seed=seed, **best(record["tried"], pair))
-            kept("runs", measured(pair, config, chosen.data))
+            for setting in product(chosen.rates, chosen.kl_starts):
+                config = replace(base, **dict(zip(SETTINGS, setting, strict=True)))
+                kept("tried", trained(pair, config, chosen.data, place(folder, pair, config)))
+        for seed in range(chosen.seeds):
+            for pair in PAIRS:
+                config = replace(base, seed=seed, **best(record["tried"], pair))
+                where = place(folder, pair, config)
+                tried = (row for row in record["tried"] if row["pair"] == pair)
+                done = (row for row in tried if place(folder, pair, replace(base, **of(row))) == where)
+                row = next(done, None) or trained(pair, config, chosen.data, where)
+                kept("runs", judged(row, where))
 
 
 if __name__ == "__main__":

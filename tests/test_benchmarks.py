@@ -329,3 +329,32 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
     assert rows["exact"]["bias"] < 1e-4
     assert rows["score_function"]["z_score"] < 4.5
     assert all(row["minus_log_p"] < row["bound"] for row in rows.values())
+
+
+def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path, monkeypatch):
+    module, output = benchmark("side_by_side"), tmp_path / "side.json"
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    module.main(["--tasks", "vae", "--vae-epochs", "1", "--seeds", "0", "--output", str(output)])
+    record = json.loads(output.read_text())
+    gaussian, bits = record["vae"]
+    assert gaussian["minus_log_p"][0] < gaussian["bound"][0] < 350
+    assert bits["bound"][0] < 350
+    assert record["peers"].keys() == {"pythae", "torch-imle"}
+
+
+@pytest.mark.filterwarnings("ignore")  # what pythae's own code warns of is not ours
+def test_networks_of_pythae_are_judged_by_the_same_evaluation(benchmark):
+    pytest.importorskip("pythae")
+    module = benchmark("side_by_side")
+    theirs, mine = module.of_pythae(1, 0), module.ours(1, 0, encoder="gaussian")
+    assert theirs["bound"] == pytest.approx(mine["bound"], abs=10)
+
+
+@pytest.mark.filterwarnings("ignore:'saved_variables' is deprecated")
+def test_torch_imle_chooses_pixels_and_has_a_gradient(benchmark):
+    pytest.importorskip("imle.wrapper")
+    scores = torch.randn((3, 400), generator=torch.Generator().manual_seed(0)).requires_grad_()
+    z = benchmark("side_by_side").of_imle(100.0)(scores, torch.Generator())
+    assert z.sum(dim=-1).tolist() == [20, 20, 20]
+    (z * torch.arange(400.0)).sum().backward()
+    assert scores.grad.any()

@@ -241,3 +241,16 @@ def test_a_folder_with_ours_takes_no_others(tmp_path):
     paper_vae("independent", pixels=9, n=N, hidden=5).save_pretrained(tmp_path)
     with pytest.raises(PretrainedError, match="needs no model"):
         load_pretrained(tmp_path, convolutional_vae())
+
+
+def test_a_step_moves_the_scores_of_the_convolutional_encoder_no_further_than_those_of_the_other():
+    x = (torch.rand((50, 784), generator=torch.Generator().manual_seed(0)) < 0.3).float()
+    moved = []
+    for make in (paper_vae, models.convolutional_vae):
+        torch.manual_seed(0)
+        encoder = make("general", n=5).encoder
+        adam, before = torch.optim.Adam(encoder.parameters(), lr=0.003), encoder(x).unary.detach()
+        (-encoder(x).unary.sum()).backward()
+        adam.step()
+        moved.append((encoder(x).unary - before).abs().mean().item())
+    assert moved[1] < 2 * moved[0], moved
