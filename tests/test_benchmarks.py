@@ -327,8 +327,18 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
         "implicit_mle": [1, 0, 2],
     }
     assert rows["exact"]["bias"] < 1e-4
-    assert rows["score_function"]["z_score"] < 4.5
+    assert rows["score_function"]["noise"] > rows["exact"]["noise"]
     assert all(row["minus_log_p"] < row["bound"] for row in rows.values())
+
+
+def test_the_benchmark_of_learnt_priors(benchmark, tmp_path):
+    output = tmp_path / "priors.json"
+    small = ["--data", "fashion-mnist-mini", "--epochs", "1", "--n", "4"]
+    benchmark("learnt_prior").main([*small, "--output", str(output)])
+    runs = {row["prior"]: row for row in json.loads(output.read_text())["runs"]}
+    assert list(runs) == ["uniform", "factorised", "gibbs"]
+    assert all(row["minus_log_p"] < row["bound"] for row in runs.values())
+    assert len({row["bound"] for row in runs.values()}) == 3
 
 
 def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path, monkeypatch):
