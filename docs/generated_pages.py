@@ -15,6 +15,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
 sys.path.insert(0, str(Path(__file__).parent))
 
+import learning_pages
 import structure_pages
 from matplotlib.figure import Figure
 
@@ -36,7 +37,7 @@ def write(app) -> None:
     loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
     for picture in (structure_pages.chosen_pixels, structure_pages.regret_by_degree):
         picture().savefig(HERE / "generated" / f"{picture.__name__}.png", dpi=150)
-    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets):
+    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets, *learning_pages.TABLES):
         heading, *lines = rows()
         (HERE / "generated" / f"{rows.__name__}.md").write_text(table(heading, lines), encoding="utf-8")
     for page in (backends, losses, qplib, regret):

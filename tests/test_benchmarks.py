@@ -331,6 +331,20 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
     assert all(row["minus_log_p"] < row["bound"] for row in rows.values())
 
 
+def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(benchmark):
+    module = benchmark("which_estimator")
+    table, expected = (0, 2**10, 0), {"direct": (12, 0, 2), "ram": (11, 0, 0), "score_function": (4, 0, 0)}
+    expected |= dict.fromkeys(("table_direct", "exact", "maximum_likelihood"), table)
+    expected |= {"implicit_mle": (1, 0, 2), "perturbed_argmax": (1, 0, 8)}
+    alone = dict.fromkeys(("gumbel_softmax", "straight_through"), (1, 0, 0))
+    alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(("arm", "disarm"), (2, 0, 0))
+    for encoder, counts in (("independent", expected | alone), ("general", expected)):
+        configs = {name: replace(module.BASE, encoder=encoder, estimator=name) for name in module.NAMES}
+        fits = {name: config for name, config in configs.items() if module.made(config)}
+        found = {name: tuple(module.counted(config).values()) for name, config in fits.items()}
+        assert found == counts
+
+
 def test_the_benchmark_of_learnt_priors(benchmark, tmp_path):
     output = tmp_path / "priors.json"
     small = ["--data", "fashion-mnist-mini", "--epochs", "1", "--n", "4"]

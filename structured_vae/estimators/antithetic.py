@@ -63,6 +63,8 @@ class ARM(AntitheticPair):
 
     g = (cost(z') - cost(z)) (u - 1/2) for z = [u < p] and z' = [1 - u < p].
 
+    A pair of samples costs two decodes, and no argmax.
+
     Args:
         samples: pairs an image.
 
@@ -84,6 +86,8 @@ class DisARM(AntitheticPair):
     """Unbiased, with less variance than ARM: the noise that both samples share is integrated out.
 
     g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and z' = [1 - u < p].
+
+    A pair of samples costs two decodes, and no argmax.
 
     Args:
         samples: pairs an image.

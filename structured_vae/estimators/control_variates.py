@@ -76,6 +76,8 @@ class REBAR(ControlVariate):
     Temperature and eta are learned. The cost must be differentiable at relaxed states. For independent
     bits and categories.
 
+    A sample costs three decodes, two of them with a backward pass, and no argmax.
+
     Args:
         temperature: where it starts.
         samples: noise draws an image.
@@ -102,6 +104,8 @@ class RELAX(ControlVariate):
     """Unbiased: REBAR's control variate and a small network of the perturbed scores.
 
     The network's last layer starts at zero, so that training starts as REBAR with eta = 1.
+
+    A sample costs three decodes, two of them with a backward pass, and no argmax.
 
     Args:
         n: binary variables, or categories.

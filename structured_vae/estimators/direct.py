@@ -37,6 +37,9 @@ class Direct(Estimator):
     `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose z(epsilon)
     is already the minimiser of cost~, whatever the scores.
 
+    A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k categories
+    one table of k decodes for the batch.
+
     Args:
         solver: name or object of `solvers`, or a `Structure`; not used for categories.
         epsilon: a schedule, or an `Epsilon`; default: 0.1.

@@ -18,6 +18,8 @@ class Exact(Estimator):
 
     One table of decoded states serves the batch. For up to 20 bits, and for categories. `z` holds the most
     probable states.
+
+    A step costs one table of all states, decoded once for the batch, and no argmax.
     """
 
     kl = "exact"
@@ -42,6 +44,8 @@ class MaximumLikelihood(Estimator):
     the number of states; the encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held fixed. Not an
     estimator of the ELBO's gradient: another objective over the same table. For up to 20 bits, and for
     categories. `cost` is -log p(x) and `z` holds the most probable states.
+
+    A step costs one table of all states, decoded once for the batch, and no argmax.
     """
 
     kl = "none"

@@ -75,6 +75,8 @@ class GumbelSoftmax(Relaxation):
     while the variance grows. The cost must be differentiable at relaxed states. For independent bits and
     categories. `z` holds the hard states, `cost` the cost of the relaxed ones.
 
+    A sample costs one decode and its backward pass, and no argmax.
+
     Args:
         temperature: a schedule.
         samples: noise draws an image.
@@ -97,6 +99,8 @@ class StraightThrough(Relaxation):
 
     As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if z were
     softmax((h + gamma) / temperature).
+
+    A sample costs one decode and its backward pass, and no argmax.
 
     Args:
         temperature: a schedule.

@@ -22,6 +22,8 @@ class ImplicitMLE(Estimator):
     flip. That takes one backward pass instead of n decodes, and a cost that is differentiable at z; a
     gradient knows less of what a whole flip does.
 
+    A sample costs one decode and its backward pass, and 2 argmaxes.
+
     Args:
         solver: name or object of `solvers`, or a `Structure`; not used for categories.
         epsilon: a schedule; lambda in the paper; default: 0.1.

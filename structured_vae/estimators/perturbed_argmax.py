@@ -29,6 +29,8 @@ class PerturbedArgmax(Estimator):
     A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the Gaussian
     noise of training; and a KL folded into the cost is taken at the relaxed mean, where it is no KL.
 
+    A step costs one decode and its backward pass for all samples, and an argmax for each.
+
     Args:
         solver: name or object of `solvers`, or a `Structure`; not used for categories.
         sigma: of the noise, in units of scores.

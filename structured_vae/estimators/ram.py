@@ -28,6 +28,9 @@ class RAM(Estimator):
 
     The cost may be any function.
 
+    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no argmax; k categories
+    cost one table of k decodes for the batch.
+
     Args:
         samples: an image, each with completions of its own.
         completions: of how many of n variables, chosen at random for each sample and weighted by n over their number;

@@ -19,6 +19,8 @@ class ScoreFunction(Estimator):
     that the partition function, which is the same for all of them, cancels: only h is differentiated.
     The cost may be any function.
 
+    A sample costs one decode with a gradient for the decoder, and no argmax.
+
     Args:
         samples: an image, at least 2.
         structure: with `gibbs`, over whose states q is; None for all states.

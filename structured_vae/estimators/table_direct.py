@@ -28,6 +28,8 @@ class TableDirect(Estimator):
 
     For up to 20 bits, and for categories. `stats` as for `Direct`.
 
+    A step costs one table of all states, decoded once for the batch; no argmax needs a solver.
+
     Args:
         epsilon: a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.

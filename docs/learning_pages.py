@@ -1,0 +1,125 @@
+"""Tables of the pages about estimators, own networks and other packages, made of records in every build."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from structure_pages import percent
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def record(name: str) -> dict[str, Any]:
+    """A file of `results/`."""
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def estimators_of_independent_bits() -> list[list[str]]:
+    """A row an estimator, the best bound first."""
+    return estimators("independent")
+
+
+def estimators_of_coupled_bits() -> list[list[str]]:
+    """A row an estimator, the best bound first."""
+    return estimators("general")
+
+
+def estimators(encoder: str) -> list[list[str]]:
+    """What each knows of the gradient, what it costs, and how far it comes."""
+    found = record("which_estimator")
+    rows = [row for row in found["rows"] if row["encoder"] == encoder]
+    heading = ["estimator", "bias", "noise", "cosine", "decodes", "argmaxes"]
+    lines = [[*heading, f"bound after {found['epochs']} epochs", "-log p(x)", "CPU seconds"]]
+    for row in sorted(rows, key=lambda row: row["bound"]):
+        known = [f"{row[key]:.2g}" for key in ("bias", "noise")] if "bias" in row else ["", ""]
+        if "bias" in row and row["bias"] < 2 * row["resolution"]:
+            known[0] = f"< {max(2 * row['resolution'], 1e-3):.1g}"
+        cosine = f"{row['cosine']:.3f}" if "cosine" in row else ""
+        shared = row["shared_decodes"]
+        decodes = f"{shared:,} for the batch" if shared else f"{row['decodes']:g}"
+        reached = [f"{row[key]:.1f}" for key in ("bound", "minus_log_p")]
+        costs = [decodes, f"{row['argmaxes']:g}"]
+        lines.append([f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"])
+    return lines
+
+
+def convolutional_pair() -> list[list[str]]:
+    """A row a pair."""
+    found = record("convolutional")
+    lines = [["pair", "parameters", "learning rate", "bound", "-log p(x)", "CPU seconds"]]
+    for pair in dict.fromkeys(row["pair"] for row in found["runs"]):
+        own = [row for row in found["runs"] if row["pair"] == pair]
+        numbers = [spread([row[key] for row in own]) for key in ("bound", "minus_log_p")]
+        seconds = f"{mean(row['seconds'] for row in own):.0f}"
+        lines.append([pair, f"{own[0]['parameters']:,}", f"{own[0]['learning_rate']:g}", *numbers, seconds])
+    return lines
+
+
+def learnt_prior() -> list[list[str]]:
+    """A row a prior."""
+    lines = [["prior", "valid bound", "KL", "-log p(x)", "CPU minutes"]]
+    runs = record("learnt_prior")["runs"]
+    for prior in dict.fromkeys(row["prior"] for row in runs):
+        own = [row for row in runs if row["prior"] == prior]
+        numbers = [spread([row[key] for row in own]) for key in ("bound", "kl", "minus_log_p")]
+        lines.append([prior, *numbers, f"{mean(row['minutes'] for row in own):.1f}"])
+    return lines
+
+
+def beside_imle() -> list[list[str]]:
+    """Accuracy of each method, with the best and the worst of its settings on validation images."""
+    lines = [["method", "test accuracy, %", "best setting", "validation, best", "worst", "CPU seconds"]]
+    for row in record("side_by_side")["subsets"]:
+        tried = [100 * value for *_, value in row["validation"]]
+        setting = ", ".join(filter(None, [row["setting"], f"rate {row['rate']:g}"]))
+        numbers = [f"{max(tried):.1f}", f"{min(tried):.1f}", f"{mean(row['seconds']):.2f}"]
+        lines.append([row["method"], percent(row["accuracy"]), setting, *numbers])
+    return lines
+
+
+def beside_pythae() -> list[list[str]]:
+    """Bounds of each training."""
+    lines = [["training", "bound, nats", "-log p(x)", "CPU seconds"]]
+    for row in record("side_by_side")["vae"]:
+        likelihood = spread(row["minus_log_p"]) if "minus_log_p" in row else ""
+        lines.append([row["method"], spread(row["bound"]), likelihood, f"{mean(row['seconds']):.1f}"])
+    return lines
+
+
+def beside_pyepo() -> list[list[str]]:
+    """The regret of the losses that both have, by the degree of the costs."""
+    found = record("shortest_paths")
+    degrees = sorted({row["degree"] for row in found["rows"]})
+    names = {
+        "SPO+": ("PyEPO, SPO+", "SPO+ through Paths"),
+        "perturbed Fenchel-Young": ("PyEPO, perturbed Fenchel-Young", "PerturbedFenchelYoung"),
+    }
+    lines = [["loss", "", *(f"degree {degree}" for degree in degrees), "CPU seconds"]]
+    for loss, pair in names.items():
+        for where, name in zip(("PyEPO", "here"), pair, strict=True):
+            own = {row["degree"]: row for row in found["rows"] if row["method"] == name}
+            seconds = mean(second for row in own.values() for second in row["seconds"])
+            lines.append([loss, where, *(percent(own[each]["regret"]) for each in degrees), f"{seconds:.1f}"])
+    return lines
+
+
+def spread(values: Sequence[float]) -> str:
+    """The mean, and the range of several."""
+    span = f" ({min(values):.1f} to {max(values):.1f})" if len(values) > 1 else ""
+    return f"{mean(values):.1f}{span}"
+
+
+TABLES = (
+    estimators_of_independent_bits,
+    estimators_of_coupled_bits,
+    convolutional_pair,
+    learnt_prior,
+    beside_imle,
+    beside_pythae,
+    beside_pyepo,
+)
