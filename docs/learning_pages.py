@@ -114,12 +114,4 @@ def spread(values: Sequence[float]) -> str:
     return f"{mean(values):.1f}{span}"
 
 
-TABLES = (
-    estimators_of_independent_bits,
-    estimators_of_coupled_bits,
-    convolutional_pair,
-    learnt_prior,
-    beside_imle,
-    beside_pythae,
-    beside_pyepo,
-)
+TABLES = (convolutional_pair, beside_pyepo)
