@@ -6,13 +6,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
 from enumeration import all_bits, softmax
-from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.loggers import CSVLogger, WandbLogger
 from own_networks import Categories, convolutional_vae
 from torch import nn
 from torch.utils.data import TensorDataset
@@ -35,8 +36,10 @@ from structured_vae import (
 )
 from structured_vae.errors import MissingPackageError
 from structured_vae.explorer.explored_model import open_model
+from structured_vae.runs.folder import Run
 from structured_vae.runs.given import configured, given_images
 from structured_vae.runs.gradients import gradient_figure
+from structured_vae.runs.loggers import Tracked, ended
 from structured_vae.training.discrete import ArgmaxTraining
 
 SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}
@@ -383,6 +386,20 @@ def test_a_run_of_the_callers_at_weights_and_biases_stays_open(tmp_path, arrays,
         with pytest.warns(UserWarning, match="There is a wandb run already in progress"):
             train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger="wandb", **SMALL)
         assert wandb.run is mine
+
+
+def test_the_package_of_weights_and_biases_may_not_be_imported_yet(tmp_path, monkeypatch):
+    run = Run.at(tmp_path)
+    trainer = SimpleNamespace(logger=object.__new__(WandbLogger), callbacks=[Tracked(TrainConfig(), run)])
+    monkeypatch.delitem(sys.modules, "wandb", raising=False)
+    with ended(trainer):  # nothing is logged
+        pass
+    finished = []
+    with ended(trainer):  # what is logged first imports it
+        monkeypatch.setitem(
+            sys.modules, "wandb", SimpleNamespace(run=None, finish=lambda: finished.append(1))
+        )
+    assert finished == [1]
 
 
 @pytest.mark.parametrize("name", ["wandb", "mlflow"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Final
 
 import lightning.pytorch as pl
@@ -73,9 +74,14 @@ class Tracked(pl.Callback):
 def ended(trainer: pl.Trainer) -> Iterator[None]:
     """Weights & Biases has one run a process: that of a logger by name ends with the training, a caller's does not."""
     by_name = any(isinstance(each, Tracked) for each in getattr(trainer, "callbacks", ()))
-    ours = by_name and isinstance(trainer.logger, WandbLogger) and sys.modules["wandb"].run is None
+    ours = by_name and isinstance(trainer.logger, WandbLogger) and not _has_a_run(sys.modules.get("wandb"))
     try:
         yield
     finally:
-        if ours:
+        if ours and "wandb" in sys.modules:
             sys.modules["wandb"].finish()
+
+
+def _has_a_run(wandb: ModuleType | None) -> bool:
+    """Whether a run is open; Lightning imports the package no sooner than something is logged."""
+    return wandb is not None and wandb.run is not None
