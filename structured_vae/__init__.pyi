@@ -1,3 +1,4 @@
+from .crfs import LinearChainCRF, PairwiseCRF
 from .data import ImageDataset, dataset_of_images, load_dataset
 from .errors import (
     ConfigError,
@@ -118,10 +119,12 @@ __all__ = [
     "ImplicitMLELoss",
     "KOfN",
     "Knapsack",
+    "LinearChainCRF",
     "Matchings",
     "MaximumLikelihood",
     "Noise",
     "Objective",
+    "PairwiseCRF",
     "PairwiseLabels",
     "Paths",
     "PerturbAndMAP",
