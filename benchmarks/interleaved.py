@@ -10,6 +10,7 @@ from itertools import chain
 from statistics import median
 
 Contender = Callable[[], object]
+Clock = Callable[[], float]
 
 
 def medians(
@@ -19,6 +20,7 @@ def medians(
     *,
     turn_seconds: float = 0.0,
     seconds: float = float("inf"),
+    clock: Clock = time.perf_counter,
 ) -> dict[str, float]:
     """Median milliseconds a call of each contender.
 
@@ -30,23 +32,24 @@ def medians(
             would else be measured with the caches that the others left.
         seconds: a contender that has used up this much sits out the rest. If it did so while warming up,
             its last turn counts.
+        clock: what seconds are; `time.process_time` where other programs share the cores.
     """
     turns: dict[str, list[list[float]]] = {name: [] for name in contenders}
     for _ in range(warm_up + rounds):
         for name, call in contenders.items():
             if sum(map(sum, turns[name])) <= seconds:
-                turns[name].append(_turn(call, turn_seconds))
+                turns[name].append(_turn(call, turn_seconds, clock))
     counted = {name: taken[warm_up:] or taken[-1:] for name, taken in turns.items()}
     return {name: 1000 * median(chain.from_iterable(taken)) for name, taken in counted.items()}
 
 
-def _turn(call: Contender, at_least: float) -> list[float]:
+def _turn(call: Contender, at_least: float, clock: Clock) -> list[float]:
     """Seconds of every call of a turn."""
     taken: list[float] = []
     while not taken or sum(taken) < at_least:
-        start = time.perf_counter()
+        start = clock()
         call()
-        taken.append(time.perf_counter() - start)
+        taken.append(clock() - start)
     return taken
 
 

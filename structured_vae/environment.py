@@ -21,6 +21,12 @@ PACKAGES = (
     "ortools",
     "highspy",
     "cplex",
+    "scipy",
+    "scikit-learn",
+    "pytorch-crf",
+    "torch-struct",
+    "sklearn-crfsuite",
+    "python-crfsuite",
 )
 """Those whose versions a record has, where they are installed."""
 

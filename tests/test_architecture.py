@@ -22,6 +22,7 @@ OPTIONAL = {
     "networkx",
     "ortools",
     "scipy",
+    "sklearn",
     "streamlit",
 }
 

@@ -102,6 +102,9 @@ def _best_labels(sizes, steps, table_of, rows, turned, weights, unary, table, we
 def _maxima(sums, table, factor, message):
     """message[x] = max_y sums[y] + factor * table[y, x]."""
     size, k = len(message), table.shape[1]
+    if factor == 0.0:  # as beyond the end of a chain: whatever the table is
+        message[:] = np.max(sums)
+        return
     if factor != 1.0 or size < LANES:
         message[:] = -np.inf
         for y in range(len(sums)):
@@ -121,6 +124,8 @@ def _maxima(sums, table, factor, message):
 @jit.strict
 def _choice(sums, column, factor):
     """argmax_y sums[y] + factor * column[y]."""
+    if factor == 0.0:
+        return np.argmax(sums)
     best, choice = -np.inf, 0
     for y in range(len(sums)):
         value = sums[y] + factor * column[y]
