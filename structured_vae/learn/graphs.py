@@ -21,7 +21,8 @@ class GraphCRF(LinearEstimator):
     It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are exact, by
     elimination, so that graphs must be chains, trees or narrow; `GraphSSVM` takes all. X is a list of (features
     `[n, d]`, edges `[e, 2]`), where all edges share a table of scores, or of (features, edges, pair features `[e, p]`),
-    in which the table of an edge is linear; y is a list of labels `[n]`. Or X is `[samples, d]`, of instances of one place.
+    in which the table of an edge is linear; y is a list of labels `[n]`. Or X is `[samples, d]`, of instances of one
+    place.
 
     Args:
         C: of the likelihood beside the penalty, positive.
