@@ -160,3 +160,16 @@ def indicators(instances: Instances, labels: np.ndarray, k: int) -> tuple[np.nda
         own = labels[group.places]
         pairs[group.pairs, own[:, group.edges[:, 0]], own[:, group.edges[:, 1]]] = 1
     return places, pairs
+
+
+def statistics(instances: Instances, labels: np.ndarray, k: int) -> Weights:
+    """The features as often as labels `[places]` have them."""
+    if instances.pair_features is not None:
+        return Weights.of_statistics(instances, *indicators(instances, labels, k))
+    places, pairs = np.zeros((len(labels), k)), np.zeros(k**2)
+    places[np.arange(len(labels)), labels] = 1
+    for group in instances.groups:
+        own = labels[group.places]
+        both = own[:, group.edges[:, 0]] * k + own[:, group.edges[:, 1]]
+        pairs += np.bincount(both.ravel(), minlength=k**2)
+    return Weights.of_statistics(instances, places, pairs)

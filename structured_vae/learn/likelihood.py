@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .instances import Instances, Weights, indicators
+from .instances import Instances, Weights, statistics
 from .sums import LogSums
 
 
@@ -32,7 +32,7 @@ class Likelihood:
     @classmethod
     def of(cls, instances: Instances, labels: np.ndarray, k: int, C: float, log_sums: LogSums) -> Likelihood:  # noqa: N803  # scikit-learn's name
         """Of labels `[places]`."""
-        observed = Weights.of_statistics(instances, *indicators(instances, labels, k))
+        observed = statistics(instances, labels, k)
         return cls(instances, observed, C, log_sums)
 
     def value_and_gradient(self, vector: np.ndarray) -> tuple[float, np.ndarray]:

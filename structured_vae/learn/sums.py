@@ -40,7 +40,7 @@ def chain_sums(instances: Instances, weights: Weights) -> tuple[float, np.ndarra
 def _batches_of_chains(instances: Instances) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """`[length, batch]`: rows of places, any row where a chain has ended, and whether it has not."""
     lengths = np.diff(instances.offsets)
-    order = np.argsort(lengths, kind="stable")
+    order = np.argsort(-lengths, kind="stable")
     first = 0
     while first < len(order):
         last = first + max(1, int(TOKENS // lengths[order[first]]))
