@@ -1,7 +1,7 @@
 """Conditional random fields over chains: decode, log Z and its gradient, beside pytorch-crf and torch-struct.
 
     pip install pytorch-crf torch-struct
-    python benchmarks/chains.py --output results/chains.json
+    python benchmarks/chains.py --output results/labels_chains.json
 
 64 chains of 100 places and 50 tags, all of full length or of 10 to 100 places. Every comparison is a ratio of median
 CPU times on one core, measured turn by turn in this process, after scores and sums were found to be the same.
@@ -135,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=60.0, help="of CPU time for each contender")
-    parser.add_argument("--output", type=Path, default=Path("results/chains.json"))
+    parser.add_argument("--output", type=Path, default=Path("results/labels_chains.json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
     shape = {"batch": BATCH, "length": LENGTH, "tags": TAGS, "shortest": SHORTEST}
