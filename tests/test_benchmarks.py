@@ -65,6 +65,24 @@ def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, m
     assert qplib.summary({"tiny": row})[1] == ("SCIP (published)", "1 of 1", "5.0")
 
 
+def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
+    ranked = benchmark("ranked_and_constrained")
+    options = ["--instances", "6", "--together", "3", "--output", str(tmp_path / "x.json")]
+    assert ranked.main(options) == 0
+    record = json.loads((tmp_path / "x.json").read_text())
+    assert {"auto", "elimination"} <= set(record["k_best"])
+    assert all(row["instances"] == 6 for row in record["constraints"].values())
+    problem = ranked.Problem.from_arrays(np.array([[1.0, -1.0]]))
+    solution = ranked.solve(problem, k_best=2)
+    everything = np.ones(4, bool)
+    assert ranked.wrong(problem, solution, everything, 2) == 0
+    assert ranked.wrong(problem, solution, everything & [True, False, True, True], 2) == 1
+    assert ranked.wrong(problem, replace(solution, score=solution.score + 1e-9), everything, 2) == 1
+    assert ranked.wrong(problem, replace(solution, optimal=~solution.optimal), everything, 2) == 1
+    twice = replace(solution, z=solution.z[:, [0, 0]])
+    assert ranked.wrong(problem, twice, everything, 2) == 1
+
+
 def test_a_false_proof_stops_the_benchmark(benchmark):
     solvers, tasks, peers = (benchmark(name) for name in ("solvers", "tasks", "peers"))
     drawn = tasks.instances.dense(6, 1, np.random.default_rng(0))
