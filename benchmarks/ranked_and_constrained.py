@@ -2,8 +2,8 @@
 
     python benchmarks/ranked_and_constrained.py --instances 2000 --output results/ranked_and_constrained.json
 
-Instances are those of the conformance kit, of up to 8 variables; constraints are drawn of all kinds (for `elimination`,
-counts of one group on forests). An answer is wrong where a score is not that of enumeration within `Problem.rounding`, a
+Instances are those of the conformance kit, of up to 8 variables. Constraints are drawn of all kinds, for `elimination`
+counts of one group on forests. An answer is wrong where a score is not that of enumeration within `Problem.rounding`, a
 state breaks a constraint or is there twice, a bound is too low, there is no proof, or feasible and infeasible are
 confused.
 """

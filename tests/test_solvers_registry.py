@@ -17,6 +17,7 @@ from solvers import (
     Problem,
     Solution,
     SolveFailedError,
+    SolverUnavailableError,
     available_solvers,
     select_solver,
     solve,
@@ -24,10 +25,14 @@ from solvers import (
 )
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
+from solvers.constraint_rows import Rows
+from solvers.constraints import cardinality, implies, linear
 from solvers.deadline import Deadline
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.solving.portfolio import CUT_SECONDS, MOST_SECONDS, Portfolio, turns
 from solvers.solving.portfolio import in_turn as in_turn_of
+from solvers.solving.selection import select_within
+from solvers.solving.third_parties import third_party
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -98,6 +103,38 @@ def test_auto_says_optimal_only_with_a_bound(case):
     assert solution.optimal.all() == (limit is None)
     roof = roof_duality(problem).bound
     assert (solution.score <= roof + problem.rounding).all()
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """As if no other package's solver were installed."""
+    for name in ("cplex", "cp_sat", "math_opt"):
+        monkeypatch.setattr(solver_class(name), "missing_packages", classmethod(lambda cls: ("ortools",)))
+
+
+def test_auto_takes_what_is_there(alone):
+    random = np.random.default_rng(0)
+    large = dense(310, 1, random).problem()
+    selection = select_solver(large)
+    assert selection.solver.name == "dual_ascent"
+    assert "cp_sat would need ortools" in selection.reason
+    solution = solve(large, time_limit=0.3)
+    assert solution.solver == "dual_ascent"
+    assert (solution.bound >= solution.score).all()
+    assert third_party(50).name == "dual_ascent"
+
+
+def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
+    random = np.random.default_rng(0)
+    found = solve(dense(22, 1, random).problem(), constraints=[cardinality(3), implies(0, 1)])
+    assert (found.solver, found.z.sum()) == ("exhaustive", 3)
+    larger = dense(30, 1, random).problem()
+    with pytest.raises(SolverUnavailableError, match="pip install ortools"):
+        solve(larger, constraints=[cardinality(3)])
+    monkeypatch.setattr(solver_class("cplex"), "missing_packages", classmethod(lambda cls: ()))
+    assert select_within(larger, Rows.of([cardinality(3)], 30)).solver.name == "cplex"
+    much = Rows.of([linear([1e7] * 29 + [1.0], "<=", 3)], 30)
+    assert select_within(larger, much).solver.name == "cp_sat"  # CPLEX takes no coefficients so large
 
 
 def test_auto_without_cplex(monkeypatch):

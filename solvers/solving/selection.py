@@ -14,7 +14,7 @@ from ..errors import UnsupportedProblemError
 from ..problem import Problem
 from ..registry import BUILT_IN, solver_class
 from ..solver import ArgmaxSolver
-from .third_parties import third_party, why_not_cplex
+from .third_parties import third_party, why_not_cp_sat, why_not_cplex
 
 ENUMERABLE = 20
 """Up to this n enumeration is faster than anything that has to think."""
@@ -164,7 +164,13 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
         return _select(
             "elimination", "a tree, and one count of variables: elimination with the count in its tables"
         )
-    return _select("cp_sat", "its search takes constraints in whole numbers")
+    if not (missing := why_not_cp_sat()):
+        return _select("cp_sat", "its search takes constraints in whole numbers")
+    if problem.n <= _largest("exhaustive"):
+        return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
+    others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
+    name = next(each for each in others if solver_class(each)().why_not_within(problem, rows) is None)
+    return _select(name, f"its search takes constraints; {missing}")
 
 
 def _largest(name: str) -> int:
@@ -191,8 +197,11 @@ def _portfolio() -> Any:
 
 def _search(n: int) -> Selection:
     long = f"n = {n} with scores of any sign: an exact search, which may take long without a time limit"
-    reason = why_not_cplex(n)
-    return Selection(third_party(n), f"{long}; {reason}" if reason else long)
+    chosen = third_party(n)
+    absent = {"cplex": (), "cp_sat": (why_not_cplex(n),)}.get(
+        chosen.name, (why_not_cplex(n), why_not_cp_sat())
+    )
+    return Selection(chosen, "; ".join((long, *absent)))
 
 
 def _eliminate(width: int) -> Selection:

@@ -10,13 +10,24 @@ CPLEX_COMMUNITY = 1000
 
 
 def third_party(n: int) -> ArgmaxSolver:
-    """CPLEX where it is installed and takes so many variables, else CP-SAT."""
-    return solver_class("cp_sat" if why_not_cplex(n) else "cplex")()
+    """CPLEX where it is installed and takes so many variables, else CP-SAT; `dual_ascent` where neither is there."""
+    if not why_not_cplex(n):
+        return solver_class("cplex")()
+    return solver_class("dual_ascent" if why_not_cp_sat() else "cp_sat")()
 
 
 def why_not_cplex(n: int) -> str:
     """What keeps CPLEX from so many variables; empty for nothing."""
     if n > CPLEX_COMMUNITY:
         return f"CPLEX's community edition stops at {CPLEX_COMMUNITY} variables"
-    missing = solver_class("cplex").missing_packages()
-    return f"cplex would need {', '.join(missing)}" if missing else ""
+    return _missing("cplex")
+
+
+def why_not_cp_sat() -> str:
+    """What keeps CP-SAT; empty for nothing."""
+    return _missing("cp_sat")
+
+
+def _missing(name: str) -> str:
+    missing = solver_class(name).missing_packages()
+    return f"{name} would need {', '.join(missing)}" if missing else ""
