@@ -76,6 +76,25 @@ def step_times(device: str, rounds: int) -> dict[str, float]:
     return medians({name: training_step(name, solver, x) for name, solver in PAIRS.items()}, rounds)
 
 
+def minimum_cuts(rounds: int) -> dict[str, float]:
+    """Microseconds an instance of all that takes supermodular scores, beside each other."""
+    drawn = instances.supermodular(N, BATCH, np.random.default_rng(0))
+    calls = {name: call_of(drawn, name) for name in ("max_flow", "exhaustive", "pymaxflow")}
+    scores = [call().score for call in calls.values()]
+    for score in scores[1:]:
+        np.testing.assert_allclose(score, scores[0], rtol=1e-6)
+    times = medians(calls | {"PyMaxflow one by one": partial(pymaxflow_one_by_one, *single(drawn))}, rounds)
+    return {name: 1000 * value / BATCH for name, value in times.items()}
+
+
+def add_minimum_cuts(output: Path, rounds: int) -> None:
+    """Writes `minimum_cuts` into a record that is there, with the commit of now."""
+    record = json.loads(output.read_text(encoding="utf-8"))
+    found = {"commit": environment()["commit"], "rounds": rounds, "us_an_instance": minimum_cuts(rounds)}
+    with whole_file(output) as part:
+        part.write_text(json.dumps(record | {"minimum_cuts": found}, indent=1) + "\n", encoding="utf-8")
+
+
 def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
     """Microseconds an instance of each backend, batch 100, dense n = 15, scores checked."""
     generator = np.random.default_rng(0)
@@ -126,7 +145,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--slow_rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("results/training_step.json"))
+    parser.add_argument(
+        "--minimum_cuts", action="store_true", help="these alone, into a record that is there"
+    )
     options = parser.parse_args()
+    if options.minimum_cuts:
+        add_minimum_cuts(options.output, options.rounds)
+        return
     steps = step_times(options.device, options.rounds)
     solves = solve_times(options.rounds, options.slow_rounds)
     console = Console(width=100)
