@@ -38,7 +38,7 @@ from . import pixel_subsets
 from .pixel_subsets import Mask, accuracy, images, trained
 
 K: Final = 20
-BETAS: Final = (10.0, 100.0, 1000.0, 10000.0)
+BETAS: Final = (10.0, 100.0, 1000.0)
 N, HIDDEN, RATE, BATCH = 15, 300, 1e-3, 100
 DRAWS: Final = 20
 """Codes an image in the evaluation."""
@@ -51,7 +51,7 @@ def of_imle(beta: float) -> Mask:
     from imle.wrapper import imle
 
     subsets = KOfN(K)
-    noise = SumOfGammaNoiseDistribution(k=K, nb_iterations=100)
+    noise = SumOfGammaNoiseDistribution(k=K)
     layer = imle(subsets.argmax, TargetDistribution(alpha=1.0, beta=beta), noise)
     return lambda scores, generator: subsets.argmax(scores) if generator is None else layer(scores)
 
