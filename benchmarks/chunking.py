@@ -12,6 +12,7 @@ same penalty and the rest of its defaults, in the same process. Seconds are of C
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -25,7 +26,6 @@ if not __package__:  # started by its path: this folder's solvers.py would hide 
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
-import sklearn_crfsuite
 import torch
 from rich.console import Console
 from scipy.sparse import csr_array
@@ -155,7 +155,8 @@ def ours(split: Split, c: float) -> dict[str, Any]:
 def crfsuite(split: Split, c: float) -> dict[str, Any]:
     """Trains and tags with sklearn-crfsuite, whose penalty is c2 |w|^2."""
     x, other = (split.dictionaries(part) for part in (0, 1))
-    model = sklearn_crfsuite.CRF(algorithm="lbfgs", c1=0.0, c2=0.5 / c)
+    library = importlib.import_module("sklearn_crfsuite")
+    model = library.CRF(algorithm="lbfgs", c1=0.0, c2=0.5 / c)
     fit, _ = seconds_of(lambda: model.fit(x, split.tags[0]))
     predict, found = seconds_of(lambda: model.predict(other))
     measured = {

@@ -400,3 +400,33 @@ def test_torch_imle_chooses_pixels_and_has_a_gradient(benchmark):
     assert z.sum(dim=-1).tolist() == [20, 20, 20]
     (z * torch.arange(400.0)).sum().backward()
     assert scores.grad.any()
+
+
+def test_chunks_are_counted_as_by_conlleval(benchmark):
+    chunking = benchmark("chunking")
+    tags = ["B-NP", "I-NP", "O", "I-VP", "B-NP", "B-NP", "I-PP"]
+    chunks = {(0, 2, "NP"), (3, 4, "VP"), (4, 5, "NP"), (5, 6, "NP"), (6, 7, "PP")}
+    assert chunking.chunks_of(tags) == chunks
+    assert (
+        chunking.f1([tags, ["O"]], [["B-NP", "I-NP", "O", "O", "B-NP", "I-NP", "I-NP"], ["B-NP"]])
+        == 100 * 2 / 8
+    )
+    names = chunking.attributes([["He", "PRP", "B-NP"], ["ran", "VBD", "B-VP"]])
+    assert [len(token) for token in names] == [19, 19]
+    assert {"w(0,):He", "w(-1, 0):_B-1/He", "p(0, 1, 2):PRP/VBD/_B+1"} <= {*names[0]}
+
+
+def test_a_snake_is_a_grid_of_neighbourhoods(benchmark):
+    image = np.full((2, 3, 3), [0, 0, 255], np.uint8)
+    image[1, 2] = [255, 0, 0]
+    features, edges, of_pairs = benchmark("structured_data")._graph_of(image)
+    assert edges.tolist() == [[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]]
+    around = features.reshape(6, 5, 9)
+    assert (around.sum(axis=1) == 1).all()
+    assert around[1].argmax(axis=0).tolist() == [3, 3, 3, 3, 3, 3, 3, 3, 0]
+    assert around[5].argmax(axis=0).tolist() == [3, 3, 3, 3, 0, 3, 3, 3, 3]
+    parts = of_pairs.reshape(7, 4, 45)
+    assert np.array_equal(parts[3, :2], features[[4, 5]])
+    assert np.array_equal(parts[6, 2:], features[[2, 5]])
+    assert not parts[:4, 2:].any()
+    assert not parts[4:, :2].any()
