@@ -95,8 +95,8 @@ def solve_group(
         time_limit: seconds for each instance.
     """
     limit = None if time_limit is None else time_limit * len(group.members)
-    own = unary[group.places]
+    own: np.ndarray = unary[group.places]
     if not len(group.edges):
         return labels.solve(own, solver=solver, time_limit=limit)
-    pairwise = table if tables is None else tables[group.pairs]
+    pairwise: np.ndarray | None = table if tables is None else tables[group.pairs]
     return labels.solve(own, pairwise, edges=group.edges, solver=solver, time_limit=limit)

@@ -113,7 +113,8 @@ class Weights:
     @property
     def k(self) -> int:
         """Number of labels."""
-        return self.places.shape[1]
+        k: int = self.places.shape[1]
+        return k
 
     def vector(self) -> np.ndarray:
         """All numbers in one row."""
