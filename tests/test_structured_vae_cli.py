@@ -549,6 +549,49 @@ class NamesOthers(ArgmaxSolver):
         return Maximiser(z, stats={"bounds_one": problem.batch}, solver=by)
 
 
+CHAIN = """chain 3 3 2 100
+3 3 2
+2 0 1 2 2
+0 0 0
+1 1 1
+2 1 0 5 2
+0 1 1
+2 0 4
+"""
+"""Of toulbar2: x0 and x1 cost 2, but (0, 0) nothing and (1, 1) 1; x1 and x2 cost 5, but (0, 1) 1 and (2, 0) 4."""
+
+
+def test_solve_reads_variables_of_several_values(cli):
+    Path("chain.wcsp").write_text(CHAIN)
+    Path("dice.uai").write_text("MARKOV 1 3 1 1 0 3 0.2 0.5 0.3")
+    status, out, _ = cli("solve", "chain.wcsp", "dice.uai", "--output", "x.json")
+    assert status == 0
+    assert "chosen because" in out
+    chain, dice = json.loads(Path("x.json").read_text())
+    costs = {(a, b): {(0, 0): 0, (1, 1): 1}.get((a, b), 2) for a, b in product(range(3), repeat=2)}
+    pairs = {(b, c): {(0, 1): 1, (2, 0): 4}.get((b, c), 5) for b, c in product(range(3), range(2))}
+    best = min(costs[a, b] + pairs[b, c] for a, b, c in product(range(3), range(3), range(2)))
+    a, b, c = chain["labels"]
+    assert chain["value"] == best == costs[a, b] + pairs[b, c]
+    assert chain["optimal"]
+    assert dice["labels"] == [1]
+    assert dice["value"] == pytest.approx(np.log(0.5))
+    for name in ("elimination", "cp_sat"):
+        assert cli("solve", "chain.wcsp", "--solver", name, "--output", "x.csv")[0] == 0
+        with Path("x.csv").open(newline="") as file:
+            assert float(next(iter(csv.DictReader(file)))["value"]) == best
+
+
+def test_solve_says_what_is_wrong_with_files_of_several_values(cli):
+    Path("short.wcsp").write_text("chain 3 3 2 100\n3 3")
+    status, _, err = cli("solve", "short.wcsp")
+    assert status == 2
+    assert "short.wcsp" in err
+    status, _, err = cli("solve", "short.wcsp", "--solver", "eliminaton")
+    assert status == 2
+    assert "did you mean 'elimination'" in " ".join(err.split())
+
+
 def test_solve_writes_a_table(cli):
     Path("edges.csv").write_text("i,j,score\nann,,1.5\nann,ben,-2\nben,,1\ncem,ben,0.5\n")
     problem = dense(3, 2, np.random.default_rng(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,13 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),
         "bound": solution.bound.tolist(),
-        "stats": {name: _plain(value) for name, value in solution.stats.items()},
+        "stats": plain_stats(solution.stats),
     }
+
+
+def plain_stats(stats: Mapping[str, Any]) -> dict[str, Any]:
+    """What a backend counted, as JSON has it."""
+    return {name: _plain(value) for name, value in stats.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -58,7 +63,7 @@ def write_answers(path: Path, records: Sequence[dict[str, Any]]) -> None:
 
 
 def _write_table(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    rows = [row for record in records if "z" in record for row in _rows(record)]
+    rows = [row for record in records if "score" in record for row in _rows(record)]
     columns = dict.fromkeys(column for row in rows for column in row)
     with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(columns))
@@ -69,9 +74,10 @@ def _write_table(path: Path, records: Sequence[dict[str, Any]]) -> None:
 def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A row for each instance of a file; the names of variables come last, and may be any."""
     columns = (np.ravel(record[name]).tolist() for name in ("value", "score", "bound", "optimal"))
-    z = np.atleast_2d(record["z"])
+    letter, found = ("z", record["z"]) if "z" in record else ("x", record["labels"])
+    z = np.atleast_2d(found)
     states = z.reshape(-1, z.shape[-1]).tolist()
-    names = [f"z {name}" for name in record.get("variables", range(len(states[0])))]
+    names = [f"{letter} {name}" for name in record.get("variables", range(len(states[0])))]
     for number, (state, *known) in enumerate(zip(states, *columns, strict=True)):
         given = {"file": record["file"], "instance": number, "solver": record["solver"]}
         known_by_name = zip(("value", "score", "bound", "optimal"), known, strict=True)

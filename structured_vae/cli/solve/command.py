@@ -15,12 +15,15 @@ from rich.table import Table
 
 from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
 from solvers.conversions import Conversion
-from solvers.formats import FORMATS, read_problem
+from solvers.formats import FORMATS
+from solvers.labels import LabelConversion
+from solvers.labels import formats as label_formats
 
 from ..terminal import command, console_of
 from .answers import answer_record, check_writable, write_answers
 from .chunks import Answers, left_behind, solve_in_chunks
 from .live import Live
+from .of_labels import check_name, label_record, label_table, read, solve_labels
 
 REFUSED = 2
 INTERRUPTED = 130
@@ -34,15 +37,21 @@ def options() -> ArgumentParser:
         "Solve the problems of files, plain or gzip. An .npz file (numpy.savez) holds unary [..., n], and "
         "optionally pairwise [..., n, n], or pairwise [..., e] with edges [e, 2]; its objective is "
         "sum_i unary_i z_i + sum_(i,j) pairwise_ij z_i z_j, maximised over z in {0,1}^n. The other formats "
-        "have objectives of their own, which are what `value` shows. A large batch is solved in chunks; Ctrl-C "
+        "have objectives of their own, which are what `value` shows; those of toulbar2 (.wcsp, .cfn), and .uai of "
+        "any sizes, have variables of several values. A large batch is solved in chunks; Ctrl-C "
         "ends it, and what was found until then is shown and written.",
     )
     parser.add_argument(
         "files", type=str, nargs="+", metavar="FILE", help="with one problem, or .npz with a batch"
     )
-    formats = ", ".join(FORMATS)
+    formats = ", ".join([*FORMATS, *(name for name in label_formats.FORMATS if name not in FORMATS)])
     parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
-    parser.add_argument("--solver", type=str, default="auto", help="a name from `structured-vae solvers`")
+    parser.add_argument(
+        "--solver",
+        type=str,
+        default="auto",
+        help="a name from `structured-vae solvers`; for files of several values also one of solvers.labels",
+    )
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
     parser.add_argument("--threads", type=int | None, help="for solvers with this option; default: theirs")
     parser.add_argument(
@@ -92,7 +101,7 @@ class FileSolver:
             OSError: the answers cannot be written.
         """
         if self.solver != "auto":
-            solver_class(self.solver)
+            check_name(self.solver)
         if output:
             check_writable(Path(output))
         try:
@@ -103,14 +112,17 @@ class FileSolver:
         except KeyboardInterrupt:  # while a file was read
             self.errors.print("stopped")
             self.status = INTERRUPTED
-        if output and any("z" in record for record in self.records):
+        if output and any("score" in record for record in self.records):
             write_answers(Path(output), self.records)
             self.console.print(f"written: {output}")
         return self.status
 
     def _solve_one(self, file: str, several: bool) -> None:
         try:
-            conversion = read_problem(file, self.format)
+            conversion = read(file, self.format)
+            if isinstance(conversion, LabelConversion):
+                self._solve_labels(file, conversion, several)
+                return
             solver, reason = self._choose(conversion.problem)
             with Live(file, conversion, self.errors) as live:
                 answers = solve_in_chunks(conversion.problem, solver, self.time_limit, live.done, live.heard)
@@ -129,6 +141,21 @@ class FileSolver:
             done = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
             self._refuse(f"{file} {done}")
             self.records[-1]["error"] = done
+
+    def _solve_labels(self, file: str, conversion: LabelConversion, several: bool) -> None:
+        answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
+        record = label_record(file, conversion, answer)
+        self.records.append(record)
+        self.console.print(label_table(record, conversion, file if several else ""))
+        problem, proved = conversion.problem, "proved optimal" if record["optimal"] else "not proved"
+        self.console.print(
+            f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in {answer.seconds:.3g} s, {proved}"
+        )
+        if answer.reason:
+            self.console.print(f"chosen because {answer.reason}")
+        if answer.stopped:
+            self.errors.print(f"stopped; {file}")
+            self.status = INTERRUPTED
 
     def _choose(self, problem: Problem) -> tuple[ArgmaxSolver, str]:
         """The solver, and why it; a named one has to have the option `threads` if that is given."""
