@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-import torch
+from optional import optional
 
 from solvers import (
     OptionError,
@@ -22,6 +22,8 @@ from solvers import (
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.progress import Known, Listener, Part
+
+torch = optional("torch")
 
 LIMIT = 30.0
 """Seconds that no search here should need, once it is told to end."""

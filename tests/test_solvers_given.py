@@ -5,9 +5,9 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional
 
 from solvers import (
     OptionError,
@@ -21,6 +21,8 @@ from solvers import (
 from solvers.conversions import from_ising, from_networkx, from_qubo
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
+
+torch = optional("torch")
 
 few = settings(max_examples=60, deadline=None)
 

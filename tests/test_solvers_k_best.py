@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional
 
 from solvers import (
     OptionError,
@@ -20,6 +20,8 @@ from solvers import (
 from solvers.conversions import from_ising
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
+
+torch = optional("torch")
 
 SOLVERS = ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"]
 
