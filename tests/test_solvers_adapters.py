@@ -1,5 +1,8 @@
 """Solvers in other packages' classes, held against those packages themselves; skipped where one is not installed."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -157,6 +160,30 @@ def test_constraints_that_are_not_linear_or_not_hard_are_refused(dimod):
     soft.add_constraint(a + b >= 1, label="some", weight=2.0)
     with pytest.raises(ProblemError, match="constraint 'some' is soft"):
         from_dimod(soft)
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "three_ways.md"
+
+
+def block(package):
+    """What the page of three ways does by a package, and what it ends with."""
+    worth = {"ann": 3.0, "ben": 2.0, "cem": 2.0, "dora": 3.0}
+    known = {"worth": worth, "together": {("ann", "dora"): -4.0, ("ann", "ben"): 0.5}}
+    (code,) = (each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if package in each)
+    exec(code, known)  # noqa: S102 - our own page
+    return known
+
+
+def test_the_page_of_three_ways_by_dimod(dimod):
+    known = block("dimod")
+    assert (known["team"], known["value"], known["proved"]) == (["ann", "ben", "cem"], 7.5, True)
+    assert (known["pair"].energy, known["pair"].is_feasible) == (-5.5, True)
+
+
+def test_the_page_of_three_ways_by_pyepo():
+    pytest.importorskip("pyepo", reason="PyEPO is not installed")
+    known = block("pyepo")
+    assert (known["team"], float(known["value"])) == (["ann", "ben", "cem"], 7.5)
 
 
 # --- PyEPO --------------------------------------------------------------------------------------
