@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from solvers import InfeasibleError, Problem, Solution, solve, solver_class
+from benchmarks.interleaved import medians
+from solvers import InfeasibleError, Problem, Solution, instances, solve, solver_class
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
 from solvers.instances import Instances
 from solvers.testing import random_instances
@@ -166,14 +169,43 @@ def constrained(name: str, instances: int, seed: int, several: bool) -> dict[str
     return {"instances": total, "infeasible": infeasible, "wrong": false}
 
 
+TEN = 10
+
+
+def ten_best(rounds: int) -> dict[str, dict[str, float]]:
+    """CPU milliseconds of one solve and of `k_best=10` beside each other, and their ratio."""
+    random = np.random.default_rng(0)
+    tasks = {
+        "n=15, batch of 100": instances.dense(15, 100, random),
+        "tree of 1,000": instances.tree(1000, 1, random),
+        "dense n=60": instances.dense(60, 1, random),
+    }
+    found = {}
+    for name, drawn in tasks.items():
+        problem = drawn.problem()
+        calls = {"one": partial(solve, problem), "ten": partial(solve, problem, k_best=TEN)}
+        times = medians(calls, rounds, 1, clock=time.process_time, seconds=60.0)
+        found[name] = {**times, "ratio": times["ten"] / times["one"]}
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Prints the table and writes the record; returns the number of wrong answers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--instances", type=int, default=2000, help="of each backend, which come in threes")
     parser.add_argument("--together", type=int, default=500, help="of each backend with both")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--times", type=int, default=0, help="rounds of times alone, into a record that is there"
+    )
     parser.add_argument("--output", type=Path, default=Path("results/ranked_and_constrained.json"))
     options = parser.parse_args(arguments)
+    if options.times:
+        known = json.loads(options.output.read_text(encoding="utf-8"))
+        times = {"commit": environment()["commit"], "cpu_ms": ten_best(options.times)}
+        with whole_file(options.output) as part:
+            part.write_text(json.dumps({**known, "ten best": times}, indent=1) + "\n", encoding="utf-8")
+        return 0
     able = [name for name in CONSTRAINED if not solver_class(name).missing_packages()]
     ranking = [name for name in RANKING if name == "auto" or not solver_class(name).missing_packages()]
     several = [name for name in able if name != "elimination"]

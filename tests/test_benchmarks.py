@@ -69,8 +69,10 @@ def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
     ranked = benchmark("ranked_and_constrained")
     options = ["--instances", "6", "--together", "3", "--output", str(tmp_path / "x.json")]
     assert ranked.main(options) == 0
+    assert ranked.main([*options, "--times", "1"]) == 0
     record = json.loads((tmp_path / "x.json").read_text())
     assert {"auto", "elimination"} <= set(record["k_best"])
+    assert all(row["ratio"] > 0 for row in record["ten best"]["cpu_ms"].values())
     assert all(row["instances"] == 6 for row in record["constraints"].values())
     problem = ranked.Problem.from_arrays(np.array([[1.0, -1.0]]))
     solution = ranked.solve(problem, k_best=2)
