@@ -10,7 +10,7 @@ import solvers
 from solvers.compiled import jit
 from solvers.compiled.random import below, random_bits, random_states, seeded, uniform
 
-VARIANTS = (jit.strict, jit.inlined, jit.fused, jit.reordered, jit.reduction)
+VARIANTS = (jit.strict, jit.borrowing, jit.inlined, jit.fused, jit.reordered, jit.reduction)
 GENERATOR = np.random.default_rng(0)
 
 

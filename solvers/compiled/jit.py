@@ -55,6 +55,13 @@ def _variant(**options: object) -> Callable[[KernelT], KernelT]:
 strict = _variant()
 """Arithmetic as it is written: every operation is rounded by itself, in the order of the source."""
 
+borrowing = _variant(_nrt=False)
+"""As `strict`, for kernels that make no arrays and return none, nor call what does.
+
+References to the arrays that they are given are not counted, which at every call, and for every field of a tuple of
+arrays, takes longer than a short loop.
+"""
+
 inlined = _variant(inline="always")
 """As `strict`, and copied into its callers: for steps of a hot loop that would stay calls otherwise."""
 

@@ -49,7 +49,7 @@ def sparse_argmax(
     return cut_batch(kernel, unary, pairwise, 1000 + 50 * unary.shape[1] + 100 * len(edges), threads)
 
 
-@jit.strict
+@jit.borrowing
 def _load_instance(edge, unary, pairwise, nodes, arcs):
     """Sets the balances [n] and residuals [2e] of no flow."""
     for i in range(nodes.shape[0] - 1):
@@ -62,7 +62,7 @@ def _load_instance(edge, unary, pairwise, nodes, arcs):
         nodes[i].parent = NOBODY
 
 
-@jit.strict
+@jit.borrowing
 def _push_to_neighbours(nodes, arcs):
     """Sends excess along single arcs to deficits, as much as fits."""
     for i in range(nodes.shape[0] - 1):
@@ -80,7 +80,7 @@ def _push_to_neighbours(nodes, arcs):
         nodes[i].balance = excess
 
 
-@jit.strict
+@jit.borrowing
 def _find_distances(nodes, arcs, order):
     """Sets distances, in arcs to the nearest deficit, and the nodes by distance; returns how many have one.
 
@@ -111,7 +111,7 @@ def _find_distances(nodes, arcs, order):
     return reached
 
 
-@jit.strict
+@jit.borrowing
 def _push_in_rounds(nodes, arcs, order, stop):
     """Pushes excess until none can reach a deficit; the nodes left without distance are the source side.
 
@@ -147,7 +147,7 @@ def _push_in_rounds(nodes, arcs, order, stop):
             return
 
 
-@jit.strict
+@jit.borrowing
 def _solve_blocks(nodes, arcs, trees, stop):
     """Moves what it can within each block of nodes."""
     n = nodes.shape[0] - 1

@@ -59,7 +59,7 @@ def new_trees(n):
     )
 
 
-@jit.strict
+@jit.borrowing
 def grow_trees(nodes, arcs, trees, first, last, most_steps, stop):
     """Augments until a tree cannot grow, which is then one side of a minimum cut.
 
@@ -102,7 +102,7 @@ def grow_trees(nodes, arcs, trees, first, last, most_steps, stop):
         trees.growing[side] += 1
 
 
-@jit.strict
+@jit.borrowing
 def _plant(nodes, trees, first, last):
     """Makes every node with a balance a root."""
     trees.growing[:] = 1
