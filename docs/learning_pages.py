@@ -114,4 +114,9 @@ def spread(values: Sequence[float]) -> str:
     return f"{mean(values):.1f}{span}"
 
 
-TABLES = (convolutional_pair, beside_pyepo)
+TABLES = (
+    estimators_of_independent_bits,
+    estimators_of_coupled_bits,
+    convolutional_pair,
+    beside_pyepo,
+)
