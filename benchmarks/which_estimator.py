@@ -6,7 +6,7 @@ Ten bits of Fashion-MNIST-mini, independent ones and coupled ones. For both, a m
 and every estimator that fits it draws gradients for the same images, beside the exact one; the decodes and argmaxes of
 a draw are counted, not read from code. Then each trains networks from the same start for equal epochs, the whole bound,
 at the learning rate whose bound on the validation images is best; what is recorded of the test images is that run's.
-One thread; seconds are of CPU time.
+With `--only`, the other estimators' rows of a record with the same settings stay. One thread; seconds are of CPU time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -41,11 +42,25 @@ from structured_vae.runs.fitting import fitting_estimator
 from structured_vae.runs.networks import load_vae
 
 ENCODERS: Final = ("independent", "general")
-NAMES: Final = tuple(name for name in get_args(Name) if name != "own")
+TWO_SIDED: Final = "direct, two sides"
+NAMES: Final = (*(name for name in get_args(Name) if name != "own"), TWO_SIDED)
 SHOWN: Final = ("bound", "minus_log_p")
 EXHAUSTIVE: Final[Any] = solver_class("exhaustive")
 
 BASE = TrainConfig(n=10, recipe="elbo", picture_every=0, logger="none")
+
+
+def configured(name: str, encoder: str, epochs: int) -> TrainConfig:
+    """The training of a row."""
+    config = replace(BASE, encoder=encoder, epochs=epochs, evaluate_every=epochs)
+    return replace(config, sides=2) if name == TWO_SIDED else replace(config, estimator=name)
+
+
+def kept(path: Path, settings: Mapping[str, Any], made_anew: Collection[str]) -> list[dict[str, Any]]:
+    """The rows of a record with the same settings, of estimators other than these."""
+    record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    same = all(record.get(name) == value for name, value in settings.items())
+    return [row for row in record["rows"] if row["estimator"] not in made_anew] if same else []
 
 
 class CountedSolver(EXHAUSTIVE):
@@ -151,22 +166,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    names = ("epochs", "images", "draws")
-    record: dict[str, Any] = {**{name: getattr(chosen, name) for name in names}, "n": BASE.n, **environment()}
-    record |= {
+    settings = {name: getattr(chosen, name) for name in ("epochs", "images", "draws")} | {
+        "n": BASE.n,
         "seed": BASE.seed,
         "epsilon": BASE.epsilon.start,
         "temperature": BASE.temperature.start,
-        "rows": [],
     }
+    record: dict[str, Any] = {**settings, **environment()}
+    record["rows"] = kept(chosen.output, settings, chosen.only)
     x = torch.from_numpy(load_dataset("fashion-mnist-mini").test.images[: chosen.images])
     for encoder in chosen.encoders:
         with tempfile.TemporaryDirectory() as folder:
             vae = reference(encoder, chosen.epochs, folder)
         for name in chosen.only:
-            config = replace(
-                BASE, encoder=encoder, estimator=name, epochs=chosen.epochs, evaluate_every=chosen.epochs
-            )
+            config = configured(name, encoder, chosen.epochs)
             estimator = made(config)
             if estimator is None:
                 continue

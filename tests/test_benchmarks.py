@@ -349,17 +349,22 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
     assert rows["exact"]["bias"] < 1e-4
     assert rows["score_function"]["noise"] > rows["exact"]["noise"]
     assert all(row["minus_log_p"] < row["bound"] for row in rows.values())
+    again = json.loads(output.read_text())
+    for draws, left in ((200, names[:3]), (100, [])):
+        settings = {name: again[name] for name in ("epochs", "images", "n")} | {"draws": draws}
+        rows = benchmark("which_estimator").kept(output, settings, names[3:])
+        assert [row["estimator"] for row in rows] == left
 
 
 def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(benchmark):
     module = benchmark("which_estimator")
     table, expected = (0, 2**10, 0), {"direct": (12, 0, 2), "ram": (11, 0, 0), "score_function": (4, 0, 0)}
     expected |= dict.fromkeys(("table_direct", "exact", "maximum_likelihood"), table)
-    expected |= {"implicit_mle": (1, 0, 2), "perturbed_argmax": (1, 0, 8)}
+    expected |= {"implicit_mle": (1, 0, 2), "perturbed_argmax": (1, 0, 8), module.TWO_SIDED: (12, 0, 3)}
     alone = dict.fromkeys(("gumbel_softmax", "straight_through"), (1, 0, 0))
     alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(("arm", "disarm"), (2, 0, 0))
     for encoder, counts in (("independent", expected | alone), ("general", expected)):
-        configs = {name: replace(module.BASE, encoder=encoder, estimator=name) for name in module.NAMES}
+        configs = {name: module.configured(name, encoder, 1) for name in module.NAMES}
         fits = {name: config for name, config in configs.items() if module.made(config)}
         found = {name: tuple(module.counted(config).values()) for name, config in fits.items()}
         assert found == counts
