@@ -124,6 +124,20 @@ def test_marginals_need_no_gradient():
     assert torch.allclose(found.sum(dim=-1), mask.double())
 
 
+def test_marginals_of_chains_of_one_place_have_gradients():
+    crf, emissions, _, mask = chains(lengths=(1, 1))
+    found = crf.marginals(emissions.requires_grad_(), mask)
+    scores = emissions + crf.start_transitions + crf.end_transitions
+    assert torch.allclose(found, torch.softmax(scores, dim=-1))
+    weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    leaves = [emissions, crf.start_transitions, crf.end_transitions]
+    ours, theirs = (
+        torch.autograd.grad((weights * each).sum(), leaves) for each in (found, torch.softmax(scores, dim=-1))
+    )
+    for own, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(own, other, rtol=0, atol=1e-12)
+
+
 def test_a_forbidden_tag_is_never_taken():
     crf, emissions, tags, mask = chains()
     emissions[0, 1, 2], tags[0, 1] = -torch.inf, 0
@@ -209,6 +223,7 @@ def changed(array, place, value):
 
 
 BAD_CALLS = {
+    "a tensor of": lambda e, t, m: (e.to_sparse(), t, m),
     "emissions must be a tensor": lambda e, t, m: ([[1.0]], t, m),
     "floating-point": lambda e, t, m: (t, t, m),
     "nothing of it empty": lambda e, t, m: (e[:, :, :2], t, m),
@@ -238,6 +253,8 @@ def test_parameters_that_are_not_finite_are_refused():
         crf(emissions, tags, mask)
     with pytest.raises(StructureError, match="num_tags"):
         LinearChainCRF(0)
+    with pytest.raises(StructureError, match="num_tags must be at most"):
+        LinearChainCRF(1 << 20)
 
 
 # --- any graph ----------------------------------------------------------------------------------
@@ -313,6 +330,7 @@ def test_wrong_graphs_get_an_error_of_ours():
         (lambda: crf(unary, target[:2]), "target must be integers"),
         (lambda: crf(unary, target + 3), "labels must be values"),
         (lambda: crf(unary, target, "median"), "reduction"),
+        (lambda: PairwiseCRF(4, 3, 1), "edges|arcs|pairs"),
         (lambda: PairwiseCRF(4, 3, SQUARE, [0, 0]), r"groups must be \[4\]"),
         (lambda: PairwiseCRF(4, 3, SQUARE, [0, 0, 2, 2]), "without gaps"),
     ):

@@ -57,6 +57,7 @@ from structured_vae import (
 )
 from structured_vae.explorer.upload import read_upload
 
+from .crf_calls import CRF_CALLS
 from .draws import Draw
 from .files import PLAIN, change, data_root, images_file, model_folder, picture, problem_file
 from .label_calls import LABEL_CALLS
@@ -554,6 +555,7 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "load_pretrained": (4, _load_pretrained),
     "read_upload": (4, _read_upload),
     **LABEL_CALLS,
+    **CRF_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 

@@ -13,12 +13,15 @@ from solvers import Solution, labels
 from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
-from ..structures.batches import positive_integer
+from ..structures.batches import is_dense, positive_integer
 from ..structures.chain_sums import Chains
 from .reductions import Reduction, check_reduction, reduced
 
 INITIAL: Final = 0.1
 """Parameters start between minus this and this."""
+
+MOST_TAGS: Final = 1 << 15
+"""A table of more takes gigabytes."""
 
 PADDING: Final = -1
 """The label of a place that a chain does not have."""
@@ -34,7 +37,7 @@ class LinearChainCRF(nn.Module):
     place; parameters are finite (-1e4 forbids a transition).
 
     Args:
-        num_tags: k, at least 1.
+        num_tags: k, from 1 to 32,768.
         batch_first: whether arrays are `[batch, length, ...]`; else they are `[length, batch, ...]`.
 
     Raises:
@@ -53,6 +56,8 @@ class LinearChainCRF(nn.Module):
     def __init__(self, num_tags: int, batch_first: bool = False):
         super().__init__()
         self.num_tags = positive_integer(num_tags, "num_tags")
+        if self.num_tags > MOST_TAGS:
+            raise StructureError(f"num_tags must be at most {MOST_TAGS}; got {shortened(num_tags)}")
         self.batch_first = batch_first
         self.start_transitions = nn.Parameter(torch.empty(self.num_tags))
         self.end_transitions = nn.Parameter(torch.empty(self.num_tags))
@@ -168,7 +173,7 @@ class LinearChainCRF(nn.Module):
 
     def _chains(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> Chains:
         """Checked scores, up to the end of the longest chain."""
-        if not isinstance(emissions, torch.Tensor) or not emissions.is_floating_point():
+        if not _is_tensor(emissions) or not emissions.is_floating_point():
             raise StructureError(
                 f"emissions must be a tensor of a floating-point type; got {shortened(emissions)}"
             )
@@ -197,8 +202,8 @@ class LinearChainCRF(nn.Module):
         shape = emissions.shape[:2]
         if mask is None:
             return emissions.new_ones(shape, dtype=torch.bool)
-        if not isinstance(mask, torch.Tensor) or mask.shape != shape:
-            found = list(mask.shape) if isinstance(mask, torch.Tensor) else shortened(mask)
+        if not _is_tensor(mask) or mask.shape != shape:
+            found = list(mask.shape) if _is_tensor(mask) else shortened(mask)
             raise StructureError(f"mask must be a tensor {list(shape)}; got {found}")
         mask = mask.to(emissions.device).bool()
         steps = self._by_steps(mask)
@@ -210,15 +215,19 @@ class LinearChainCRF(nn.Module):
 
     def _tags(self, tags: torch.Tensor, emissions: torch.Tensor, on: torch.Tensor) -> torch.Tensor:
         """`[length, batch]`, zeros beyond the mask."""
-        whole = isinstance(tags, torch.Tensor) and not (tags.is_floating_point() or tags.is_complex())
+        whole = _is_tensor(tags) and not (tags.is_floating_point() or tags.is_complex())
         if not whole or tags.shape != emissions.shape[:2]:
-            found = f"{tags.dtype} {list(tags.shape)}" if isinstance(tags, torch.Tensor) else shortened(tags)
+            found = f"{tags.dtype} {list(tags.shape)}" if _is_tensor(tags) else shortened(tags)
             raise StructureError(f"tags must be integers {list(emissions.shape[:2])}; got {found}")
         steps = self._by_steps(tags.to(emissions.device))[: len(on)].long()
         steps = torch.where(on, steps, steps.new_zeros(()))
         if bool(((steps < 0) | (steps >= self.num_tags)).any()):
             raise StructureError(f"tags must be from 0 to {self.num_tags - 1} where the mask is true")
         return steps
+
+
+def _is_tensor(given: object) -> bool:
+    return isinstance(given, torch.Tensor) and is_dense(given)
 
 
 def _problem_of(chains: Chains) -> LabelProblem[torch.Tensor]:

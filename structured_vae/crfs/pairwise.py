@@ -13,7 +13,7 @@ from solvers.labels import LabelSolver
 
 from ..errors import StructureError, shortened
 from ..structures import PairwiseLabels
-from ..structures.batches import integers
+from ..structures.batches import integers, is_dense
 from ..structures.scores import EdgesLike
 from .reductions import Reduction, check_reduction, reduced
 
@@ -148,15 +148,19 @@ class PairwiseCRF(nn.Module):
 
     def _check(self, unary: torch.Tensor) -> None:
         shape = self.structure.n, self.structure.k
-        if not isinstance(unary, torch.Tensor) or not unary.is_floating_point():
-            raise StructureError(f"unary must be a tensor of a floating-point type; got {shortened(unary)}")
+        if not isinstance(unary, torch.Tensor) or not is_dense(unary) or not unary.is_floating_point():
+            raise StructureError(
+                f"unary must be a dense tensor of a floating-point type; got {shortened(unary)}"
+            )
         if unary.ndim != 3 or tuple(unary.shape[1:]) != shape or not len(unary):
             raise StructureError(f"unary must be [batch, {shape[0]}, {shape[1]}]; got {list(unary.shape)}")
 
 
 def _of_batch(target: torch.Tensor, unary: torch.Tensor) -> torch.Tensor:
-    if not isinstance(target, torch.Tensor) or target.shape != unary.shape[:2]:
-        found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
+    if not isinstance(target, torch.Tensor) or not is_dense(target) or target.shape != unary.shape[:2]:
+        found = (
+            list(target.shape) if isinstance(target, torch.Tensor) and is_dense(target) else shortened(target)
+        )
         raise StructureError(f"target must be integers {list(unary.shape[:2])}; got {found}")
     return target
 

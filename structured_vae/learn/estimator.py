@@ -158,7 +158,7 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         return weights
 
     def _generator(self) -> np.random.Generator:
-        given: Any = self.random_state  # of those that need one
+        given: Any = self.random_state
         if isinstance(given, np.random.Generator):
             return given
         if isinstance(given, np.random.RandomState):

@@ -81,7 +81,7 @@ def _matrix(given: Any, name: str, rows: int | None = None) -> Any:
     else:
         try:
             matrix = numbers = np.asarray(given, np.float64)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError, RuntimeError) as error:
             raise DataError(f"{name} must be features [n, d]; got {shortened(given)}") from error
     if (
         matrix.ndim != 2
@@ -99,7 +99,7 @@ def _edges(given: Any, n: int, name: str) -> np.ndarray:
     try:
         edges = np.asarray(given)
         edges = edges.reshape(-1, 2) if edges.size == 0 else edges
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(f"edges of {name} must be [e, 2]; got {shortened(given)}") from error
     if edges.ndim != 2 or edges.shape[1] != 2 or (edges.size and edges.dtype.kind not in "iu"):
         raise DataError(f"edges of {name} must be [e, 2] integers; got {shortened(given)}")
@@ -167,9 +167,12 @@ def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
     Raises:
         DataError: they are not one list an instance, each of its length.
     """
-    if len(y) != len(lengths):
-        raise DataError(f"y must have labels for {len(lengths)} instances; it has {len(y)}")
-    parts = [np.asarray(each) for each in y]
+    if not isinstance(y, list | tuple | np.ndarray) or len(y) != len(lengths):
+        raise DataError(f"y must be a list of labels for {len(lengths)} instances; got {shortened(y)}")
+    try:
+        parts = [np.asarray(each) for each in y]
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise DataError(f"y must be a list of arrays or lists; got {shortened(y)}") from error
     for number, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         if part.shape != (length,):
             raise DataError(f"y[{number}] must be [{length}], a label a place; its shape is {part.shape}")

@@ -113,8 +113,7 @@ class Weights:
     @property
     def k(self) -> int:
         """Number of labels."""
-        k: int = self.places.shape[1]
-        return k
+        return int(self.places.shape[1])
 
     def vector(self) -> np.ndarray:
         """All numbers in one row."""

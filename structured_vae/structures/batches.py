@@ -77,5 +77,5 @@ def integers(values: object, what: str) -> np.ndarray:
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether it has its numbers at hand: not sparse, nested, or of no device at all."""
-    return tensor.layout == torch.strided and not tensor.is_nested and not tensor.is_meta
+    """Whether it has its numbers at hand: not sparse, nested, quantized, or of no device at all."""
+    return tensor.layout == torch.strided and not (tensor.is_nested or tensor.is_meta or tensor.is_quantized)

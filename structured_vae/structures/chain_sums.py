@@ -110,7 +110,7 @@ class _LogPartition(torch.autograd.Function):
             needed = [part for part in inputs if part.requires_grad]
             emissions, transitions, start, end = inputs
             total = (by_logarithms(emissions, transitions, start, end, mask) * gradient).sum()
-            found = iter(torch.autograd.grad(total, needed, create_graph=again))
+            found = iter(torch.autograd.grad(total, needed, create_graph=again, allow_unused=True))
         return *(next(found) if part.requires_grad else None for part in inputs), None
 
 

@@ -15,7 +15,7 @@ from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..errors import StructureError
 from .arcs import arcs_of
-from .batches import checked, integers, positive_integer, shaped
+from .batches import checked, integers, is_dense, positive_integer, shaped
 from .scores import EdgesLike
 from .sums import StructureGibbs
 
@@ -60,8 +60,7 @@ class PairwiseLabels:
     def __post_init__(self) -> None:
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
-        given = self.edges is not None and len(self.edges) > 0
-        pairs = arcs_of(self.edges) if given else np.empty((0, 2), np.int64)  # type: ignore[arg-type]  # there are some
+        pairs = np.empty((0, 2), np.int64) if _is_empty(self.edges) else arcs_of(self.edges)  # type: ignore[arg-type]  # there are some
         tables = np.zeros((len(pairs), self.k, self.k)) if len(pairs) else None
         sizes = None if self.sizes is None else integers(self.sizes, "sizes must be [n] integers")
         like = LabelProblem.from_arrays(
@@ -130,15 +129,13 @@ class PairwiseLabels:
         Raises:
             StructureError: they are no integers `[..., n]`, or values that variables do not have.
         """
-        if (
-            labels.ndim == 0
-            or labels.shape[-1] != self.n
-            or labels.is_floating_point()
-            or labels.is_complex()
-        ):
+        if not is_dense(labels) or labels.is_floating_point() or labels.is_complex():
             raise StructureError(
-                f"labels must be integers [..., {self.n}]; got {labels.dtype} {list(labels.shape)}"
+                f"labels must be a dense tensor of integers; got {labels.dtype}, {labels.layout}"
             )
+        if labels.ndim == 0 or labels.shape[-1] != self.n:
+            raise StructureError(f"labels must be integers [..., {self.n}]; got {list(labels.shape)}")
+        labels = labels.long()
         sizes = torch.as_tensor(self._like.sizes, device=labels.device)
         if not bool(((labels >= 0) & (labels < sizes)).all()):
             raise StructureError("labels must be values that their variables have, from 0 to sizes - 1")
@@ -208,6 +205,10 @@ class PairwiseLabels:
         shape = samples, len(flat), self.n
         uniforms = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
         return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
+
+
+def _is_empty(edges: EdgesLike | None) -> bool:
+    return edges is None or (isinstance(edges, np.ndarray | list | tuple) and len(edges) == 0)
 
 
 class _LogPartition(torch.autograd.Function):
