@@ -27,6 +27,7 @@ MODULES = [
     "models",
     "structured_vae",
     "structured_vae.data",
+    "structured_vae.learn",
 ]
 
 

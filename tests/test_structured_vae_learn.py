@@ -1,6 +1,8 @@
 """Estimators of scikit-learn: objectives, gaps and predictions against enumeration, and scikit-learn's own checks."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 from itertools import product
 
@@ -296,3 +298,17 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(estimator, "_PRESENT", False)
     with pytest.raises(MissingPackageError, match=r"structured-vae\[learn\]"):
         ChainCRF().fit(*chains())
+
+
+def test_without_scikit_learn_the_module_can_be_imported():
+    lines = """
+import sys
+sys.modules["sklearn"] = None
+from structured_vae.learn import ChainCRF
+try:
+    ChainCRF().fit([[[1.0]]], [[0]])
+except ImportError as error:
+    print(error)
+"""
+    found = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert "pip install 'structured-vae[learn]'" in found.stdout

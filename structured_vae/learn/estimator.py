@@ -19,7 +19,9 @@ from .sums import LogSums
 
 _PRESENT = find_spec("sklearn") is not None
 _Base: Any = importlib.import_module("sklearn.base").BaseEstimator if _PRESENT else object
-_Classifier: Any = importlib.import_module("sklearn.base").ClassifierMixin if _PRESENT else object
+_Classifier: Any = (
+    importlib.import_module("sklearn.base").ClassifierMixin if _PRESENT else type("Absent", (), {})
+)
 
 
 class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of another package, which may be missing
@@ -49,6 +51,7 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
             DataError: X or y is no such list, or features are not finite.
             ConfigError: a parameter of this estimator has a value that cannot work.
             MissingPackageError: scikit-learn or scipy is not installed.
+            solvers.SolverError: edges repeat, or sums or maxima cannot be had.
         """
         _check_installed()
         self._check()
