@@ -5,12 +5,13 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError
 from solvers.deadline import Deadline
-from solvers.labels import LabelProblem, portfolio, select_solver, solve, solver_class
+from solvers.labels import LabelProblem, from_factors, portfolio, select_solver, solve, solver_class
 from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.whole_scores import WholeScores
@@ -181,3 +182,60 @@ def test_a_search_starts_from_what_cuts_find():
         solve(problem, solver="dual_ascent", time_limit=2).score >= cut.score - abs(cut.score) / 1000
     ).all()
     assert "messages" in select_solver(problem).reason
+
+
+def all_of(problem):
+    """`[batch, assignments]` scores of all assignments, by the definition, in falling order."""
+    assignments = np.array(list(itertools.product(*map(range, problem.sizes))))
+    total = problem.unary[:, np.arange(problem.n), assignments].sum(axis=-1)
+    for edge, (i, j) in enumerate(problem.edges):
+        total = total + problem.pairwise(edge)[:, assignments[:, i], assignments[:, j]]
+    return -np.sort(-total, axis=-1)
+
+
+@some
+@given(seed=seeds, count=st.integers(1, 12), solver=st.sampled_from(["auto", "elimination", "dual_ascent"]))
+def test_the_best_assignments_come_in_order(seed, count, solver):
+    problem = drawn(seed)
+    scores = all_of(problem)
+    allowed = (scores > -np.inf).sum(axis=1)
+    if not allowed.all():
+        with pytest.raises((InfeasibleError, OptionError)):
+            solve(problem, k_best=count, solver=solver)
+        return
+    if (allowed < count).any():
+        with pytest.raises(OptionError, match="ask for fewer"):
+            solve(problem, k_best=count, solver=solver)
+        return
+    found = solve(problem, k_best=count, solver=solver)
+    assert found.labels.shape == (2, count, problem.n)
+    assert found.optimal.all()
+    np.testing.assert_allclose(found.score, scores[:, :count], atol=float(4 * problem.rounding.max()))
+    assert (np.diff(found.score, axis=1) <= 0).all()
+    for labels in found.labels:
+        assert len({tuple(each) for each in labels}) == count
+    again = np.stack([problem.score(found.labels[:, k]) for k in range(count)], axis=1)
+    np.testing.assert_allclose(again, found.score)
+
+
+def test_the_best_assignments_have_names_and_go_with_fixed_values():
+    vote = from_factors([2, 3], [((0, 1), np.arange(6.0).reshape(2, 3))], names=["coat", "shoe"])
+    first, second = solve(vote, k_best=2)
+    assert (first.value, second.value) == (5.0, 4.0)
+    assert second.assignment == {"coat": 1, "shoe": 1}
+    kept = solve(vote, k_best=3, fix={"coat": 0})
+    assert [answer.value for answer in kept] == [2.0, 1.0, 0.0]
+    with pytest.raises(OptionError, match="3 assignments are allowed"):
+        solve(vote, k_best=4, fix={"coat": 0})
+    for count in (0, 7, 1.5):
+        with pytest.raises(OptionError, match="k_best"):
+            solve(vote, k_best=count)
+    torch_found = solve(torch.zeros(3, 2, 2), k_best=2)
+    assert tuple(torch_found.labels.shape) == (3, 2, 2)
+
+
+def test_the_best_assignments_within_a_limit_say_what_is_proved():
+    problem = potts_grid(30, 30, 8, 3)
+    found = solve(problem, k_best=3, time_limit=0.5)
+    assert (found.bound >= found.score).all()
+    assert not found.optimal.all()

@@ -13,8 +13,9 @@ from ..conversions.answer import Answer
 from ..errors import OptionError, ProblemError, shortened
 from ..options import is_whole
 from ..solution import Solution
-from ..solver import ArgmaxSolver
+from ..solver import ArgmaxSolver, seconds_of
 from .conversions import LabelConversion
+from .k_best import k_best as best_of_many
 from .problem import LabelProblem
 from .selection import resolve
 from .solver import LabelSolver
@@ -29,6 +30,7 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
+    k_best: int | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -39,7 +41,19 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Mapping[Hashable, Hashable] | None = None,
+    k_best: None = None,
 ) -> Answer: ...
+
+
+@overload
+def solve(
+    unary: LabelConversion,
+    *,
+    solver: str | LabelSolver | ArgmaxSolver = "auto",
+    time_limit: float | None = None,
+    fix: Mapping[Hashable, Hashable] | None = None,
+    k_best: int,
+) -> tuple[Answer, ...]: ...
 
 
 @overload
@@ -53,6 +67,7 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
+    k_best: int | None = None,
 ) -> Solution[np.ndarray]: ...
 
 
@@ -67,6 +82,7 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
+    k_best: int | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -80,7 +96,8 @@ def solve(
     solver: str | LabelSolver | ArgmaxSolver = "auto",
     time_limit: float | None = None,
     fix: Any = None,
-) -> Solution | Answer:
+    k_best: int | None = None,
+) -> Solution | Answer | tuple[Answer, ...]:
     """The labels of highest score, for a batch of pairwise problems over variables of several values.
 
     score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1}
@@ -99,11 +116,14 @@ def solve(
         time_limit: seconds for the whole batch, for solvers that can stop early.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one; by the names of a
             `LabelConversion`.
+        k_best: how many of the best assignments to give, in falling order of their scores; None for the best alone.
 
     Returns:
         The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`, re-computed;
         `bound`; and `optimal`, True only where it is proved that no assignment scores more. Of a `LabelConversion` an
-        `Answer`, in the words of the original.
+        `Answer`, in the words of the original. With `k_best=m` the arrays have one more dimension m behind the leading
+        ones: `bound[..., j]` is one on all assignments but the first j, and `optimal[..., j]` whether none of these
+        scores more than assignment j; of a `LabelConversion` a tuple of answers.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
@@ -112,7 +132,8 @@ def solve(
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
         InfeasibleError: every assignment is forbidden.
         SolveFailedError: the backend stopped without an answer.
-        OptionError: the time limit is not positive; `fix` does not fit the problem.
+        OptionError: the time limit is not positive; `fix` does not fit the problem; fewer than `k_best` assignments are
+            allowed.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -124,7 +145,8 @@ def solve(
     if isinstance(unary, LabelConversion):
         _check_alone(pairwise, edges, sizes, potts)
         fix = None if fix is None else unary.labels(fix)
-        return unary.answer(solve(unary.problem, solver=solver, time_limit=time_limit, fix=fix))
+        found = solve(unary.problem, solver=solver, time_limit=time_limit, fix=fix, k_best=k_best)
+        return unary.answer(found) if k_best is None else _answers(unary, found)
     if not isinstance(unary, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     else:
@@ -132,7 +154,14 @@ def solve(
         problem = unary
     if fix is not None:
         problem = with_values(problem, fix)
+    if k_best is not None:
+        return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
     return resolve(solver, problem).solve(problem, time_limit)
+
+
+def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[Answer, ...]:
+    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
+    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
 
 
 def _check_alone(*others: Any) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import States
+from ..arrays import Scores, States
 from ..deadline import Deadline
 from ..errors import OptionError, shortened
 from ..options import is_whole
 from ..problem import Problem
 from ..solution import Solution, SolveInterrupted
-from ..solver import ArgmaxSolver, score_states
+from ..solver import ArgmaxSolver, CertifiedSolver, Maximisable, score_states
 from .fixing import Fixing
+from .lawler import lawler
 from .listening import heard_of, with_word
 
 Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
@@ -57,9 +58,6 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
 
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
-
-    References:
-        Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
     """
     problem, search = fixing.problem, _Exclusion(choose, Deadline.after(time_limit))
     check_count(count, 0 if fixing.rest is None else fixing.rest.n)
@@ -73,7 +71,7 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
         states = np.repeat(fixing.values[:, None], count, axis=1)
         states[:, :, fixing.values[0] < 0] = found
         bounds = np.full(states.shape[:2], -math.inf)
-    solution = in_order(problem, states, bounds, solver)
+    solution = in_order(problem, states, bounds, solver, partial(score_states, problem))
     if found is not None:
         solution = with_word(solution, solver)
     if search.interrupted:
@@ -81,23 +79,26 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
     return solution
 
 
-def in_order(problem: Problem, states: States, bounds: np.ndarray, solver: ArgmaxSolver) -> Solution:
+def in_order(
+    problem: Maximisable,
+    states: States,
+    bounds: np.ndarray,
+    solver: CertifiedSolver[Any],
+    score: Callable[[States], Scores],
+) -> Solution:
     """States `[batch, count, n]` by falling score; bounds `[batch, count]` are on all but those before each."""
     count = states.shape[1]
-    scores = np.stack(
-        [score_states(problem, np.ascontiguousarray(states[:, k])) for k in range(count)], axis=1
-    )
+    scores = np.stack([score(np.ascontiguousarray(states[:, k])) for k in range(count)], axis=1)
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, axis=1)
     bounds = np.maximum(bounds, scores)
     proved = (bounds - scores <= problem.rounding[:, None]) & solver.capabilities.exact
     states = np.take_along_axis(states, order[:, :, None], axis=1)
-    shape, home = (*problem.leading, count), problem.home
     return Solution(
-        z=home.place(states.reshape(*shape, problem.n)),
-        score=home.place(scores.reshape(shape)),
-        optimal=home.place(proved.reshape(shape)),
-        bound=home.place(bounds.reshape(shape)),
+        z=problem.restore(states),
+        score=problem.restore(scores),
+        optimal=problem.restore(proved),
+        bound=problem.restore(bounds),
         solver=solver.name,
         stats={"states": count},
     )
@@ -139,21 +140,15 @@ class _Exclusion:
         part = slice(number_of, number_of + 1)
         with heard_of(fixing.rest, lambda known: fixing.known(known)._replace(part=part)):
             first = self._searched(fixing)
-        heap, number = [(-first.score, 0, first)], 1
-        states: list[np.ndarray] = []
-        bounds: list[float] = []
-        while len(states) < count:
-            bounds.append(max(region.bound for *_, region in heap))
-            taken = heapq.heappop(heap)[2]
-            states.append(taken.z)
-            values = taken.values.copy()
-            for i in np.flatnonzero(values < 0) if len(states) < count else ():
-                values[i] = 1 - taken.z[i]
-                region = self._region(fixing.problem, values.copy(), taken)
-                heapq.heappush(heap, (-region.score, number, region))
-                number += 1
-                values[i] = taken.z[i]
-        return np.stack(states), np.array(bounds)
+        return lawler(first, count, partial(self._others, fixing.problem))
+
+    def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
+        """By the first variable in which they differ from the state of the region."""
+        values = taken.values.copy()
+        for i in np.flatnonzero(values < 0):
+            values[i] = 1 - taken.z[i]
+            yield self._region(problem, values.copy(), taken)
+            values[i] = taken.z[i]
 
     def _region(self, problem: Problem, values: np.ndarray, around: _Region) -> _Region:
         """A part of a region, searched; once time is up, with the state nearest to that of the whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -54,13 +55,13 @@ def k_best_within(
     if found is not None:
         _check_enough(found.shape[1], count, rows)
         bounds = np.full(found.shape[:2], -math.inf)
-        return with_word(in_order(host, found, bounds, solver), solver)
+        return with_word(in_order(host, found, bounds, solver, partial(score_states, host)), solver)
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(problem.n, np.int8)))
     search = _OneMoreConstraint(solver, rows, deadline)
     ranked = [search.ranked(host, instance, count) for instance in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
-    solution = in_order(host, states, bounds, solver)
+    solution = in_order(host, states, bounds, solver, partial(score_states, host))
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
