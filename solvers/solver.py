@@ -17,6 +17,7 @@ from .arrays import ArrayT, Scores, States, namespace_of
 from .constraint_rows import Rows
 from .deadline import Deadline
 from .errors import (
+    InfeasibleError,
     OptionError,
     ProblemTooLargeError,
     SolveFailedError,
@@ -329,6 +330,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
         self.check_within(problem, constraints)
+        if (constraints.low > constraints.high).any():
+            raise InfeasibleError(constraints.names)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
         with counted_interrupts(), watched_by(deadline.watch):

@@ -161,6 +161,17 @@ def test_when_time_is_up_states_nearby_fill_the_places():
         solve(unary, solver=FindsFew(), constraints=[cardinality(2)], k_best=12, time_limit=0.3)
 
 
+@pytest.mark.parametrize("name", [*BACKENDS, "elimination"])
+@pytest.mark.parametrize("constraint", [at_least(3, [0, 1]), linear({0: 1.0}, ">=", 2.0), at_least(1, [])])
+def test_more_than_there_is_cannot_be(name, constraint):
+    if missing(name):
+        pytest.skip(f"needs {missing(name)}")
+    for k_best in (None, 1):
+        with pytest.raises(InfeasibleError) as error:
+            solve([1.0, 1.0], solver=name, constraints=[constraint], k_best=k_best)
+        assert error.value.constraints == (constraint.name,)
+
+
 @pytest.mark.parametrize("name", BACKENDS)
 def test_fixed_variables_are_constraints_too(name):
     if missing(name):
