@@ -186,8 +186,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """`solve` for a problem that is checked already, which does not raise after an interrupt."""
         work = problem if self.capabilities.on_device else problem.to_host()
         try:
-            with watched_by(deadline.watch):
-                found = self._found(work, deadline)
+            found = self._found(work, deadline)
         except MemoryError as error:
             raise ProblemTooLargeError(
                 f"solver '{self.name}' needs more memory than is free for {problem.batch} problems of n = {problem.n} "
@@ -196,6 +195,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self._certified(work, found)
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
+        if deadline.watch is None:  # most calls, which are too short for a context
+            return self._found_here(work, deadline)
+        with watched_by(deadline.watch):
+            return self._found_here(work, deadline)
+
+    def _found_here(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         if not (isinstance(work.unary, np.ndarray) and self.capabilities.time_limit):
             return self._argmax(work, deadline.seconds)
         # A search waits in a thread of its own, so that this one hears signals.

@@ -169,26 +169,31 @@ def solve(
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary
+    options = {"fix": fix, "start": start, "k_best": k_best, "solver": solver, "time_limit": time_limit}
     if callback is None and isinstance(constraints, tuple) and not constraints:  # most calls: of microseconds
-        return _unconstrained(problem, fix, start, k_best, solver, time_limit)
+        return _in_its_way(problem, None, **options)
     rows = Rows.of(constraints, problem.n)
-    with heard_by(callback, problem, _first(problem, rows, fix, start) if callback else None):
-        if not len(rows):
-            return _unconstrained(problem, fix, start, k_best, solver, time_limit)
-        if k_best is not None:
-            return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
-        return _within(problem, rows, fix, start, solver, time_limit)
+    if callback is None:
+        return _in_its_way(problem, rows, **options)
+    with heard_by(callback, problem, _first(problem, rows, fix, start)):
+        return _in_its_way(problem, rows, **options)
 
 
-def _unconstrained(
+def _in_its_way(
     problem: Problem,
-    fix: Fix | None,
+    rows: Rows | None,
+    *,
+    fix: Any,
     start: Any,
     k_best: int | None,
     solver: str | ArgmaxSolver,
     time_limit: float | None,
 ) -> Solution:
-    """The solution, or the best states, of a problem of which any state may be the answer."""
+    """The solution, or several states of it, by what is asked for."""
+    if rows is not None and len(rows):
+        if k_best is not None:
+            return _many_within(problem, rows, fix, start, k_best, solver, time_limit)
+        return _within(problem, rows, fix, start, solver, time_limit)
     if k_best is not None:
         return _many(problem, fix, start, k_best, solver, time_limit)
     if fix is not None:

@@ -23,20 +23,17 @@ Callback: TypeAlias = Callable[[Progress[Any]], object]
 
 
 @contextmanager
-def heard_by(callback: Callback | None, problem: Problem, state: States | None) -> Iterator[None]:
+def heard_by(callback: Callback, problem: Problem, state: States | None) -> Iterator[None]:
     """Inside it, searches tell a callback what they know of a problem; what that raised comes out in the end.
 
     Args:
-        callback: None for none.
+        callback: gets a `Progress`.
         problem: that is solved.
         state: `[batch, n]`, to begin with; None where none is known.
 
     Raises:
         OptionError: the callback cannot be called.
     """
-    if callback is None:
-        yield
-        return
     if not callable(callback):
         raise OptionError(f"callback must be a function of what is known; got {shortened(callback)}")
     listener = _listener(callback, problem, state)
