@@ -117,7 +117,7 @@ def _until(
     HiGHS neither says what it knows nor ends at a word. Where somebody listens it therefore begins again and again, for
     twice as long each time and from the best state, and says what it knows in between.
     """
-    state, bound = None, math.inf
+    state, value, bound = None, -math.inf, math.inf
     seconds = math.inf if deadline.watch is None else FIRST_SECONDS
     while True:
         soon = deadline.within(seconds)
@@ -125,7 +125,8 @@ def _until(
         if result.termination.reason == mathopt.TerminationReason.INFEASIBLE:
             raise _NoStateError
         _check_status(mathopt, result.termination)
-        if result.has_primal_feasible_solution():
+        if result.has_primal_feasible_solution() and result.objective_value() > value:
+            value = result.objective_value()  # the last search may have had less time for it
             state = np.rint(result.variable_values(variables)).astype(np.int8)
             hint = mathopt.SolutionHint(dict(result.variable_values()))
             hints = mathopt.ModelSolveParameters(solution_hints=[hint])
