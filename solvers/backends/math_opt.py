@@ -76,7 +76,7 @@ def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tu
         model.add_linear_constraint(lb=low, ub=high, expr=total)
     search = partial(_searched, mathopt, model, problem, scores)
     try:
-        return _until(search, mathopt, variables, scores, mathopt.ModelSolveParameters(), deadline)
+        return _until(search, problem, mathopt, variables, scores, mathopt.ModelSolveParameters(), deadline)
     except _NoStateError:
         raise InfeasibleError(constraints.names) from None
 
@@ -96,7 +96,7 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
     hints = mathopt.ModelSolveParameters(solution_hints=[mathopt.SolutionHint(hint)])
     search = partial(_searched, mathopt, model, problem, scores)
     deadline.tell(lambda: Known.of(state))
-    values, bound = _until(search, mathopt, variables, scores, hints, deadline)
+    values, bound = _until(search, problem, mathopt, variables, scores, hints, deadline)
     return (state if values is None else best_state(problem, values, state)), bound
 
 
@@ -106,6 +106,7 @@ class _NoStateError(Exception):
 
 def _until(
     search: Callable[..., Any],
+    problem: Problem,
     mathopt: Any,
     variables: list[Any],
     scores: FloatingPoint,
@@ -117,7 +118,7 @@ def _until(
     HiGHS neither says what it knows nor ends at a word. Where somebody listens it therefore begins again and again, for
     twice as long each time and from the best state, and says what it knows in between.
     """
-    state, value, bound = None, -math.inf, math.inf
+    state, bound = None, math.inf
     seconds = math.inf if deadline.watch is None else FIRST_SECONDS
     while True:
         soon = deadline.within(seconds)
@@ -125,9 +126,12 @@ def _until(
         if result.termination.reason == mathopt.TerminationReason.INFEASIBLE:
             raise _NoStateError
         _check_status(mathopt, result.termination)
-        if result.has_primal_feasible_solution() and result.objective_value() > value:
-            value = result.objective_value()  # the last search may have had less time for it
-            state = np.rint(result.variable_values(variables)).astype(np.int8)
+        if result.has_primal_feasible_solution():
+            found = np.rint(result.variable_values(variables)).astype(np.int8)
+            if state is None or _score(problem, found) > _score(
+                problem, state
+            ):  # the last may have had less time
+                state = found
             hint = mathopt.SolutionHint(dict(result.variable_values()))
             hints = mathopt.ModelSolveParameters(solution_hints=[hint])
         bound = min(bound, scores.bound(float(result.termination.objective_bounds.dual_bound)))
@@ -136,6 +140,10 @@ def _until(
             return state, bound
         deadline.tell(partial(_known, state, bound))
         seconds *= 2
+
+
+def _score(problem: Problem, z: np.ndarray) -> float:
+    return float(problem.score_flat(z[None])[0])
 
 
 def _known(state: np.ndarray | None, bound: float) -> Known:
