@@ -118,5 +118,6 @@ TABLES = (
     estimators_of_independent_bits,
     estimators_of_coupled_bits,
     convolutional_pair,
+    learnt_prior,
     beside_pyepo,
 )

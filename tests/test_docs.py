@@ -306,6 +306,11 @@ def of_own_networks():
     words = "it is {:.1f} nats ahead of the fully connected pair in the valid bound of the test images and {:.1f} nats"
     yield words, [whole[key] - convolutional[key] for key in ("bound", "minus_log_p")]
     yield "A training takes {:.1f} times", [convolutional["seconds"] / whole["seconds"]]
+    priors = record("learnt_prior.json")
+    uniform, *learnt = priors["runs"]
+    yield "15 coupled bits, {:.0f} epochs of", [priors["epochs"]]
+    assert all(0.5 < uniform["bound"] - run["bound"] < 0.7 for run in learnt)  # half a nat or a little more
+    assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
 
 
 QUOTED = {
