@@ -61,7 +61,6 @@ def subset_rows(epochs: int, seeds: list[int]) -> Iterator[dict[str, Any]]:
     data = images()
     methods: dict[str, dict[str, Callable[[], Mask]]] = {
         "ArgmaxLayer(KOfN(k))": {"": lambda: pixel_subsets.implicit_mle(K)},
-        "exact sample and marginals": {"": lambda: pixel_subsets.exact_marginals(K)},
     }
     if find_spec("imle") is not None:
         methods["torch-imle"] = {f"beta {beta:g}": lambda beta=beta: of_imle(beta) for beta in BETAS}
