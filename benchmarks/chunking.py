@@ -6,8 +6,9 @@
 
 Features are those of CRF++'s template for this task, seven of words and twelve of parts of speech, of which those count
 that come at least three times in the training sentences. C is chosen by the F1 of chunks in every tenth training
-sentence, after training on the rest, or given: 1 is that of the published results. The test sentences are tagged once. sklearn-crfsuite gets the same features, the
-same penalty and the rest of its defaults, in the same process. Seconds are of CPU time.
+sentence, after training on the rest, or given: 1 is that of the published results. The test sentences are tagged once.
+sklearn-crfsuite gets the same features, the same penalty and the rest of its defaults, in the same process. Seconds are
+of CPU time.
 """
 
 from __future__ import annotations
