@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check docs lowest benchmarks clean
+.PHONY: demo test check docs solvers-alone lowest benchmarks clean
 
 demo: .venv/for-demo  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -23,6 +23,10 @@ docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is
 	$(BIN)/sphinx-build -W --keep-going -q -b doctest -D plot_gallery=0 docs docs/_build/doctest
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+solvers-alone:  ## `solvers` without torch in an environment of its own: installed, tried, and some of its tests
+	PYTHON=$(PYTHON) TESTS="tests/test_solvers_imports.py tests/test_solvers_given.py tests/test_solvers_formats.py" \
+		scripts/solvers_alone.sh .venv-solvers
+
 lowest:  ## the solvers' tests with the lowest versions allowed; slow, as PyTorch of that age brings 3 GB of CUDA
 	PYTHON=$(PYTHON) scripts/lowest_versions.sh
 
@@ -32,7 +36,7 @@ benchmarks: .venv/for-development  ## ratios, measured side by side; writes resu
 	$(BIN)/python benchmarks/solvers.py --output results/solvers.json
 
 clean:
-	rm -rf .venv .venv-lowest build docs/_build *.egg-info
+	rm -rf .venv .venv-lowest .venv-solvers build docs/_build *.egg-info
 
 .venv/for-demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

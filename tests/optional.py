@@ -4,6 +4,8 @@ import importlib
 
 import pytest
 
+from solvers import solver_class
+
 
 class _Missing:
     def __init__(self, name):
@@ -19,3 +21,10 @@ def optional(name):
         return importlib.import_module(name)
     except ImportError:
         return _Missing(name)
+
+
+def needs(*names):
+    """Skips a test where the packages of these solvers are not installed."""
+    for name in names:
+        if missing := solver_class(name).missing_packages():
+            pytest.skip(f"solver '{name}' needs {', '.join(missing)}")

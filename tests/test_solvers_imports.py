@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from optional import needs
 
 import solvers
 
@@ -61,6 +62,7 @@ def test_submodules_are_found_through_the_face():
 )
 def test_two_packages_with_the_same_library_live_in_one_process(names):
     """Both `highspy` and OR-Tools bring HiGHS: of two shared libraries of one name the first would serve both."""
+    needs(*names)
     code = f"""
 import numpy as np
 from solvers import instances, solver_class

@@ -9,6 +9,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+from optional import needs
 
 from solvers import (
     ArgmaxSolver,
@@ -85,6 +86,7 @@ CHOICES = {
 @pytest.mark.parametrize("case", CHOICES)
 def test_auto_explains_itself_and_is_exact(case):
     problem, expected, reason = CHOICES[case]
+    needs(*{expected} & {"cplex"})
     selection = select_solver(problem)
     assert selection.solver.name == expected
     assert reason in selection.reason
@@ -95,6 +97,7 @@ def test_auto_explains_itself_and_is_exact(case):
 @pytest.mark.parametrize("case", CHOICES)
 def test_auto_says_optimal_only_with_a_bound(case):
     problem, expected, _ = CHOICES[case]
+    needs(*{expected} & {"cplex"})
     limit = 0.3 if (problem.n > 100 and problem.e > 1000) or expected == "portfolio" else None
     solution = solve(problem.unary, problem.pairwise, edges=problem.edges, time_limit=limit)
     assert solution.solver == expected or expected == "portfolio"
@@ -138,6 +141,7 @@ def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
 
 
 def test_auto_without_cplex(monkeypatch):
+    needs("cp_sat")
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "cplex" else real(name, *rest)
@@ -210,6 +214,7 @@ def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
 
 
 def test_no_linear_programs_of_ten_thousand_variables():
+    needs("cplex", "cp_sat")
     assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]
     assert in_turn(regular(400, 12)) == ["dual_ascent", "cplex"]
 
@@ -223,6 +228,7 @@ def independent_set(n, degree):
 
 
 def test_pairs_that_exclude_each_other_are_given_to_a_third_party():
+    needs("cplex", "cp_sat")
     assert in_turn(independent_set(300, 6)) == ["dual_ascent", "cplex"]
     assert in_turn(independent_set(1001, 6)) == ["dual_ascent", "cp_sat"]
 
@@ -333,6 +339,7 @@ def test_table_of_backends():
     assert not rows["local_search"].capabilities.exact
     assert rows["exhaustive"].capabilities.max_size == 25
     assert rows["max_flow"].capabilities.supermodular_only
+    needs("cplex", "cp_sat")
     assert all(info.installed for info in rows.values())
 
 

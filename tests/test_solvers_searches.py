@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from optional import needs
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
 from solvers.algorithms.branch_and_bound.search import _offer, search_dense
@@ -188,6 +189,7 @@ def test_no_flip_gains_after_an_ascent():
 @pytest.mark.parametrize("start", [[0, 1], [0, 1, 2], [0.5, 0, 1], "abc", [[0, 1, 0]] * 2], ids=str)
 @pytest.mark.parametrize("solver", SEARCHES)
 def test_impossible_starts(solver, start):
+    needs(solver)
     with pytest.raises(SolverError, match="start"):
         solve([1.0, 2.0, -3.0], [-1.0], edges=[[0, 1]], solver=solver_class(solver)(start=start))
 

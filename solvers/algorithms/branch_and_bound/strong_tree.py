@@ -87,11 +87,12 @@ class StrongTree:
         """`[nodes]`: what no state of the open nodes scores more than."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
-    def search(self, deadline: Deadline, known: Tell) -> None:
+    def search(self, deadline: Deadline, known: Tell | None = None) -> None:
         """Goes on until no node is open or the deadline has passed; `known` is what it tells between two nodes."""
         with deadline.flag() as stop:
             while self.is_open and not stop[0]:
-                deadline.tell(known)
+                if known is not None:
+                    deadline.tell(known)
                 node = self._deeper.pop() if self._deeper else heapq.heappop(self._open)
                 for child in self._handle(node, stop):
                     if len(self._open) < MOST_OPEN:
