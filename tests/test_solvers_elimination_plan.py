@@ -1,12 +1,17 @@
 """Separators, forests and schedules of elimination orders, against graphs that are eliminated step by step."""
 
+import importlib
+
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from solvers import instances
 from solvers.algorithms.elimination.forest import children_first, separators
-from solvers.algorithms.elimination.plan import elimination_plan
+from solvers.algorithms.elimination.max_sum_lanes import FOLDED_BITS
+from solvers.algorithms.elimination.plan import cached_plan, elimination_plan
 from solvers.algorithms.elimination.schedule import BIT_END, BIT_START, VARIABLE
 
 few = settings(max_examples=80, deadline=None)
@@ -77,3 +82,17 @@ def test_a_plan_has_the_tables_of_its_order(seed, n, degree):
             assert e < 0 or set(edges[e].tolist()) == {v, int(variables[k])}
     assert plan.width == max(map(len, expected.values()))
     assert plan.entries == sum(2 ** len(separator) for separator in expected.values())
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 6, 8])
+def test_instances_side_by_side_have_the_maxima_of_each_alone(monkeypatch, rows):
+    module = importlib.import_module("solvers.algorithms.elimination.max_sum")
+    problem = instances.spin_glass(rows, 9, 20, np.random.default_rng(rows)).problem()  # 16 lanes, and 4 more
+    plan = problem.topology.recall(cached_plan)
+    assert rows < 8 or plan.width > FOLDED_BITS
+    monkeypatch.setattr(module, "_table_nanoseconds", lambda *_: np.inf)
+    together, maxima = module.max_sum(plan, problem.unary, problem.pairwise)
+    monkeypatch.setattr(module, "_table_nanoseconds", lambda *_: 0.0)
+    alone, _ = module.max_sum(plan, problem.unary, problem.pairwise)
+    np.testing.assert_allclose(problem.score_flat(together), problem.score_flat(alone), rtol=1e-13)
+    np.testing.assert_allclose(problem.score_flat(together), maxima, rtol=1e-13)
