@@ -119,5 +119,7 @@ TABLES = (
     estimators_of_coupled_bits,
     convolutional_pair,
     learnt_prior,
+    beside_imle,
+    beside_pythae,
     beside_pyepo,
 )
