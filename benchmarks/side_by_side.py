@@ -5,8 +5,8 @@
 They are asked where they are installed: `pip install pythae`, and torch-imle from its repository,
 `pip install git+https://github.com/uclnlp/torch-imle`. The first task is that of `pixel_subsets.py` at k = 20: the same
 networks and images, and the learning rate (of torch-imle the step beta too) that is best on validation images with
-another seed. The second has the same layers from the same weights, the same images, batches and Adam, and both results
-are judged by one evaluation. Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of CPU
+another seed. The second has the same layers, images, batches and Adam, each with weights of its own start, and both
+results are judged by one evaluation. Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of CPU
 time, of training alone.
 """
 
@@ -88,7 +88,7 @@ def subset_rows(epochs: int, seeds: list[int]) -> Iterator[dict[str, Any]]:
 
 
 def fresh(seed: int) -> GaussianVAE:
-    """The weights that both begin with."""
+    """Layers such as those of `train`, with weights that the seed gives."""
     torch.manual_seed(seed)
     return GaussianVAE(784, N, HIDDEN)
 
