@@ -6,8 +6,8 @@ They are asked where they are installed: `pip install pythae`, and torch-imle fr
 `pip install git+https://github.com/uclnlp/torch-imle`. The first task is that of `pixel_subsets.py` at k = 20: the same
 networks and images, and the learning rate (of torch-imle the step beta too) that is best on validation images with
 another seed. The second has the same layers, images, batches and Adam, each with weights of its own start, and both
-results are judged by one evaluation. Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of CPU
-time, of training alone.
+results are judged by one evaluation. Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of
+CPU time, of training alone.
 """
 
 from __future__ import annotations
