@@ -77,12 +77,12 @@ def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
     problem = ranked.Problem.from_arrays(np.array([[1.0, -1.0]]))
     solution = ranked.solve(problem, k_best=2)
     everything = np.ones(4, bool)
-    assert ranked.wrong(problem, solution, everything, 2) == 0
-    assert ranked.wrong(problem, solution, everything & [True, False, True, True], 2) == 1
-    assert ranked.wrong(problem, replace(solution, score=solution.score + 1e-9), everything, 2) == 1
-    assert ranked.wrong(problem, replace(solution, optimal=~solution.optimal), everything, 2) == 1
+    assert ranked.wrong(problem, solution, everything, 2) == (0, 0)
+    assert ranked.wrong(problem, solution, everything & [True, False, True, True], 2) == (1, 0)
+    assert ranked.wrong(problem, replace(solution, score=solution.score + 1e-9), everything, 2) == (1, 0)
+    assert ranked.wrong(problem, replace(solution, optimal=~solution.optimal), everything, 2) == (0, 1)
     twice = replace(solution, z=solution.z[:, [0, 0]])
-    assert ranked.wrong(problem, twice, everything, 2) == 1
+    assert ranked.wrong(problem, twice, everything, 2) == (1, 0)
 
 
 def test_a_false_proof_stops_the_benchmark(benchmark):
