@@ -313,9 +313,37 @@ def of_own_networks():
     assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
 
 
+def of_labels():
+    chains = record("labels_chains.json")
+    ours, *peers = ("structured-vae", "pytorch-crf", "torch-struct")
+    for title, words in (("full length", "100 places"), ("other lengths", "10 to 100 places")):
+        tasks = [chains[title][task] for task in ("decode", "log Z", "gradient")]
+        yield f"| {words}: {ours} | " + " | ".join(["{:.1f}"] * 3) + " |", [task[ours] for task in tasks]
+        for name in peers:
+            if name in tasks[0]:
+                numbers = [value for task in tasks for value in (task[name], task[name] / task[ours])]
+                yield f"| {words}: {name} | " + " | ".join(["{:.0f} ({:.1f})"] * 3) + " |", numbers
+    for task, words in (("letters", "letters"), ("snakes", "snakes")):
+        for name, row in record(f"labels_{task}.json")["rows"].items():
+            best = row["test"]
+            assert best["proved"] == 1
+            numbers = [best["C"], best["accuracy"], best["fit_seconds"], best["predict_seconds"]]
+            yield f"| {words} | `{name}` | {{:g}} | {{:.4f}} | {{:.1f}} | {{:.2f}} |", numbers
+    for path in ("labels_chunking.json", "labels_chunking_c1.json"):
+        chunks = record(path)
+        assert chunks[ours]["proved"] == 1
+        for name, words in ((ours, "`ChainCRF`"), ("sklearn-crfsuite", "sklearn-crfsuite")):
+            if name not in chunks:
+                continue
+            row = chunks[name]
+            numbers = [row["C"], row["f1"], row["fit_seconds"], row["predict_seconds"]]
+            yield f"| chunks | {words} | {{:g}} | F1 {{:.2f}} | {{:.0f}} | {{:.1f}} |", numbers
+
+
 QUOTED = {
     "README.md": of_readme,
     "docs/celeba.md": of_celeba,
+    "docs/labels.md": of_labels,
     "docs/method.md": of_method,
     "docs/own_networks.md": of_own_networks,
     "docs/semi_supervised.md": of_semi_supervised,
