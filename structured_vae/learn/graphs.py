@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .decoding import Solver
+from solvers import ArgmaxSolver
+from solvers.labels import LabelSolver
+
 from .estimator import LinearEstimator, by_likelihood, check_counts, check_positive
 from .frank_wolfe import FrankWolfe
 from .inputs import Given, of_graphs
@@ -54,7 +56,7 @@ class GraphCRF(LinearEstimator):
         C: float = 1.0,  # noqa: N803  # scikit-learn's name
         tol: float = 1e-6,
         max_iter: int = 1000,
-        solver: Solver = "auto",
+        solver: str | LabelSolver | ArgmaxSolver = "auto",
         time_limit: float | None = None,
     ):
         self.C = C
@@ -127,7 +129,7 @@ class GraphSSVM(LinearEstimator):
         tol: float = 1e-2,
         max_iter: int = 200,
         batch_size: int = 16,
-        solver: Solver = "auto",
+        solver: str | LabelSolver | ArgmaxSolver = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
     ):
