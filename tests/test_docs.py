@@ -217,6 +217,7 @@ def of_structured():
     rows = {
         "general, Gibbs, annealed": "general-gibbs-annealed",
         "general, direct, falling rate": "general-direct-cosine",
+        "supermodular, direct, falling rate": "supermodular-direct-cosine",
         "general, direct": "general-direct-elbo",
         "general, direct, two sides": "general-direct-two_sided",
         "general, Gibbs": "general-gibbs-elbo",
