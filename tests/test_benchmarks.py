@@ -65,6 +65,7 @@ def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, m
     assert qplib.summary({"tiny": row})[1] == ("SCIP (published)", "1 of 1", "5.0")
 
 
+@pytest.mark.slow
 def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
     ranked = benchmark("ranked_and_constrained")
     options = ["--instances", "6", "--together", "3", "--output", str(tmp_path / "x.json")]
@@ -113,6 +114,7 @@ def test_medians_count_full_rounds_and_stop_at_the_limit(benchmark):
     assert times["slow"] >= 20 > times["quick"]
 
 
+@pytest.mark.slow
 def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchmark, tmp_path):
     folders = {name: tmp_path / "problems" / name for name in ("maxcut", "qubo", "maxflow", "mrf")}
     for folder in folders.values():
@@ -145,6 +147,7 @@ def test_the_library_minds_senses_reports_what_is_missed_and_updates_rows(benchm
     assert [answer["value"] for answer in later["max-cut: rudy"]] == [5]
 
 
+@pytest.mark.slow
 def test_auto_beside_every_backend(benchmark, tmp_path):
     regret, families = benchmark("regret"), benchmark("families").FAMILIES
     assert len(families) == 40
@@ -319,6 +322,7 @@ def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark
         assert all(row["minus_log_p"] < row["bound"] for row in runs)
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_path):
     output = tmp_path / "which.json"
     names = ["direct", "exact", "score_function", "implicit_mle", "rebar"]

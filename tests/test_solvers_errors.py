@@ -367,7 +367,7 @@ def test_jobs_out_of_range(jobs):
 
 
 def test_streams_of_what_is_no_problem():
-    with pytest.raises(ProblemError, match="problems must be an iterable of Problem; got 3"):
+    with pytest.raises(ProblemError, match="problems must be an iterable of problems; got 3"):
         list(solve_many(3))
     good, bad = solve_many([Problem.from_arrays([1.0]), [1.0]], jobs=1)
     assert float(good.score) == 1.0

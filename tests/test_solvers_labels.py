@@ -145,6 +145,7 @@ def test_gibbs_is_enumeration(seed):
     products = found.covariance_product(by_variables, by_pairs)
     with pytest.raises(ProblemError, match="1e\\+290"):
         found.covariance_product(np.full(by_variables.shape, 1e308))
+    assert np.isfinite(found.covariance_product(by_variables.astype(np.float32))[0]).all()
     np.testing.assert_allclose(products[0], np.einsum("bx,xnk->bnk", centred, of_variables), atol=1e-9)
     np.testing.assert_allclose(products[1], np.einsum("bx,xekl->bekl", centred, of_pairs), atol=1e-9)
 

@@ -207,7 +207,10 @@ def test_attributes_give_the_scores():
     assert of_graphs.intercept_.shape == (K,)
 
 
-@pytest.mark.parametrize("make", [ChainCRF, ChainSSVM, GraphCRF, GraphSSVM])
+SEARCHED = [pytest.param(made, marks=pytest.mark.slow) for made in (ChainSSVM, GraphSSVM)]
+
+
+@pytest.mark.parametrize("make", [ChainCRF, GraphCRF, *SEARCHED])
 def test_the_checks_of_scikit_learn_pass(make):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own, and those that it asks for

@@ -252,7 +252,7 @@ def test_nothing_outlives_the_potentials():
     kl = q.kl().value
     q.sample(seeded())
     kl.sum().backward()
-    kept = [weakref.ref(each) for each in (h, _found(h), q.log_partition)]
+    kept = [weakref.ref(each) for each in (h, sums_on_host(h), q.log_partition)]
     gc.disable()  # cycles would keep them until the next collection
     try:
         del h, q, kl

@@ -185,7 +185,7 @@ def test_the_cases_have_states():
     assert {name: len(case.states) for name, case in CASES.items() if len(case.states) < 2} == {
         "none of n": 1, "all of n": 1, "line": 1, "one edge": 1,
     }  # fmt: skip
-    assert len(TRACTABLE) == 16
+    assert len(TRACTABLE) == 19
 
 
 @every_case

@@ -6,7 +6,16 @@ from typing import assert_type
 import numpy as np
 import torch
 
-from models import AnyPotentials, AttributeVAE, DiscreteVAE, Gaussian, MixtureVAE, Potentials, load_pretrained
+from models import (
+    AnyPotentials,
+    AttributeVAE,
+    DiscreteVAE,
+    Gaussian,
+    GaussianVAE,
+    MixtureVAE,
+    Potentials,
+    load_pretrained,
+)
 from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many
 from solvers.conversions import from_qubo
 from structured_vae import (
@@ -77,8 +86,8 @@ def trained_networks(x: torch.Tensor) -> None:
     run = train(TrainConfig(), "runs/typed")
     assert_type(run, Run)
     vae = load_vae(run.folder)
-    assert_type(vae, DiscreteVAE | MixtureVAE | AttributeVAE)
-    assert_type(load_pretrained("exported"), DiscreteVAE | MixtureVAE | AttributeVAE)
+    assert_type(vae, DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE)
+    assert_type(load_pretrained("exported"), DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE)
     if isinstance(vae, DiscreteVAE):
         assert_type(vae.encoder(x), AnyPotentials)
         assert_type(vae.decoder(x), torch.Tensor)

@@ -198,12 +198,15 @@ def _direction(problem: LabelProblem, unary: Any, pairwise: Any) -> LabelProblem
     parts = []
     for name, values in (("unary", unary), ("pairwise", 0.0 if pairwise is None else pairwise)):
         given = to_numpy(as_array(values, name))
-        if given.dtype.kind not in "biuf" or not (np.abs(given) <= LARGEST).all():
+        numbers = given.dtype.kind in "biuf"
+        with np.errstate(over="ignore"):  # of more than double precision
+            given = given.astype(np.float64) if numbers else given
+        if not (numbers and (np.abs(given) <= LARGEST).all()):
             raise ProblemError(
                 f"the {name} direction must hold finite numbers, of magnitudes up to {LARGEST:g}"
             )
         try:
-            whole = np.broadcast_to(given.astype(np.float64), (*problem.leading, *wide[name]))
+            whole = np.broadcast_to(given, (*problem.leading, *wide[name]))
         except ValueError as error:
             raise ProblemError(
                 f"the {name} direction must be {(*problem.leading, *wide[name])}; its shape is {given.shape}"
