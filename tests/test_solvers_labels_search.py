@@ -167,12 +167,22 @@ def test_what_a_search_leaves_goes_to_the_tables(monkeypatch):
         np.testing.assert_allclose(found.score, maxima(problem))
 
 
-def test_tables_that_would_not_be_full_in_time_are_not_begun():
-    problem = complete(12, 5, 1)
+@pytest.mark.parametrize("leading", [(), (1,), (1, 1)])
+@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy])
+@pytest.mark.parametrize("time_limit", [0.2, 60])
+def test_tables_that_would_not_be_full_in_time_are_not_begun(leading, make, time_limit):
+    given = complete(9, 7, 1)
+    unary, tables = make(given.unary.reshape(*leading, 9, 7)), make(given.all_pairwise())
+    problem = LabelProblem.from_arrays(unary, tables[0], edges=given.edges)
     assert "search first" in select_solver(problem).reason
-    found = solve(problem, time_limit=0.2)
-    assert found.solver == "dual_ascent"
-    assert found.bound >= found.score
+    found = solve(problem, time_limit=time_limit)
+    assert type(found.labels) is type(unary)
+    assert found.labels.shape == (*leading, 9)
+    assert (found.bound >= found.score).all()
+    if time_limit < 1:
+        assert found.solver == "dual_ascent"
+    else:
+        assert found.optimal.all()
 
 
 def test_a_search_starts_from_what_cuts_find():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..arrays import home_of
 from ..deadline import Deadline
 from ..errors import SolveFailedError
 from ..solution import Maximiser, Solution
@@ -38,10 +39,12 @@ class Portfolio(LabelSolver):
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         deadline, tables = Deadline.after(time_limit), solver_class("elimination")()
+        # Answers of the solvers in turn stay on the host, with one leading dimension.
+        problem = replace(problem.instances(slice(None)), home=home_of(problem.unary))
         entries = elimination_entries(problem)
         if problem.batch * entries * SECONDS_AN_ENTRY > deadline.left:
             return _maximiser(_messages().solve_until(problem, deadline))
-        found = _tried(problem.instances(slice(None)), entries // ENTRIES_A_VISIT, deadline)
+        found = _tried(problem, entries // ENTRIES_A_VISIT, deadline)
         if found is None:
             return _maximiser(tables.solve_until(problem, deadline))
         left = np.flatnonzero(~found.optimal)
