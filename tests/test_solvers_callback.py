@@ -137,7 +137,7 @@ def test_a_batch_is_heard_of_as_a_whole():
         assert each.score.shape == each.bound.shape == (3, 1)
         assert isinstance(each.z, torch.Tensor)
         assert torch.allclose(shaped.score(each.z), each.score)
-    assert (solution.score >= heard.said[-1].score).all()
+    assert (solution.score >= heard.said[-1].score - 1e-9).all()  # summed in another order
     assert (heard.said[-1].score > 0).all()
 
 
@@ -218,7 +218,7 @@ def test_within_constraints(name):
             assert (each.z == -1).all()
         assert (each.bound >= each.score).all()
     assert solution.z.sum() == 30
-    assert solution.score >= heard.said[-1].score
+    assert solution.score >= heard.said[-1].score - 1e-9  # summed in another order
 
 
 def test_of_several_states_the_best_is_heard_of():
