@@ -218,7 +218,8 @@ def test_within_constraints(name):
             assert (each.z == -1).all()
         assert (each.bound >= each.score).all()
     assert solution.z.sum() == 30
-    assert solution.score >= heard.said[-1].score - 1e-9  # summed in another order
+    best = max([float(np.max(each.score)) for each in heard.said], default=-np.inf)  # none where it is fast
+    assert solution.score >= best - 1e-9  # summed in another order
 
 
 def test_of_several_states_the_best_is_heard_of():

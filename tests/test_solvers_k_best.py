@@ -163,3 +163,8 @@ def test_an_interrupt_has_the_states_so_far():
         solve(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Stopped(), k_best=3)
     assert stopped.value.solution.z.shape == (1, 3, 3)
     assert len(np.unique(stopped.value.solution.z[0], axis=0)) == 3
+
+
+@pytest.mark.parametrize("count", [np.uint64(2), np.int8(2), True])
+def test_counts_of_any_whole_kind(count):
+    assert solve([1.0, -2.0], k_best=count).z.shape == (int(count), 2)

@@ -19,7 +19,15 @@ from solvers import (
     solver_class,
 )
 from solvers import labels as several
-from solvers.labels import LabelProblem, LabelSolver, available_solvers, gibbs, select_solver, solve
+from solvers.labels import (
+    LabelProblem,
+    LabelSolver,
+    available_solvers,
+    from_factors,
+    gibbs,
+    select_solver,
+    solve,
+)
 from solvers.labels.algorithms.buckets import buckets_of
 from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
@@ -381,3 +389,8 @@ def test_what_is_no_solver_is_unknown():
 def test_a_word_is_no_weight():
     with pytest.raises(ProblemError, match="potts"):
         solve(torch.zeros(2, 2), potts="..", edges=[[0, 1]])
+
+
+def test_constants_are_floats():
+    with pytest.raises(ProblemError, match="constant"):
+        from_factors([2], [((0,), np.zeros(2))], constant=10**400)

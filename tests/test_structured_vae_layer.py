@@ -677,3 +677,10 @@ def test_a_small_network_learns_to_segment(way):
     alone = (new_pictures > 0.5).float()
     assert share_wrong(new_pictures, new_masks) < 0.7 * before
     assert share_wrong(new_pictures, new_masks) < 0.7 * (alone != new_masks).float().mean().item()
+
+
+def test_a_seed_may_be_any_whole_number():
+    layer = ArgmaxLayer("independent", seed=True)
+    scores = torch.randn(4, 3, requires_grad=True)
+    layer(scores).sum().backward()
+    assert scores.grad.shape == (4, 3)

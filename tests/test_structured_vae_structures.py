@@ -13,6 +13,7 @@ from enumeration import LEVEL, all_bits, seeded, softmax
 from torch.autograd import gradcheck, gradgradcheck
 
 from models import Potentials
+from solvers import ProblemTooLargeError
 from structured_vae import (
     Arborescences,
     ArgmaxLayer,
@@ -44,6 +45,7 @@ from structured_vae import (
     grid_paths,
 )
 from structured_vae.errors import MissingPackageError
+from structured_vae.structures.batches import integers
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]
 GRAPH = [[0, 1], [1, 2], [3, 0], [3, 4], [4, 5], [5, 2], [1, 4], [0, 5]]
@@ -539,3 +541,11 @@ def test_a_distribution_of_pairs_or_of_what_has_no_sums():
         Gibbs(pairs, KOfN(1))
     with pytest.raises(StructureError, match="has no gibbs"):
         Gibbs(Potentials(torch.zeros(1, 4)), Assignments(2))
+
+
+def test_labels_that_no_memory_holds():
+    for k in (10**300, 10**9):
+        with pytest.raises((StructureError, ProblemTooLargeError), match="memory"):
+            PairwiseLabels(2, k, [[0, 1]])
+    with pytest.raises(StructureError, match="integers"):
+        integers(torch.zeros(2, requires_grad=True), "groups must be integers")

@@ -46,7 +46,13 @@ figure, axes = plt.subplots(figsize=(5, 5))
 spins = found.first.sample
 for (p, q), coupling in couplings.items():
     broken = coupling * spins[p] * spins[q] > 0
-    axes.plot((p[1], q[1]), (p[0], q[0]), color="tab:red" if broken else "0.8", linewidth=3 if broken else 1, zorder=1)
+    axes.plot(
+        (p[1], q[1]),
+        (p[0], q[0]),
+        color="tab:red" if broken else "0.8",
+        linewidth=3 if broken else 1,
+        zorder=1,
+    )
 colors = ["tab:blue" if spins[p] > 0 else "white" for p in places]
 axes.scatter([p[1] for p in places], [p[0] for p in places], c=colors, edgecolors="tab:blue", s=60, zorder=2)
 axes.set_axis_off()

@@ -131,11 +131,18 @@ def _solver(draw: Draw) -> Any:
     return name
 
 
+ENDLESS = 5
+"""Seconds that no call may be asked to search for."""
+
+
 def _options(draw: Draw) -> dict[str, Any]:
     solver = _solver(draw)
     slow = getattr(solver, "name", solver) in SLOW
     limit = draw.of((0.05, 0.02)) if slow or draw.chance(0.2) else None
-    return {"solver": perhaps(draw, solver, 0.1), "time_limit": perhaps(draw, limit, 0.1)}
+    given = {"solver": perhaps(draw, solver, 0.1), "time_limit": perhaps(draw, limit, 0.1)}
+    if slow and isinstance(given["time_limit"], int | float | np.number) and given["time_limit"] > ENDLESS:
+        given["time_limit"] = limit  # a heuristic searches as long as it is told
+    return given
 
 
 # --- solvers ------------------------------------------------------------------------------------

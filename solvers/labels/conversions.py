@@ -165,9 +165,12 @@ def from_factors(
 
 
 def _finite(constant: Any) -> float:
-    if not isinstance(constant, Real) or not math.isfinite(constant):
-        raise ProblemError(f"constant must be a finite number; got {shortened(constant)}")
-    return float(constant)
+    try:
+        if isinstance(constant, Real) and math.isfinite(constant):
+            return float(constant)
+    except OverflowError:  # a whole number beyond all floats
+        pass
+    raise ProblemError(f"constant must be a finite number; got {shortened(constant)}")
 
 
 def _sizes(sizes: Any) -> list[int]:

@@ -60,7 +60,7 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
     problem, search = fixing.problem, _Exclusion(choose, Deadline.after(time_limit))
-    check_count(count, 0 if fixing.rest is None else fixing.rest.n)
+    count = check_count(count, 0 if fixing.rest is None else fixing.rest.n)
     solver = choose(fixing.rest or problem)
     solver.check(fixing.rest or problem, time_limit)
     found = None if fixing.rest is None else solver.best_states(fixing.rest, count)

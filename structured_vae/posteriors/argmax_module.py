@@ -94,7 +94,7 @@ class ArgmaxModule(nn.Module, ABC):
     def generator_on(self, device: torch.device) -> torch.Generator:
         """That of its seed."""
         if device not in self._generators:
-            self._generators[device] = torch.Generator(device).manual_seed(self.seed or 0)
+            self._generators[device] = torch.Generator(device).manual_seed(int(self.seed or 0))
         return self._generators[device]
 
 

@@ -68,7 +68,7 @@ def integers(values: object, what: str) -> np.ndarray:
     if isinstance(values, torch.Tensor) and not is_dense(values):
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
     try:
-        found = np.asarray(values.cpu() if isinstance(values, torch.Tensor) else values)
+        found = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
     except (ValueError, TypeError, OverflowError) as error:
         raise StructureError(f"{what}; got {shortened(values)}") from error
     if not found.size or not np.issubdtype(found.dtype, np.integer):

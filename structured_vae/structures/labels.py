@@ -13,7 +13,7 @@ from torch.nn.functional import one_hot
 from solvers import ArgmaxSolver, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
-from ..errors import StructureError
+from ..errors import StructureError, shortened
 from .arcs import arcs_of
 from .batches import checked, integers, is_dense, positive_integer, shaped
 from .scores import EdgesLike
@@ -61,10 +61,14 @@ class PairwiseLabels:
         for name in ("n", "k"):
             object.__setattr__(self, name, positive_integer(getattr(self, name), name))
         pairs = np.empty((0, 2), np.int64) if _is_empty(self.edges) else arcs_of(self.edges)  # type: ignore[arg-type]  # there are some
-        tables = np.zeros((len(pairs), self.k, self.k)) if len(pairs) else None
+        try:
+            unary, tables = np.zeros((self.n, self.k)), np.zeros((len(pairs), self.k, self.k))
+        except (ValueError, MemoryError) as error:
+            many = f"{shortened(self.n)} variables of {shortened(self.k)} values"
+            raise StructureError(f"scores of {many} do not fit into memory") from error
         sizes = None if self.sizes is None else integers(self.sizes, "sizes must be [n] integers")
         like = LabelProblem.from_arrays(
-            np.zeros((self.n, self.k)), tables, edges=pairs if len(pairs) else None, sizes=sizes
+            unary, tables if len(pairs) else None, edges=pairs if len(pairs) else None, sizes=sizes
         )
         object.__setattr__(self, "edges", pairs)
         object.__setattr__(self, "sizes", like.sizes)
