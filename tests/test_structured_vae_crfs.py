@@ -3,6 +3,7 @@
 import copy
 from itertools import pairwise, product
 
+import numpy as np
 import pytest
 import torch
 
@@ -336,3 +337,10 @@ def test_wrong_graphs_get_an_error_of_ours():
     ):
         with pytest.raises(StructureError, match=message):
             call()
+
+
+@pytest.mark.parametrize("reduction", [np.zeros(2, "i4,f8"), np.array(["mean"]), None, 1])
+def test_a_reduction_is_a_word(reduction):
+    crf, emissions, tags, mask = chains()
+    with pytest.raises(StructureError, match="reduction must be one of"):
+        crf(emissions, tags, mask, reduction)

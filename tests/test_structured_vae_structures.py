@@ -5,6 +5,7 @@ import itertools
 import pickle
 from dataclasses import dataclass
 
+import array_api_strict
 import networkx as nx
 import numpy as np
 import pytest
@@ -549,3 +550,6 @@ def test_labels_that_no_memory_holds():
             PairwiseLabels(2, k, [[0, 1]])
     with pytest.raises(StructureError, match="integers"):
         integers(torch.zeros(2, requires_grad=True), "groups must be integers")
+    elsewhere = array_api_strict.zeros(2, device=array_api_strict.Device("device1"))
+    with pytest.raises(StructureError, match="integers"):
+        integers(elsewhere, "groups must be integers")

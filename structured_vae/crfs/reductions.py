@@ -20,7 +20,7 @@ def check_reduction(reduction: object) -> None:
     Raises:
         StructureError: it is none.
     """
-    if reduction not in REDUCTIONS:
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
         raise StructureError(f"reduction must be one of {', '.join(REDUCTIONS)}; got {shortened(reduction)}")
 
 

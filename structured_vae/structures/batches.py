@@ -69,7 +69,7 @@ def integers(values: object, what: str) -> np.ndarray:
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
     try:
         found = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:  # the last of arrays on devices
         raise StructureError(f"{what}; got {shortened(values)}") from error
     if not found.size or not np.issubdtype(found.dtype, np.integer):
         raise StructureError(f"{what}; got {shortened(values)}")
