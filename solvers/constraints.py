@@ -101,7 +101,7 @@ def implies(i: int, j: int) -> Constraint:
 def _listed(coefficients: Any) -> Mapping[int, float]:
     try:
         numbers = np.asarray(coefficients, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.empty((0, 0))
     if numbers.ndim != 1:
         raise OptionError(

@@ -276,3 +276,8 @@ def test_a_state_that_breaks_one_is_no_answer():
 def test_constraints_have_names():
     assert cardinality(3).name == "cardinality(3)"
     assert isinstance(one_of(range(3)), Constraint)
+
+
+def test_coefficients_are_floats():
+    with pytest.raises(OptionError, match="coefficients"):
+        linear([10**400, 1], "<=", 1)

@@ -344,3 +344,9 @@ def test_a_reduction_is_a_word(reduction):
     crf, emissions, tags, mask = chains()
     with pytest.raises(StructureError, match="reduction must be one of"):
         crf(emissions, tags, mask, reduction)
+
+
+def test_floats_that_torch_does_not_add_are_refused():
+    crf, emissions, _, mask = chains()
+    with pytest.raises(StructureError, match="16 bits"):
+        crf.decode(emissions.to(torch.float8_e4m3fn), mask)

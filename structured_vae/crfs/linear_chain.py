@@ -13,7 +13,7 @@ from solvers import Solution, labels
 from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
-from ..structures.batches import is_dense, positive_integer
+from ..structures.batches import is_dense, is_of_floats, positive_integer
 from ..structures.chain_sums import Chains
 from .reductions import Reduction, check_reduction, reduced
 
@@ -173,9 +173,9 @@ class LinearChainCRF(nn.Module):
 
     def _chains(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> Chains:
         """Checked scores, up to the end of the longest chain."""
-        if not _is_tensor(emissions) or not emissions.is_floating_point():
+        if not is_of_floats(emissions):
             raise StructureError(
-                f"emissions must be a tensor of a floating-point type; got {shortened(emissions)}"
+                f"emissions must be a tensor of a floating-point type of 16 bits or more; got {shortened(emissions)}"
             )
         if emissions.ndim != 3 or emissions.shape[2] != self.num_tags or 0 in emissions.shape:
             order = "batch, length" if self.batch_first else "length, batch"

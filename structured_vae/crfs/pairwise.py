@@ -13,7 +13,7 @@ from solvers.labels import LabelSolver
 
 from ..errors import StructureError, shortened
 from ..structures import PairwiseLabels
-from ..structures.batches import integers, is_dense
+from ..structures.batches import integers, is_dense, is_of_floats
 from ..structures.scores import EdgesLike
 from .reductions import Reduction, check_reduction, reduced
 
@@ -148,9 +148,9 @@ class PairwiseCRF(nn.Module):
 
     def _check(self, unary: torch.Tensor) -> None:
         shape = self.structure.n, self.structure.k
-        if not isinstance(unary, torch.Tensor) or not is_dense(unary) or not unary.is_floating_point():
+        if not is_of_floats(unary):
             raise StructureError(
-                f"unary must be a dense tensor of a floating-point type; got {shortened(unary)}"
+                f"unary must be a dense tensor of a floating-point type of 16 bits or more; got {shortened(unary)}"
             )
         if unary.ndim != 3 or tuple(unary.shape[1:]) != shape or not len(unary):
             raise StructureError(f"unary must be [batch, {shape[0]}, {shape[1]}]; got {list(unary.shape)}")

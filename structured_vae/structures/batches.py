@@ -22,9 +22,11 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
     Raises:
         StructureError: they are no floating-point tensor, not finite, or of another number of variables.
     """
-    if not isinstance(scores, torch.Tensor) or not is_dense(scores) or not scores.is_floating_point():
+    if not is_of_floats(scores):
         found = f"{scores.dtype}, {scores.layout}" if isinstance(scores, torch.Tensor) else shortened(scores)
-        raise StructureError(f"scores must be a dense floating-point tensor [..., n]; got {found}")
+        raise StructureError(
+            f"scores must be a dense floating-point tensor [..., n], of 16 bits or more; got {found}"
+        )
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         wanted = "n" if n is None else n
         raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
@@ -74,6 +76,16 @@ def integers(values: object, what: str) -> np.ndarray:
     if not found.size or not np.issubdtype(found.dtype, np.integer):
         raise StructureError(f"{what}; got {shortened(values)}")
     return found
+
+
+def is_of_floats(given: object) -> bool:
+    """Whether it is a dense tensor of floats with which torch computes: of 16 bits or more."""
+    return (
+        isinstance(given, torch.Tensor)
+        and is_dense(given)
+        and given.is_floating_point()
+        and given.element_size() > 1
+    )
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
