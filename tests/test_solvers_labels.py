@@ -394,3 +394,8 @@ def test_a_word_is_no_weight():
 def test_constants_are_floats():
     with pytest.raises(ProblemError, match="constant"):
         from_factors([2], [((0,), np.zeros(2))], constant=10**400)
+
+
+def test_more_dimensions_than_numpy_broadcasts():
+    with pytest.raises(ProblemError, match="dimensions"):
+        solve(torch.zeros((1,) * 38 + (2, 2)), potts=1.0, edges=[[0, 1]])

@@ -401,6 +401,8 @@ def _flatten(
         raise ProblemError(
             f"the leading dimensions of unary and of the scores of pairs do not broadcast: {leads}"
         ) from error
+    except RuntimeError as error:  # numpy's, of more than 32 or 64
+        raise ProblemError(f"unary has {unary.ndim} dimensions, and tables {tables.ndim}: {error}") from error
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     batch = math.prod(leading)
