@@ -22,10 +22,9 @@ from .layers import train_mixed
 from .likelihoods import LIKELIHOODS, BernoulliLikelihood, GaussianLikelihood, Likelihood
 from .loading import VAES, load_pretrained
 from .mixture import GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
-from .model_card import Figure, ModelCard
 from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNetwork
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
-from .pretrained import Pretrained
+from .pretrained import Figure, ModelCard, Pretrained
 from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
 from .states import MOST_BITS, all_states, drawn_places, state_index
 

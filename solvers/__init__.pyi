@@ -1,4 +1,3 @@
-from .deadline import Deadline
 from .errors import (
     InfeasibleError,
     OptionError,
@@ -11,9 +10,10 @@ from .errors import (
     UnsupportedProblemError,
 )
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
-from .interrupts import interrupt_solves
+from .limits.deadline import Deadline
+from .limits.interrupts import interrupt_solves
+from .limits.progress import Progress
 from .problem import Problem
-from .progress import Progress
 from .registry import SolverInfo, available_solvers, solver_class
 from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
 from .errors import ProblemError, shortened
-from .memory import check_memory, needs_room
+from .limits.memory import check_memory, needs_room
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""

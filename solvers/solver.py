@@ -15,7 +15,6 @@ import numpy as np
 
 from .arrays import ArrayT, Scores, States, namespace_of
 from .constraint_rows import Rows
-from .deadline import Deadline
 from .errors import (
     InfeasibleError,
     OptionError,
@@ -25,9 +24,10 @@ from .errors import (
     UnsupportedProblemError,
     shortened,
 )
-from .interrupts import counted_interrupts, in_threads, interrupts
+from .limits.deadline import Deadline
+from .limits.interrupts import counted_interrupts, in_threads, interrupts
+from .limits.progress import watched_by
 from .problem import Problem, check_problem
-from .progress import watched_by
 from .solution import Maximiser, Solution, SolveInterrupted
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from .constraint_rows import Rows
 from .constraints import cardinality
-from .deadline import expect_compilation
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass
 from .labels.problem import LabelProblem
 from .labels.registry import BUILT_IN as OF_LABELS
 from .labels.registry import solver_class as label_solver_class
+from .limits.deadline import expect_compilation
 from .problem import Problem
 from .registry import BUILT_IN, solver_class
 from .solver import ArgmaxSolver

@@ -21,7 +21,7 @@ from solvers import (
 )
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
-from solvers.progress import Known, Listener, Part
+from solvers.limits.progress import Known, Listener, Part
 
 torch = optional("torch")
 

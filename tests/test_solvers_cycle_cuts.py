@@ -23,7 +23,7 @@ from solvers.algorithms.cycle_cuts.max_cut import MaxCut
 from solvers.algorithms.cycle_cuts.separation import Graph, shortest_cycles, tree_cycles
 from solvers.algorithms.cycle_cuts.sides import FREE, propagate, rounded
 from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep
-from solvers.deadline import Deadline
+from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -36,7 +36,7 @@ from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
-from solvers.interrupts import in_threads
+from solvers.limits.interrupts import in_threads
 from solvers.solver import score_states
 from solvers.testing import enumerate_scores
 

@@ -20,8 +20,8 @@ from solvers.algorithms.dual_ascent.messages import FREE, Graph, fix, sweep
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.compiled.graphs import neighbour_lists
-from solvers.deadline import Deadline
 from solvers.instances import Instances
+from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)

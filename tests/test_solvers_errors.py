@@ -196,7 +196,7 @@ def test_a_limit_of_the_process_leaves_no_more_memory_than_it_says():
     resource = pytest.importorskip("resource")
     code = """
 import resource
-from solvers.memory import free_memory
+from solvers.limits.memory import free_memory
 resource.setrlimit(resource.RLIMIT_DATA, (2**31, 2**31))
 print(free_memory())
 """

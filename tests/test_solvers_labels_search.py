@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import InfeasibleError, OptionError
-from solvers.deadline import Deadline
 from solvers.labels import LabelProblem, from_factors, portfolio, select_solver, solve, solver_class
 from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.whole_scores import WholeScores
+from solvers.limits.deadline import Deadline
 
 some = settings(max_examples=80, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

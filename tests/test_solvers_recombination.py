@@ -16,7 +16,7 @@ from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
 from solvers.algorithms.local_search.subgraph_order import subgraph_order
 from solvers.algorithms.local_search.tabu_runs import TabuRuns
 from solvers.backends.local_search import LocalSearch
-from solvers.deadline import Deadline
+from solvers.limits.deadline import Deadline
 
 KINDS = (SubgraphMoves, TabuRuns)
 

@@ -16,7 +16,7 @@ from solvers.algorithms.presolve.decomposition import decompose
 from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.rules import RULES, shrink
 from solvers.algorithms.presolve.spin_graph import SpinGraph
-from solvers.deadline import Deadline
+from solvers.limits.deadline import Deadline
 
 SEEDS = st.integers(0, 2**32 - 1)
 SCALES = {

@@ -28,8 +28,8 @@ from solvers.algorithms.presolve.one_by_one import one_by_one
 from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.constraint_rows import Rows
 from solvers.constraints import cardinality, implies, linear
-from solvers.deadline import Deadline
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
+from solvers.limits.deadline import Deadline
 from solvers.solving.portfolio import CUT_SECONDS, MOST_SECONDS, Portfolio, turns
 from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.solving.selection import select_within

@@ -20,8 +20,8 @@ from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
 from solvers.compiled.threads import available_cores
-from solvers.deadline import Deadline
 from solvers.instances import dense
+from solvers.limits.deadline import Deadline
 
 SEARCHES = ["cplex", "cp_sat", "math_opt"]
 FLOATING = ["cplex", "math_opt"]

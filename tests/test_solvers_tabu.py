@@ -9,7 +9,7 @@ from optional import optional
 
 from solvers.algorithms.local_search.device_tabu import device_tabu
 from solvers.algorithms.local_search.tabu import tabu_search
-from solvers.deadline import Deadline
+from solvers.limits.deadline import Deadline
 from solvers.problem import Problem
 
 torch = optional("torch")

@@ -15,7 +15,7 @@ from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import StrongTree
 from solvers.algorithms.branch_and_bound.tree import Incumbent
 from solvers.algorithms.branch_and_bound.triangles import tighten
-from solvers.deadline import Deadline
+from solvers.limits.deadline import Deadline
 
 HOSTILE = ["normal", "signs", "cubed", "one large", "nearly all zero", "large"]
 

@@ -15,11 +15,11 @@ from ..algorithms.presolve.constrained import each_instance
 from ..algorithms.presolve.model_building import NoTimeToBuildError, pairs_in_time, time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..constraint_rows import Rows
-from ..deadline import Deadline, uncounted
 from ..errors import InfeasibleError, SolveFailedError
+from ..limits.deadline import Deadline, uncounted
+from ..limits.progress import Known
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
-from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states

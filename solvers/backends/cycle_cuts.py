@@ -14,7 +14,7 @@ from ..algorithms.local_search.warm_start import without_model
 from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
-from ..deadline import Deadline
+from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser

@@ -13,7 +13,7 @@ from ..algorithms.local_search.warm_start import first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
-from ..deadline import Deadline
+from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problem import Problem
 from ..solution import Maximiser

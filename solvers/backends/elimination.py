@@ -12,7 +12,7 @@ from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, w
 from ..arrays import States
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
-from ..memory import free_memory
+from ..limits.memory import free_memory
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser

@@ -19,10 +19,10 @@ from ..algorithms.local_search.improvement import (
 from ..algorithms.local_search.tabu import tabu_search
 from ..algorithms.presolve.roof_duality import RoofDuality, roof_duality
 from ..arrays import States
-from ..deadline import Deadline
+from ..limits.deadline import Deadline
+from ..limits.progress import Known
 from ..options import check_threads, check_whole
 from ..problem import Problem
-from ..progress import Known
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 

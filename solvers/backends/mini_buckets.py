@@ -14,7 +14,7 @@ from ..algorithms.mini_buckets.search import Search
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
-from ..deadline import Deadline
+from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import TOTAL_BITS, FixedPoint
 from ..arrays import Scores, States
-from ..deadline import uncounted
+from ..limits.deadline import uncounted
 from ..problem import Problem
 from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities

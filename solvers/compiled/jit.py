@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-from ..deadline import compilation_begins, compilation_ends, loading_begins, loading_ends
+from ..limits.deadline import compilation_begins, compilation_ends, loading_begins, loading_ends
 from .cache import keeps_kernels
 
 KernelT = TypeVar("KernelT", bound=Callable[..., Any])

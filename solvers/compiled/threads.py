@@ -8,7 +8,7 @@ from functools import cache, partial
 import joblib
 import numpy as np
 
-from ..interrupts import in_threads
+from ..limits.interrupts import in_threads
 
 NANOSECONDS_A_THREAD = 1_000_000
 """Starting a pool costs about 0.2 ms; a thread should get at least this much work."""

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from ..arrays import as_array, to_numpy
 from ..errors import ProblemError, shortened
-from ..memory import check_memory
+from ..limits.memory import check_memory
 from ..options import is_whole
 from ..pairs import upright
 from ..problem import Problem

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import States, home_of
-from ..deadline import Deadline
 from ..errors import InfeasibleError, OptionError, SolveFailedError, shortened
+from ..limits.deadline import Deadline
 from ..options import is_whole
 from ..solution import Solution, SolveInterrupted
 from ..solving.k_best import in_order

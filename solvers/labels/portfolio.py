@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import home_of
-from ..deadline import Deadline
 from ..errors import SolveFailedError
+from ..limits.deadline import Deadline
 from ..solution import Maximiser, Solution
 from ..solver import Capabilities
 from .problem import LabelProblem

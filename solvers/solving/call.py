@@ -12,8 +12,8 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
 from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
 from ..conversions import Answer, Conversion
-from ..deadline import now
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..limits.deadline import now
 from ..problem import Problem
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states, seconds_of

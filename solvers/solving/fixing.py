@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import ArrayLike, States, as_array, home_of, to_numpy
 from ..errors import OptionError, ProblemError, shortened
+from ..limits.progress import Known
 from ..problem import Problem
-from ..progress import Known
 from ..solution import Solution
 from ..topology import Topology
 

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import Scores, States
-from ..deadline import Deadline
 from ..errors import OptionError, shortened
+from ..limits.deadline import Deadline
 from ..options import is_whole
 from ..problem import Problem
 from ..solution import Solution, SolveInterrupted

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arrays import States, home_of
 from ..constraint_rows import Rows
-from ..deadline import Deadline
 from ..errors import InfeasibleError, OptionError, SolveFailedError
-from ..interrupts import interrupts
+from ..limits.deadline import Deadline
+from ..limits.interrupts import interrupts
 from ..problem import Problem
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..arrays import Scores, States, to_numpy
 from ..conversions import Conversion
-from ..deadline import now
 from ..errors import OptionError, shortened
+from ..limits.deadline import now
+from ..limits.progress import Known, Listener, Part, Progress, watch, watched_by
 from ..problem import Problem
-from ..progress import Known, Listener, Part, Progress, watch, watched_by
 from ..solution import Solution
 from ..solver import ArgmaxSolver, score_states
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
-from ..deadline import Deadline
+from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
 from ..registry import solver_class

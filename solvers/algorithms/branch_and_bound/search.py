@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Edges
-from ...deadline import Deadline, now
+from ...limits.deadline import Deadline, now
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from ..local_search.improvement import improved
 from ..local_search.tabu import tabu_search
 from ..local_search.warm_start import first_state

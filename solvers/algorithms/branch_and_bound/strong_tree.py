@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...deadline import Deadline
-from ...progress import Tell
+from ...limits.deadline import Deadline
+from ...limits.progress import Tell
 from .low_rank import SIGNS, Triangles, new_workspace
 from .nodes import new_levels, new_slots
 from .relaxation import ROUNDOFF

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...deadline import Deadline
-from ...progress import Known
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from .certificate import Certificate
 from .max_cut import MaxCut
 from .relaxation import Relaxation

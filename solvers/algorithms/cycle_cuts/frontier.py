@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Int, UInt
 
 from ...compiled import jit
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .certificate import Certificate, Cycles
 from .max_cut import MaxCut
 from .separation import Graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .branch import BranchAndCut
 from .frontier import Steps, Weighed, narrow_order
 from .sweep import DENSE_BITS, NO_CUT, sweep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .certificate import Certificate, Cycles
 
 SLICE = 0.2

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...deadline import Deadline, now
+from ...limits.deadline import Deadline, now
 from ...problem import Problem
 from ..local_search.ascent import ascend
 from ..local_search.recombination import recombination

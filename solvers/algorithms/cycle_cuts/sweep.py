@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compiled import jit
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .frontier import Steps
 
 MOST_STATES = 1 << 23

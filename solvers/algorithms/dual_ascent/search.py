@@ -12,8 +12,8 @@ import numpy as np
 
 from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
-from ...deadline import Deadline
-from ...progress import Known
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
 from .messages import FREE, Graph, field_of, fix, sweep
 

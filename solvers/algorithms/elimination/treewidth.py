@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...memory import free_memory
+from ...limits.memory import free_memory
 from ...problem import Problem
 from ...topology import Topology
 from .order import width_of

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, States, as_float64, beside, namespace_of, to_numpy
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from ..exhaustive.device import dense_matrices
 
 REFRESH = 256

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from ...arrays import States
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from .recombination import recombination
 from .subgraph_moves import SubgraphMoves
 from .tabu import tabu_search

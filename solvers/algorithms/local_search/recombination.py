@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from .contraction import contract
 from .subgraph_moves import SubgraphMoves
 from .tabu_runs import TabuRuns

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Int
 
 from ...arrays import Edges
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...problem import Problem
 from ..elimination.max_sum import max_sum
 from ..elimination.plan import Plan, elimination_plan

@@ -17,7 +17,7 @@ from ...compiled import jit
 from ...compiled.graphs import neighbour_lists
 from ...compiled.random import below, random_bits, random_states
 from ...compiled.threads import over_slices
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .flips import descend, flip, load_state, padded, tabu_run, walk_towards
 
 ELITES = 8

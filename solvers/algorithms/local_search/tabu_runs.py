@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...problem import Problem
 from .tabu import tabu_search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...problem import Problem
 from .ascent import ascend
 from .tabu import default_flips, nanoseconds_a_run, tabu_search

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...arrays import Edges
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 
 
 class Layout(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...compiled import jit
-from ...deadline import Deadline
-from ...progress import Known
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
 from .plan import Layout
 

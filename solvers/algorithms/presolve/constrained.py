@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from ...solution import Maximiser
 from .decomposition import single_instance
 

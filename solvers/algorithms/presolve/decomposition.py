@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...arrays import home_of
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...problem import Problem
 from ...topology import Topology
 from ..precision.units import Units, to_units

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...arrays import Edges
-from ...deadline import Deadline, now
 from ...errors import SolverError
+from ...limits.deadline import Deadline, now
 
 BUILDING_SHARE = 0.5
 """Of the time that is left, at most, for building a model: less than half for the search is not worth it."""

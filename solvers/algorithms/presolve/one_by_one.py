@@ -12,10 +12,10 @@ import numpy as np
 
 from ...arrays import States
 from ...compiled.scores import scores_of
-from ...deadline import Deadline, now
-from ...interrupts import in_threads
+from ...limits.deadline import Deadline, now
+from ...limits.interrupts import in_threads
+from ...limits.progress import Known
 from ...problem import Problem
-from ...progress import Known
 from ...solution import Maximiser
 from ..local_search.improvement import improved
 from ..local_search.tabu import tabu_search

@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 
 from ...arrays import Scores, States
 from ...compiled import jit
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...problem import Problem
 from ..max_flow.sparse import sparse_argmax
 from ..precision.fixed_point import FixedPoint

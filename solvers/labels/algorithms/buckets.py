@@ -19,7 +19,7 @@ import numpy as np
 from ...algorithms.elimination.order import elimination_order
 from ...algorithms.elimination.treewidth import PROBED, SHARE, treewidth_bound
 from ...arrays import Array, Edges, as_float64, namespace_of
-from ...memory import free_memory
+from ...limits.memory import free_memory
 from ..problem import LabelProblem
 
 WIDEST = 30

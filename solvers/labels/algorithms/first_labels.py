@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .dual_ascent.search import LabelSearch
 from .fusion import fused_until
 from .whole_scores import WholeScores

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...algorithms.max_flow.sparse import sparse_argmax
 from ...compiled import jit
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from .dual_ascent.decoding import score_of
 from .dual_ascent.messages import IMPOSSIBLE, Graph, score
 from .whole_scores import WholeScores

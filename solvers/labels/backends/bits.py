@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...deadline import Deadline
+from ...limits.deadline import Deadline
 from ...solution import Maximiser
 from ...solver import ArgmaxSolver, Capabilities
 from ...solving.selection import resolve

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from ...compiled.threads import available_cores
-from ...deadline import Deadline
-from ...interrupts import in_threads
+from ...limits.deadline import Deadline
+from ...limits.interrupts import in_threads
 from ...options import check_threads, check_whole
 from ...solution import Maximiser
 from ...solver import Capabilities

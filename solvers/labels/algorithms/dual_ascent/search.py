@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import jit
-from ....deadline import Deadline
+from ....limits.deadline import Deadline
 from ..whole_scores import WholeScores
 from .decoding import ascend, decode, score_of
 from .messages import Graph, Node, begin, keep, remove, sweep

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import ProblemTooLargeError
+from ..errors import ProblemTooLargeError
 
 if sys.platform != "win32":
     import resource

@@ -10,8 +10,8 @@ from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, Final, get_type_hints
 
-from .errors import PretrainedError
-from .model_card import LIBRARY
+from ..errors import PretrainedError
+from .card import LIBRARY
 
 LARGEST: Final = 1 << 20
 """Bytes of a config.json; ours has about 1,500."""

@@ -14,9 +14,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
 
-from .errors import PretrainedError
-from .model_card import LIBRARY, ModelCard
-from .pretrained_config import PretrainedConfig, checked_arguments, read_config
+from ..errors import PretrainedError
+from .card import LIBRARY, ModelCard
+from .config import PretrainedConfig, checked_arguments, read_config
 
 WEIGHTS: Final = "model.safetensors"
 CONFIG: Final = "config.json"
