@@ -11,16 +11,14 @@ from solvers import (
     OptionError,
     Problem,
     Progress,
-    deadline,
     instances,
-    interrupts,
     prepare,
-    progress,
     solve,
     solver_class,
 )
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
+from solvers.limits import deadline, interrupts, progress
 from solvers.limits.progress import Known, Listener, Part
 
 torch = optional("torch")

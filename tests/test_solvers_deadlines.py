@@ -20,7 +20,6 @@ from solvers import (
     Maximiser,
     Problem,
     SolveInterrupted,
-    deadline,
     instances,
     interrupt_solves,
     select_solver,
@@ -36,6 +35,7 @@ from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
+from solvers.limits import deadline
 from solvers.limits.interrupts import in_threads
 from solvers.solver import score_states
 from solvers.testing import enumerate_scores
