@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .estimator import LinearEstimator, by_likelihood, check_counts, check_positive
-from .frank_wolfe import FrankWolfe
+from .estimator import LinearEstimator, by_likelihood, by_margin
 from .inputs import Given, of_chains
 from .instances import Instances
 from .likelihood import Fitted
@@ -67,10 +66,6 @@ class ChainCRF(LinearEstimator):
     def _given(self, X: Any) -> Given:  # noqa: N803
         return of_chains(X)
 
-    def _check(self) -> None:
-        check_positive(self, "C", "tol")
-        check_counts(self, "max_iter")
-
     def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
         return by_likelihood(self, instances, labels, k, chain_sums)
 
@@ -129,14 +124,5 @@ class ChainSSVM(LinearEstimator):
     def _given(self, X: Any) -> Given:  # noqa: N803
         return of_chains(X)
 
-    def _check(self) -> None:
-        check_positive(self, "C", "tol")
-        check_counts(self, "max_iter", "batch_size")
-
     def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
-        search = FrankWolfe(float(self.C), self.tol, self.max_iter, self.batch_size)
-        return search.fit(instances, labels, k, self._generator())
-
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
-        self.gap_ = fitted.gap
+        return by_margin(self, instances, labels, k)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, DataError, MissingPackageError, shortened
 from .decoding import Decoded, decode
+from .frank_wolfe import FrankWolfe
 from .inputs import Given, is_table, labels_of, of_rows, stacked
 from .instances import Instances, Weights
 from .likelihood import Fitted, Likelihood, maximise_likelihood
@@ -58,7 +59,6 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         instances, labels = self._of_training(X, y)
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         fitted = self._search(instances, numbers.reshape(-1).astype(np.int64), len(self.classes_))
-        self._weights, self.n_iter_, self.objective_ = fitted.weights, fitted.n_iter, fitted.objective
         if not fitted.converged:
             _warn(
                 f"{type(self).__name__} did not converge in {fitted.n_iter} iterations: raise max_iter or tol"
@@ -126,15 +126,23 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         """A list of instances, checked."""
 
     @abstractmethod
-    def _check(self) -> None:
-        """Refuses parameters that cannot work."""
-
-    @abstractmethod
     def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
         """Trains."""
 
+    def _check(self) -> None:
+        """Refuses parameters that cannot work.
+
+        Raises:
+            ConfigError: one is no positive number, or no whole number from 1.
+        """
+        _check_positive(self, "C", "tol")
+        _check_counts(self, "max_iter", *(["batch_size"] if hasattr(self, "batch_size") else []))
+
     def _keep(self, fitted: Fitted) -> None:
-        """Further attributes of what was learned."""
+        """What was learned, as attributes."""
+        self._weights, self.n_iter_, self.objective_ = fitted.weights, fitted.n_iter, fitted.objective
+        if fitted.gap is not None:
+            self.gap_ = fitted.gap
         places, extra = self._weights.places, 2 if self._borders else 1
         self.coef_ = places[:-extra].T
         if self._borders:
@@ -143,8 +151,7 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
             self.intercept_, self.pair_coef_ = places[-1], self._weights.pairs
 
     def _decoded(self, instances: Instances) -> Decoded:
-        options = {name: getattr(self, name) for name in ("solver", "time_limit") if hasattr(self, name)}
-        return decode(instances, self._of_edges(instances), **options)
+        return decode(instances, self._of_edges(instances), **_of_decoding(self))
 
     def _probabilities(self, x: Any, log_sums: LogSums) -> Any:
         _check_installed()
@@ -159,18 +166,6 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
         if instances.pair_features is None and len(weights.pairs) > 1:
             return Weights(weights.places, weights.pairs[:1])
         return weights
-
-    def _generator(self) -> np.random.Generator:
-        given: Any = self.random_state
-        if isinstance(given, np.random.Generator):
-            return given
-        if isinstance(given, np.random.RandomState):
-            return np.random.default_rng(given.randint(2**31))
-        if given is None or (isinstance(given, int | np.integer) and given >= 0):
-            return np.random.default_rng(given)
-        raise ConfigError(
-            f"random_state must be a seed from 0, a generator of numpy or None; got {shortened(given)}"
-        )
 
     def _of_training(self, x: Any, y: Any) -> tuple[Instances, np.ndarray]:
         if is_table(x):
@@ -208,12 +203,37 @@ def by_likelihood(
     return maximise_likelihood(objective, estimator.tol, estimator.max_iter)
 
 
-def check_positive(estimator: Any, *names: str) -> None:
-    """Refuses parameters that are no positive numbers.
+def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
+    """Training by Frank-Wolfe, of an estimator with `batch_size` and `random_state` beside."""
+    search = FrankWolfe(
+        float(estimator.C), estimator.tol, estimator.max_iter, estimator.batch_size, **_of_decoding(estimator)
+    )
+    return search.fit(instances, labels, k, _generator(estimator.random_state))
+
+
+def _of_decoding(estimator: Any) -> dict[str, Any]:
+    """How labels are found, of estimators that have a choice."""
+    return {name: getattr(estimator, name) for name in ("solver", "time_limit") if hasattr(estimator, name)}
+
+
+def _generator(given: Any) -> np.random.Generator:
+    """That of a `random_state`.
 
     Raises:
-        ConfigError: one is none.
+        ConfigError: it is none.
     """
+    if isinstance(given, np.random.Generator):
+        return given
+    if isinstance(given, np.random.RandomState):
+        return np.random.default_rng(given.randint(2**31))
+    if given is None or (isinstance(given, int | np.integer) and given >= 0):
+        return np.random.default_rng(given)
+    raise ConfigError(
+        f"random_state must be a seed from 0, a generator of numpy or None; got {shortened(given)}"
+    )
+
+
+def _check_positive(estimator: Any, *names: str) -> None:
     for name in names:
         value = getattr(estimator, name)
         fine = isinstance(value, int | float | np.number) and not isinstance(value, bool)
@@ -221,12 +241,7 @@ def check_positive(estimator: Any, *names: str) -> None:
             raise ConfigError(f"{name} must be a positive number; got {shortened(value)}")
 
 
-def check_counts(estimator: Any, *names: str) -> None:
-    """Refuses parameters that are no whole numbers from 1.
-
-    Raises:
-        ConfigError: one is none.
-    """
+def _check_counts(estimator: Any, *names: str) -> None:
     for name in names:
         value = getattr(estimator, name)
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:

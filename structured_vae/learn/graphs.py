@@ -9,8 +9,7 @@ import numpy as np
 from solvers import ArgmaxSolver
 from solvers.labels import LabelSolver
 
-from .estimator import LinearEstimator, by_likelihood, check_counts, check_positive
-from .frank_wolfe import FrankWolfe
+from .estimator import LinearEstimator, by_likelihood, by_margin
 from .inputs import Given, of_graphs
 from .instances import Instances
 from .likelihood import Fitted
@@ -80,10 +79,6 @@ class GraphCRF(LinearEstimator):
     def _given(self, X: Any) -> Given:  # noqa: N803
         return of_graphs(X)
 
-    def _check(self) -> None:
-        check_positive(self, "C", "tol")
-        check_counts(self, "max_iter")
-
     def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
         return by_likelihood(self, instances, labels, k, graph_sums)
 
@@ -144,16 +139,5 @@ class GraphSSVM(LinearEstimator):
     def _given(self, X: Any) -> Given:  # noqa: N803
         return of_graphs(X)
 
-    def _check(self) -> None:
-        check_positive(self, "C", "tol")
-        check_counts(self, "max_iter", "batch_size")
-
     def _search(self, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
-        search = FrankWolfe(
-            float(self.C), self.tol, self.max_iter, self.batch_size, self.solver, self.time_limit
-        )
-        return search.fit(instances, labels, k, self._generator())
-
-    def _keep(self, fitted: Fitted) -> None:
-        super()._keep(fitted)
-        self.gap_ = fitted.gap
+        return by_margin(self, instances, labels, k)

@@ -19,7 +19,6 @@ class Likelihood:
     Attributes:
         instances: x.
         observed: the features as often as the true labels have them.
-        observed_of: weights -> the score of the true labels, which is linear.
         C: of the likelihood beside the penalty.
         log_sums: log Z and its gradient.
     """
