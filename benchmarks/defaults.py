@@ -1,0 +1,79 @@
+"""How a training should be set up that nobody has set up: recipe, sides, rate and annealing, by the bound it ends at.
+
+    python -m benchmarks.defaults --output results/defaults.json
+
+Direct optimization on Fashion-MNIST-mini, one seed, each setting at several sizes and lengths; the bound is that on the
+validation images after the last epoch, and test images are not looked at. What the record has is not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from structured_vae import TrainConfig, train
+from structured_vae.atomic import whole_file
+from structured_vae.environment import environment
+from structured_vae.schedules import ExponentialDecay
+
+COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine"}
+SETTINGS: Final[dict[str, dict[str, Any]]] = {
+    "paper": {"recipe": "paper", "sides": 1, "rate_decay": "none", "epsilon": ExponentialDecay(start=1.0)},
+    "paper, epsilon 0.1": {"recipe": "paper", "sides": 1, "rate_decay": "none"},
+    "two sides": {**COSINE, "learning_rate": 1e-3},
+    "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
+    "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
+}
+"""By name; an annealed weight of the KL falls to 1 over a quarter of the epochs."""
+
+SIZES: Final[dict[str, dict[str, Any]]] = {
+    "8 bits": {"n": 8},
+    "15 bits": {"n": 15},
+    "30 bits": {"n": 30},
+    "10 categories": {"encoder": "categorical", "k": 10},
+    "50 categories": {"encoder": "categorical", "k": 50},
+}
+
+
+def trained(size: str, epochs: int, setting: str) -> dict[str, Any]:
+    """The row of a training."""
+    chosen = {**SIZES[size], **SETTINGS[setting]}
+    if "kl_start" in chosen:
+        chosen["kl_warmup"] = max(1, epochs // 4)
+    config = TrainConfig(
+        **chosen, epochs=epochs, evaluate_every=epochs, picture_every=0, logger="none", device="cpu"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        run = train(config, Path(folder) / "run", False)
+        seconds = time.process_time() - start
+        bound = float(run.metrics["validation/bound"][-1])
+    return {"size": size, "epochs": epochs, "setting": setting, "bound": bound, "seconds": seconds}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Trains what is missing, and writes the record after every training."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
+    parser.add_argument("--epochs", nargs="+", type=int, default=[10, 30, 100])
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--output", type=Path, required=True)
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    record = json.loads(chosen.output.read_text(encoding="utf-8")) if chosen.output.exists() else {"rows": []}
+    known = {(row["size"], row["epochs"], row["setting"]) for row in record["rows"]}
+    wanted = [(s, e, t) for e in chosen.epochs for s in chosen.sizes for t in chosen.settings]
+    for row in filter(lambda row: row not in known, wanted):
+        record["rows"].append(trained(*row) | environment())
+        with whole_file(chosen.output) as part:
+            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
