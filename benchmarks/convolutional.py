@@ -30,7 +30,15 @@ PAIRS = {"fully connected": paper_vae, "convolutional": convolutional_vae}
 SETTINGS = ("learning_rate", "kl_start")
 SHOWN = ("reconstruction", "kl", "bound", "minus_log_p")
 
-BASE = TrainConfig(estimator="score_function", recipe="elbo", picture_every=0, logger="none")
+BASE = TrainConfig(
+    estimator="score_function",
+    recipe="elbo",
+    sides=1,
+    rate_decay="none",
+    kl_warmup=0,
+    picture_every=0,
+    logger="none",
+)
 
 
 def made(pair: str, seed: int) -> DiscreteVAE:

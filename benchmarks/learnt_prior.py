@@ -27,7 +27,14 @@ PRIORS = get_args(Prior)
 SHOWN = ("reconstruction", "kl", "bound", "minus_log_p")
 
 BASE = TrainConfig(
-    estimator="score_function", recipe="elbo", rate_decay="cosine", picture_every=0, logger="none"
+    estimator="score_function",
+    recipe="elbo",
+    sides=1,
+    rate_decay="cosine",
+    kl_warmup=0,
+    learning_rate=1e-3,
+    picture_every=0,
+    logger="none",
 )
 
 

@@ -104,7 +104,7 @@ def ours(epochs: int, seed: int, **options: Any) -> dict[str, float]:
     """A training by `train`, pictures and evaluation at its end alone."""
     config = TrainConfig(
         epochs=epochs, seed=seed, n=N, hidden=HIDDEN, learning_rate=RATE, logger="none", evaluate_every=epochs,
-        picture_every=0, **options,
+        picture_every=0, sides=1, rate_decay="none", kl_warmup=0, **options,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()

@@ -47,7 +47,9 @@ NAMES: Final = (*(name for name in get_args(Name) if name != "own"), TWO_SIDED)
 SHOWN: Final = ("bound", "minus_log_p")
 EXHAUSTIVE: Final[Any] = solver_class("exhaustive")
 
-BASE = TrainConfig(n=10, recipe="elbo", picture_every=0, logger="none")
+BASE = TrainConfig(
+    n=10, recipe="elbo", sides=1, rate_decay="none", kl_warmup=0, picture_every=0, logger="none"
+)
 
 
 def configured(name: str, encoder: str, epochs: int) -> TrainConfig:

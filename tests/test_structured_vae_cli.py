@@ -322,7 +322,10 @@ def test_printed_configuration_goes_in_again(cli):
     assert values.pop("run") is None
     expected = TrainConfig(n=5, encoder="independent").to_dict()
     expected["epsilon"]["floor"], expected["data"]["batch_size"] = 0.25, 7
-    expected["data"]["binarisation"] = expected["dropout"] = None  # chosen when dataset and model are known
+    expected["data"]["binarisation"] = expected["epsilon"]["start"] = None  # chosen when all else is known
+    expected |= dict.fromkeys(
+        ("recipe", "sides", "learning_rate", "rate_decay", "kl_warmup", "kl_start", "dropout")
+    )
     assert values == expected
     assert files() == ["mine.yaml"]
 

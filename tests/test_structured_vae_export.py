@@ -9,6 +9,7 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
+from structured_vae.runs.config import OLDER, EpsilonConfig
 from structured_vae.runs.config_file import END, START
 from structured_vae.runs.export import export_run, exported_training
 from structured_vae.runs.folder import Run
@@ -135,11 +136,11 @@ def test_the_command_refuses_a_folder_without_a_run(tmp_path, capsys):
 # --- runs that are older than a key of their configuration --------------------------------------
 
 
-def test_keys_that_are_missing_have_their_defaults():
-    assert TrainConfig.from_dict({}) == TrainConfig()
+def test_keys_that_are_missing_have_the_values_of_older_runs():
+    default = TrainConfig(**{**OLDER, "epsilon": EpsilonConfig(**OLDER["epsilon"])})
+    assert TrainConfig.from_dict({}) == default
     values = {"data": {"name": "mnist"}, "epsilon": {"rate": 0.5}, "temperature": {}, "n": 3}
     config = TrainConfig.from_dict(values)
-    default = TrainConfig()
     assert config == replace(
         default, n=3, data=replace(default.data, name="mnist"), epsilon=replace(default.epsilon, rate=0.5)
     )
@@ -148,7 +149,7 @@ def test_keys_that_are_missing_have_their_defaults():
 @pytest.mark.parametrize("key", list(TrainConfig().to_dict()))
 def test_a_run_without_any_one_key_is_read(tmp_path, key):
     values = TrainConfig(seed=1, n=16).to_dict()
-    default = TrainConfig().to_dict()
+    default = TrainConfig.from_dict({}).to_dict()
     rest = yaml.safe_dump({k: v for k, v in values.items() if k != key})
     (tmp_path / "config.yaml").write_text(f"{START}\n{rest}{END}\n")
     assert Run(tmp_path).config().to_dict() == {**values, key: default[key]}

@@ -35,7 +35,9 @@ from structured_vae.runs.networks import vae_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
-SMALL = TrainConfig(n=3, k=4, hidden=4, epochs=1, picture_every=0)
+SMALL = TrainConfig(
+    n=3, k=4, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)
+)
 ENCODERS = ["independent", "general", "supermodular", "categorical"]
 FACTORISED = {"gumbel_softmax", "straight_through", "rebar", "relax"}
 LEARNING = {"rebar", "relax"}

@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import joblib
@@ -442,7 +442,7 @@ def test_a_cell_has_the_defaults_of_its_model():
     settings = [("model", "mixture"), ("epsilon.rate", 0.5), ("epsilon", {"floor": 0.05})]
     config = experiments._config(settings)
     assert config.dropout == TrainConfig(model="mixture").dropout == 0.2
-    assert config.epsilon == replace(TrainConfig().epsilon, rate=0.5, floor=0.05)
+    assert asdict(config.epsilon) == {"start": 0.1, "rate": 0.5, "floor": 0.05, "every": 1000}
 
 
 @tiny

@@ -40,6 +40,7 @@ from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
+from structured_vae.runs.config import EpsilonConfig
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.seeds import Stream, generator
@@ -48,7 +49,9 @@ from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
 
 TIMES = {"ms_per_step", "seconds"}
-SMALL = TrainConfig(n=4, hidden=8, epochs=3, picture_every=0)
+SMALL = TrainConfig(
+    n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
@@ -195,6 +198,60 @@ def test_every_setting_makes_a_difference(tmp_path, change):
     first, second = (rows_but_times(tmp_path / name)[-1] for name in ("plain", "changed"))
     assert first["train/cost"] != second["train/cost"]
     assert first["validation/reconstruction"] != second["validation/reconstruction"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sides", "start", "decay", "rate"),
+    [
+        ({}, 2, 0.1, "cosine", 0.002),
+        ({"rate_decay": "none"}, 2, 0.1, "none", 0.001),
+        ({"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01}, 1, 0.5, "cosine", 0.01),
+        ({"model": "own"}, 2, 0.1, "cosine", 0.002),
+        ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
+        ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
+        ({"encoder": "gaussian"}, 1, 0.1, "cosine", 0.002),
+        ({"model": "mixture"}, 1, 0.1, "none", 0.001),
+    ],
+    ids=str,
+)
+def test_what_is_not_set_follows_the_recipe(given, sides, start, decay, rate):
+    config = TrainConfig(**given)
+    assert (config.sides, config.epsilon.start, config.rate_decay, config.learning_rate) == (
+        sides,
+        start,
+        decay,
+        rate,
+    )
+    assert TrainConfig.from_dict(config.to_dict()) == config
+
+
+@pytest.mark.parametrize(
+    ("given", "warmup", "start"),
+    [
+        ({"n": 8}, 7, 4.0),
+        ({"n": 11}, 0, 0.0),
+        ({"encoder": "categorical", "epochs": 10}, 2, 4.0),
+        ({"n": 8, "epochs": 3}, 0, 0.0),
+        ({"n": 8, "recipe": "paper"}, 0, 0.0),
+        ({"n": 8, "kl_warmup": 3}, 3, 0.0),
+        ({"kl_start": 30.0}, 7, 30.0),
+    ],
+    ids=str,
+)
+def test_codes_of_few_states_are_annealed(given, warmup, start):
+    config = TrainConfig(**given)
+    assert (config.kl_warmup, config.kl_start) == (warmup, start)
+
+
+def test_a_configuration_without_a_key_is_as_old_as_that():
+    config = TrainConfig.from_dict({"n": 8, "epsilon": {"rate": 0.5}})
+    assert (config.recipe, config.sides, config.rate_decay, config.learning_rate) == (
+        "paper",
+        1,
+        "none",
+        0.001,
+    )
+    assert (config.epsilon.start, config.epsilon.rate, config.kl_warmup) == (0.1, 0.5, 0)
 
 
 @tiny
@@ -426,8 +483,9 @@ def command(*arguments):
 
 
 def options(config):
-    names = ("encoder", "n", "hidden", "epochs", "picture_every", "seed")
-    return [part for name in names for part in (f"--{name}", getattr(config, name))]
+    names = ("encoder", "recipe", "n", "hidden", "epochs", "picture_every", "seed")
+    values = {name: getattr(config, name) for name in names} | {"epsilon.start": config.epsilon.start}
+    return [part for name, value in values.items() for part in (f"--{name}", value)]
 
 
 def finish(process):
@@ -1128,7 +1186,7 @@ def test_a_configuration_survives_the_way_through_its_file(tmp_path):
         ({"n": True}, "n must be a whole number; got True"),
         ({"n": 10**400}, "n is 1000"),
         ({"samples": "2"}, "samples must be a whole number or None"),
-        ({"learning_rate": None}, "learning_rate must be a plain number"),
+        ({"learning_rate": "fast"}, "learning_rate must be a plain number or None"),
         ({"model": 3}, "model must be a text; got 3"),
         ({"encoder": np.array(["general", "x"])}, "encoder must be a text"),
         ({"encoder": "x" * 5000}, "encoder must be one of"),
@@ -1137,7 +1195,7 @@ def test_a_configuration_survives_the_way_through_its_file(tmp_path):
         ({"data": "mnist"}, "data must be an object of DataConfig"),
         ({"data": replace(SMALL.data, batch_size="7")}, "data.batch_size must be a whole number"),
         ({"data": replace(SMALL.data, name=None)}, "data.name must be a text"),
-        ({"epsilon": 0.1}, "epsilon must be an object of ExponentialDecay"),
+        ({"epsilon": 0.1}, "epsilon must be an object of EpsilonConfig"),
         ({"seed": 10**5000}, "too many digits"),
     ],
     ids=lambda value: value if isinstance(value, str) else ", ".join(value),

@@ -21,7 +21,7 @@ from ..training.discrete import ArgmaxTraining
 from ..training.gaussian import GaussianTraining
 from ..training.labelled import balanced_labels, drawn_labels
 from ..training.mixture import MixtureTraining
-from .config import Decay, TrainConfig
+from .config import Decay, TrainConfig, known
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
 from .given import NOTHING, Given
 from .networks import AnyVAE, vae_of
@@ -56,7 +56,7 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
     """
     if config.precision == "bf16-mixed":
         train_mixed(vae)
-    options, kl_weight = _options(config), Ramp(config.kl_warmup, config.kl_start)
+    options, kl_weight = _options(config), Ramp(known(config.kl_warmup), known(config.kl_start))
     if isinstance(vae, GaussianVAE):
         return GaussianTraining(vae, options, kl_weight=kl_weight)
     solver = fitting_solver(config.solver, vae)
@@ -68,7 +68,7 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
             estimator,
             options,
             posterior=posterior_of(estimator, solver),
-            recipe=RECIPES[config.recipe],
+            recipe=RECIPES[known(config.recipe)],
             kl_weight=kl_weight,
         )
     loss, weight = label_loss_of(config, solver), config.label_weight
@@ -102,7 +102,7 @@ def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
 
 def _options(config: TrainConfig) -> TrainingOptions:
     dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
-    return TrainingOptions(config.learning_rate, config.seed, dropout)
+    return TrainingOptions(known(config.learning_rate), config.seed, dropout)
 
 
 def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:

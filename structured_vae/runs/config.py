@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from jsonargparse import ArgumentParser
@@ -44,6 +44,7 @@ EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
 Device = Literal["auto", "cpu", "cuda"]
+Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,27 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
+class EpsilonConfig:
+    """The step of direct, table_direct and implicit_mle, as it decays: max(floor, start * exp(-rate * step)).
+
+    Attributes:
+        start: at the first training step; default: 0.1, and with the recipe paper the paper's 1.
+        rate: decay a step.
+        floor: smallest value.
+        every: steps between renewals.
+    """
+
+    start: float | None = None
+    rate: float = 1e-5
+    floor: float = 0.1
+    every: int = 1000
+
+    def schedule(self) -> ExponentialDecay:
+        """The values, once `start` is known."""
+        return ExponentialDecay(**asdict(self))
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """A training run; everything that decides its result is here.
 
@@ -82,26 +104,31 @@ class TrainConfig:
             score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram, implicit_mle,
             perturbed_argmax, or own, one that is given in Python.
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
-        recipe: paper (direct does not train the KL, as in the released code) or elbo (KL trained too).
+        recipe: elbo, which trains the whole bound, the default of discrete and own; or paper, in which direct does not
+            train the KL, as in the released code, and what is not set below has the paper's value.
         n: binary latent variables.
         bandwidth: of a supermodular or general encoder: pairwise scores are of bits at most so far apart in their
             order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all pairs.
         k: categories of the categorical encoder, or classes of the mixture.
         hidden: units of the hidden layers.
         data: the images.
-        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none.
-        kl_start: 0 lets the encoder use a code before it pays for it; above 1, such as 30, spreads the posterior
-            over all states at first, so that none is given up early (deterministic annealing).
+        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none; default:
+            with the recipe elbo and categories or at most ten bits a quarter of them, else 0.
+        kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior over all states at
+            first, so that none is given up early (deterministic annealing); default: 4, and 0 where kl_warmup is given
+            or 0.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         completions: bits of which ram tries the other value, chosen at random in every step; 0 for all.
-        sides: of direct and table_direct: 1, or 2 for z(-epsilon) in the place of z*.
-        epsilon: step of direct, table_direct and implicit_mle, as it decays over training; the paper
-            starts at 1, which learns more slowly.
+        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo,
+            else 1.
+        epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
+            recipe paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
             at epsilon.start and keeps half of the argmaxes moving).
         temperature: of gumbel_softmax and straight_through, as it decays over training.
-        learning_rate: of Adam.
-        rate_decay: none; or cosine, which lowers the learning rate to zero over all epochs.
+        learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the encoder gaussian, else 0.001.
+        rate_decay: cosine, which lowers the learning rate to zero over all epochs; or none; default: cosine with the
+            recipe elbo and the encoder gaussian, else none.
         precision: 32-true, or bf16-mixed: products of the networks' layers in bfloat16 during training, all
             else, and every evaluation, in float32.
         epochs: passes over the training images.
@@ -131,22 +158,22 @@ class TrainConfig:
     encoder: Encoder = "general"
     estimator: Estimator = "direct"
     solver: str = "auto"
-    recipe: Recipe = "paper"
+    recipe: Recipe | None = None
     n: int = 15
     bandwidth: int = 0
     k: int = 10
     hidden: int = 300
-    kl_warmup: int = 0
-    kl_start: float = 0.0
+    kl_warmup: int | None = None
+    kl_start: float | None = None
     data: DataConfig = field(default_factory=DataConfig)
     samples: int | None = None
     completions: int = 0
-    sides: Sides = 1
-    epsilon: ExponentialDecay = field(default_factory=lambda: ExponentialDecay(start=0.1))
+    sides: Sides | None = None
+    epsilon: EpsilonConfig = field(default_factory=EpsilonConfig)
     epsilon_rule: EpsilonRule = "schedule"
     temperature: ExponentialDecay = field(default_factory=ExponentialDecay)
-    learning_rate: float = 1e-3
-    rate_decay: Decay = "none"
+    learning_rate: float | None = None
+    rate_decay: Decay | None = None
     precision: Precision = "32-true"
     epochs: int = 30
     seed: int = 0
@@ -169,15 +196,21 @@ class TrainConfig:
         for name, value in vars(self).items():
             if isinstance(value, np.generic):  # a record holds plain values
                 object.__setattr__(self, name, value.item())
+        if isinstance(self.epsilon, ExponentialDecay):
+            object.__setattr__(self, "epsilon", EpsilonConfig(**asdict(self.epsilon)))
         if fault := next(mistyped(self), None):
             raise ConfigError(fault)
         if self.data.binarisation is None:  # a record says what was done
             named = replace(self.data, binarisation=usual_binarisation(self.data.name))
             object.__setattr__(self, "data", named)
-        if self.dropout is None:
-            object.__setattr__(self, "dropout", 0.0 if self.model in ("discrete", "own") else 0.2)
+        for name, value in _unset(self).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        if self.epsilon.start is None:
+            object.__setattr__(self, "epsilon", replace(self.epsilon, start=_first_epsilon(self)))
         if fault := next(_faults(self), None):
             raise ConfigError(fault)
+        self.epsilon.schedule()  # which refuses what is none
 
     @property
     def title(self) -> str:
@@ -217,22 +250,40 @@ class TrainConfig:
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """The inverse of `to_dict`, with every key and every type checked.
 
-        A missing key has its default, at every level: the run may be older than the key.
+        A missing key has what runs had that are older than the key: `OLDER`, else its default.
 
         Raises:
             ConfigError: a key is unknown, or a value impossible.
         """
         refuse_foreign(values, cls)  # before a parser that can import sees it
         parser = _parser()
+        whole = {**OLDER, **values, "epsilon": {**OLDER["epsilon"], **values.get("epsilon", {})}}
         try:
-            chosen = parser.instantiate(parser.parse_object(values))
+            chosen = parser.instantiate(parser.parse_object(whole))
             return cls(**{field.name: chosen[field.name] for field in fields(cls)})
         except (ArgumentError, TypeError) as error:
             raise ConfigError(f"not a training configuration: {error}") from error
 
 
+FEW_BITS: Final = 10
+"""A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
+
+OLDER: Final[dict[str, Any]] = {
+    "recipe": "paper",
+    "sides": 1,
+    "epsilon": {"start": 0.1},
+    "kl_start": 0.0,
+    "kl_warmup": 0,
+    "learning_rate": 1e-3,
+    "rate_decay": "none",
+}
+"""What runs had before it could be chosen, or before the default became another."""
+
 CHOICES: Final = {
-    name: get_args(kind) for name, kind in get_type_hints(TrainConfig).items() if get_origin(kind) is Literal
+    name: get_args(part)
+    for name, kind in get_type_hints(TrainConfig).items()
+    for part in (kind, *get_args(kind))
+    if get_origin(part) is Literal
 }
 """The values of an option that has few."""
 
@@ -306,10 +357,10 @@ FOREIGN: Final = {
 
 RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
-    (lambda c: c.learning_rate > 0, "learning_rate must be positive; got {c.learning_rate}"),
-    (lambda c: c.kl_start >= 0, "kl_start must be at least 0; got {c.kl_start}"),
+    (lambda c: known(c.learning_rate) > 0, "learning_rate must be positive; got {c.learning_rate}"),
+    (lambda c: known(c.kl_start) >= 0, "kl_start must be at least 0; got {c.kl_start}"),
     (
-        lambda c: c.kl_start == 0 or c.kl_warmup > 0,
+        lambda c: c.kl_start == 0 or known(c.kl_warmup) > 0,
         "kl_start {c.kl_start} has no effect over no epochs: give kl_warmup, the epochs it takes to 1",
     ),
     (lambda c: c.label_weight > 0, "label_weight must be positive; got {c.label_weight}"),
@@ -357,14 +408,47 @@ def _faults(config: TrainConfig) -> Iterator[str]:
     for name, least in LEAST.items():
         if values[name] < least:
             yield f"{name} must be at least {least}; got {shortened(values[name])}"
-    defaults = {field.name: field for field in fields(config)}
+    unset = {field.name: _default(field) for field in fields(config)} | _unset(config)
+    unset["epsilon"] = replace(unset["epsilon"], start=_first_epsilon(config))
     for name in FOREIGN[config.kind]:
-        if values[name] != _default(defaults[name]):
+        if values[name] != unset[name]:
             what = "encoder gaussian" if config.kind == "gaussian" else f"model {config.model}"
             yield f"{name} has no meaning with {what}; got {shortened(values[name])}"
     for holds, message in RULES:
         if not holds(config):
             yield message.format(c=config)
+
+
+def known(value: Known | None) -> Known:
+    """An option that has a value once its configuration is made."""
+    if value is None:
+        raise TypeError("an option is not known before its configuration is made")
+    return value
+
+
+def _unset(config: TrainConfig) -> dict[str, Any]:
+    """What options are where they are not set, which depends on others.
+
+    Those of a whole bound are what came out best on validation images (`results/defaults.json`).
+    """
+    recipe = config.recipe or ("elbo" if config.kind in ("discrete", "own") else "paper")
+    whole = recipe == "elbo"
+    decay = config.rate_decay or ("cosine" if whole or config.kind == "gaussian" else "none")
+    few = config.kind == "discrete" and (config.encoder == "categorical" or config.n <= FEW_BITS)
+    warmup = config.epochs // 4 if (whole and few) or config.kl_start else 0
+    return {
+        "recipe": recipe,
+        "sides": 2 if whole else 1,
+        "rate_decay": decay,
+        "learning_rate": 2e-3 if decay == "cosine" and (whole or config.kind == "gaussian") else 1e-3,
+        "kl_start": 4.0 if whole and few and warmup and config.kl_warmup is None else 0.0,
+        "kl_warmup": warmup,
+        "dropout": 0.2 if config.model in ("mixture", "attributes") else 0.0,
+    }
+
+
+def _first_epsilon(config: TrainConfig) -> float:
+    return 1.0 if config.recipe == "paper" and config.kind == "discrete" else 0.1
 
 
 def _default(option: Field[Any]) -> Any:

@@ -45,15 +45,19 @@ from ..estimators import (
 )
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
-from .config import TrainConfig
+from .config import TrainConfig, known
 from .networks import AnyDiscreteVAE
 
 Build = Callable[[TrainConfig, ArgmaxSolver, int, int], Estimator]
 """(configuration, solver, samples, n) -> an estimator."""
 
 ESTIMATORS: Final[dict[str, Build]] = {
-    "direct": lambda config, solver, samples, n: Direct(solver, epsilon_of(config), samples, config.sides),
-    "table_direct": lambda config, solver, samples, n: TableDirect(epsilon_of(config), samples, config.sides),
+    "direct": lambda config, solver, samples, n: Direct(
+        solver, epsilon_of(config), samples, known(config.sides)
+    ),
+    "table_direct": lambda config, solver, samples, n: TableDirect(
+        epsilon_of(config), samples, known(config.sides)
+    ),
     "exact": lambda config, solver, samples, n: Exact(),
     "maximum_likelihood": lambda config, solver, samples, n: MaximumLikelihood(),
     "score_function": lambda config, solver, samples, n: ScoreFunction(samples),
@@ -64,7 +68,9 @@ ESTIMATORS: Final[dict[str, Build]] = {
     "arm": lambda config, solver, samples, n: ARM(samples),
     "disarm": lambda config, solver, samples, n: DisARM(samples),
     "ram": lambda config, solver, samples, n: RAM(samples, config.completions or None),
-    "implicit_mle": lambda config, solver, samples, n: ImplicitMLE(solver, config.epsilon, samples),
+    "implicit_mle": lambda config, solver, samples, n: ImplicitMLE(
+        solver, config.epsilon.schedule(), samples
+    ),
     "perturbed_argmax": lambda config, solver, samples, n: PerturbedArgmax(solver, samples=samples),
 }
 """By the name that a configuration gives them."""
@@ -76,9 +82,9 @@ USUAL_SAMPLES: Final = {"score_function": 4, "perturbed_argmax": 8}
 def epsilon_of(config: TrainConfig) -> Epsilon:
     """The epsilon that a configuration names."""
     rules: dict[str, Callable[[], Epsilon]] = {
-        "schedule": lambda: Scheduled(config.epsilon),
-        "scale_free": lambda: ScaleFree(config.epsilon),
-        "adaptive": lambda: Adaptive(config.epsilon.start),
+        "schedule": lambda: Scheduled(config.epsilon.schedule()),
+        "scale_free": lambda: ScaleFree(config.epsilon.schedule()),
+        "adaptive": lambda: Adaptive(config.epsilon.schedule().start),
     }
     return rules[config.epsilon_rule]()
 

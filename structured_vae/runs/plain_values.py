@@ -135,8 +135,9 @@ def _types(kind: Any) -> tuple[type, ...]:
     """The types that a field may have; a whole number stands for a float too."""
     if get_origin(kind) is Literal:
         return tuple({type(choice): None for choice in get_args(kind)})
-    parts = get_args(kind) or (kind,)
-    return (*parts, int) if float in parts else parts
+    if parts := get_args(kind):
+        return tuple(one for part in parts for one in _types(part))
+    return (float, int) if kind is float else (kind,)
 
 
 def _refuse_value(path: str, value: Any) -> None:

@@ -31,7 +31,7 @@ from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ..training.pictures import Pictures
 from ..training.record import RunRecord
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
-from .config import TrainConfig
+from .config import TrainConfig, known
 from .folder import Run, Which
 from .given import configured, given_for
 from .loggers import Tracked, ended, logger_of
@@ -238,7 +238,7 @@ def _trainer(
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
-        RateByEpoch(by_epoch(config.learning_rate, config.rate_decay, config.epochs)),
+        RateByEpoch(by_epoch(known(config.learning_rate), known(config.rate_decay), config.epochs)),
         EvaluatedAtLast(),
         SeededEpochs(config.seed),
     ]
