@@ -13,6 +13,8 @@ from .constraint_rows import Rows
 from .constraints import cardinality
 from .gibbs_distribution.distribution import gibbs, uniforms_shape
 from .instances import dense, grid, spin_glass
+from .labels.gibbs_distribution import gibbs as label_gibbs
+from .labels.gibbs_estimate import METHODS
 from .labels.problem import LabelProblem
 from .labels.registry import BUILT_IN as OF_LABELS
 from .labels.registry import solver_class as label_solver_class
@@ -48,6 +50,7 @@ def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, f
     expect_compilation()
     steps = {name: partial(_solve_all, name) for name in BUILT_IN} | {"gibbs": _gibbs}
     steps |= {f"labels {name}": partial(_solve_labels, name) for name in OF_LABELS}
+    steps["labels gibbs"] = _label_gibbs
     seconds = {}
     for name, step in steps.items():
         progress(name)
@@ -123,6 +126,11 @@ def _solve_labels(name: str) -> None:
             problem = LabelProblem.from_arrays(unary, edges=edges, **given)
             if not solver.why_not(problem) and (n < 144 or solver.capabilities.time_limit):
                 solver.solve(problem, SECONDS if solver.capabilities.time_limit else None)
+
+
+def _label_gibbs() -> None:
+    for method in METHODS:
+        label_gibbs([[0.0, 1.0], [0.0, 1.0]], np.eye(2), edges=[[0, 1]], method=method)
 
 
 def _gibbs() -> None:

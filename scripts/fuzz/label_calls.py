@@ -118,8 +118,10 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
     problem, given = LabelProblem.from_arrays(**arrays), _spoiled(draw, arrays, 0.1)
     uniforms = perhaps(draw, draw.random.random((2, *problem.leading, problem.n)), 0.2)
     direction = perhaps(draw, np.ones(problem.k), 0.2)
+    method = perhaps(draw, draw.of(("exact", "trw", "mean_field", "loopy")), 0.2)
 
     def call() -> None:
+        gibbs(**given, method=method)
         found = gibbs(**given)
         _ = found.entropy
         found.covariance_product(direction)

@@ -2,6 +2,7 @@ from .backends.bits import Bits
 from .call import solve
 from .conversions import LabelConversion, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
+from .gibbs_estimate import LabelGibbsEstimate
 from .problem import LabelProblem
 from .registry import available_solvers, solver_class
 from .selection import Selection, select_solver
@@ -12,6 +13,7 @@ __all__ = [
     "Bits",
     "LabelConversion",
     "LabelGibbs",
+    "LabelGibbsEstimate",
     "LabelProblem",
     "LabelSolver",
     "Selection",

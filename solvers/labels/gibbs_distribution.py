@@ -1,9 +1,9 @@
-"""The Gibbs distribution p(x) = exp(score(x)) / Z of label problems: exact sums and exact samples."""
+"""The Gibbs distribution p(x) = exp(score(x)) / Z of label problems: exact sums and samples, or what bounds them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, Literal, overload
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..arrays import Array, ArrayT, as_array, as_float64, beside, check_room, na
 from ..errors import InfeasibleError, ProblemError, UnsupportedProblemError
 from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
 from .algorithms.sum_product import Conditionals
+from .gibbs_estimate import LabelGibbsEstimate, Method, estimated
 from .problem import LabelProblem
 
 LARGEST = 1e290
@@ -121,10 +122,40 @@ class LabelGibbs(Generic[ArrayT]):
         return _joined(problem, found, 0), _joined(problem, found, 1)
 
 
+@overload
 def gibbs(
-    unary: Any, pairwise: Any = None, *, edges: Any = None, sizes: Any = None, potts: Any = None
-) -> LabelGibbs:
-    """Log-partition, marginals and samples of p(x) = exp(score(x)) / Z, exact, by elimination.
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    method: Literal["exact"] = "exact",
+) -> LabelGibbs: ...
+
+
+@overload
+def gibbs(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    method: Method,
+) -> LabelGibbsEstimate: ...
+
+
+def gibbs(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    sizes: Any = None,
+    potts: Any = None,
+    method: Literal["exact"] | Method = "exact",
+) -> LabelGibbs | LabelGibbsEstimate:
+    """Log-partition, marginals and samples of p(x) = exp(score(x)) / Z, exact, by elimination; or what bounds log Z.
 
     Args:
         unary: as for `solve`; or a `LabelProblem` alone.
@@ -132,9 +163,18 @@ def gibbs(
         edges: as for `solve`.
         sizes: as for `solve`.
         potts: as for `solve`.
+        method: "exact", as far as tables fit into memory. Elsewhere, on any graph: "trw", tree-reweighted messages,
+            whose `log_partition` is an upper bound; "mean_field", a product of distributions, and a lower bound (minus
+            infinity where no allowed labels were found); or "loopy", belief propagation, an estimate that is no bound.
+            "trw" and "loopy" are exact on trees.
+
+    Returns:
+        `LabelGibbs`; of the other methods a `LabelGibbsEstimate`, which says what its `log_partition` is and has no
+        samples.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
+        OptionError: there is no such method.
         UnsupportedProblemError: the tables do not fit into the free memory.
         InfeasibleError: every assignment of an instance is forbidden.
 
@@ -151,8 +191,11 @@ def gibbs(
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     elif any(part is not None for part in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
+    if not isinstance(method, str) or method != "exact":
+        return estimated(problem, method)
     if reason := why_not_eliminated(problem, lambda buckets: _bytes_of(problem, buckets)):
-        raise UnsupportedProblemError("gibbs", (reason,))
+        others = "method='trw' and method='mean_field' have bounds on log Z"
+        raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
     check_room("the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2)
     buckets = buckets_of(problem)
     parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
