@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = {"lightning", "matplotlib", "ortools", "safetensors", "tensorboard", "torch"}
 """What `solvers` and its commands do not need; OR-Tools is an extra."""
 
-EXTRAS = ("cplex", "pymaxflow")
+EXTRAS = ("cplex", "pymaxflow", "toulbar2")
 
 
 def name_of(requirement: str) -> str:

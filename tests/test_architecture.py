@@ -21,6 +21,7 @@ OPTIONAL = {
     "maxflow",
     "networkx",
     "ortools",
+    "pytoulbar2",
     "scipy",
     "sklearn",
     "streamlit",

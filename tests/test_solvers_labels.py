@@ -360,7 +360,7 @@ def test_elimination_of_a_chain_goes_forwards():
     assert [step.variable for step in steps] == list(range(10))
 
 
-COUNTS = {"bits": 60}
+COUNTS = {"bits": 60, "toulbar2": 15}
 """Batches of those that take their time; the others have 200."""
 
 

@@ -42,6 +42,7 @@ NAMES: Final = (
     "dual_ascent",
     "max_flow",
     "expansion_moves",
+    "toulbar2",
 )
 
 

@@ -14,6 +14,7 @@ BUILT_IN = {
     "dual_ascent": "solvers.labels.backends.dual_ascent:DualAscent",
     "expansion_moves": "solvers.labels.backends.expansion_moves:ExpansionMoves",
     "bits": "solvers.labels.backends.bits:Bits",
+    "toulbar2": "solvers.labels.backends.toulbar2:Toulbar2",
 }
 
 LABELS: Registry[LabelSolver] = Registry(BUILT_IN, ENTRY_POINT_GROUP, "LabelSolver")

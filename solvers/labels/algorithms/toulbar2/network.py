@@ -1,0 +1,85 @@
+"""Whole scores as a cost function network in toulbar2's wcsp format: cost(x) = constant - score(x), minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ....limits.deadline import Deadline
+from ..dual_ascent.messages import IMPOSSIBLE
+from ..whole_scores import WholeScores
+
+AT_ONCE = 100
+"""Functions that are written between two looks at the time."""
+
+FORBIDS = "top"
+"""In the place of a cost, until the top is known."""
+
+
+class Costs(NamedTuple):
+    """A function, but for its variables.
+
+    Attributes:
+        best: the score at which the cost is zero.
+        most: the largest cost that does not forbid.
+        text: the default cost, how many values have others, and these, a line each.
+    """
+
+    best: int
+    most: int
+    text: str
+
+
+def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | None:
+    """Writes the costs of an instance; returns the constant, or None where there was no time for it.
+
+    No cost is below zero, and all together are less than the top, from which on costs forbid.
+    """
+    constant, top, functions = 0, 1, list[str]()
+    for number, (scope, costs) in enumerate(_functions(scores)):
+        constant, top = constant + costs.best, top + costs.most
+        functions.append(f"{scope} {costs.text}")
+        if number % AT_ONCE == 0 and deadline.passed:
+            return None
+    n, k = scores.unary.shape
+    with path.open("w", encoding="ascii") as file:
+        file.write(f"problem {n} {k} {len(functions)} {top}\n{' '.join(map(str, scores.sizes.tolist()))}\n")
+        file.writelines(function.replace(FORBIDS, str(top)) for function in functions)
+    return constant
+
+
+def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
+    """How many variables and which, and the costs of their values."""
+    for i, size in enumerate(scores.sizes.tolist()):
+        yield f"1 {i}", _listed(scores.unary[i, :size])
+    pairs, table_of, tables, weights = scores.tables
+
+    @cache  # edges share tables and weights
+    def costs_of(which: int, few: int, many: int) -> Costs:
+        return _of_weight(which, min(few, many)) if len(weights) else _listed(tables[which, :few, :many])
+
+    which = (weights if len(weights) else table_of).tolist()
+    sizes = scores.sizes[pairs].tolist()
+    for own, (i, j), (few, many) in zip(which, pairs.tolist(), sizes, strict=True):
+        yield f"2 {i} {j}", costs_of(own, few, many)
+
+
+def _listed(table: np.ndarray) -> Costs:
+    allowed = table > IMPOSSIBLE
+    best = int(table[allowed].max()) if allowed.any() else 0
+    costs = np.where(allowed, best - np.where(allowed, table, 0), -1)
+    values = np.argwhere(costs != 0)
+    listed = costs[tuple(values.T)]
+    rows = np.concatenate([values, listed[:, None]], axis=1)
+    lines = (" ".join(["%d"] * rows.shape[1]) + "\n") * len(rows) % tuple(rows.ravel().tolist())
+    return Costs(best, int(costs.max(initial=0)), f"0 {len(rows)}\n{lines.replace(' -1', f' {FORBIDS}')}")
+
+
+def _of_weight(weight: int, values: int) -> Costs:
+    best = max(weight, 0)
+    lines = "".join(f"{a} {a} {best - weight}\n" for a in range(values))
+    return Costs(best, max(best, best - weight), f"{best} {values}\n{lines}")

@@ -1,0 +1,67 @@
+"""toulbar2, through pytoulbar2."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
+from ...solution import Maximiser
+from ...solver import Capabilities
+from ..algorithms.toulbar2.network import write_network
+from ..algorithms.toulbar2.process import Process
+from ..algorithms.whole_scores import WholeScores
+from ..problem import LabelProblem
+from ..solver import LabelSolver
+
+
+@dataclass(frozen=True)
+class Toulbar2(LabelSolver):
+    """Exact for any tables, by toulbar2's best-first and depth-first search with soft arc consistency.
+
+    The search is over whole scores (`WholeScores`), as costs in a file, with toulbar2's own defaults, one thread, in a
+    process of its own: its library knows one problem at a time, and no time but whole seconds. A second after the
+    deadline the process is killed.
+
+    References:
+        Hurley, O'Sullivan, Allouche, Katsirelos, Schiex, Zytnicki, de Givry (2016), Multi-language evaluation of exact
+        solvers in graphical model discrete optimization.
+    """
+
+    name = "toulbar2"
+    capabilities = Capabilities(
+        exact=True,
+        time_limit=True,
+        packages=("pytoulbar2",),
+        install="pip install 'structured-vae[toulbar2]'",
+    )
+
+    def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
+        deadline = Deadline.after(time_limit)
+        labels, bounds = np.asarray(problem.unary).argmax(axis=-1), np.full(problem.batch, math.inf)
+        with Process() as process, tempfile.TemporaryDirectory() as folder:
+            for b in range(problem.batch):
+                soon = deadline.within(deadline.left / (problem.batch - b))
+                one = problem.instances(slice(b, b + 1))
+                soon = soon.within_whole(one, partial(Known._replace, part=slice(b, b + 1)))
+                found, bounds[b] = _searched(one, soon, process, Path(folder) / "network.wcsp")
+                labels[b] = labels[b] if found is None else found
+        return Maximiser(labels, bounds)
+
+
+def _searched(
+    problem: LabelProblem, deadline: Deadline, process: Process, file: Path
+) -> tuple[np.ndarray | None, float]:
+    """Labels `[n]` of an instance, None where none were found, and a bound."""
+    scores = WholeScores.of(problem)
+    constant = None if deadline.passed else write_network(scores, file, deadline)
+    if constant is None:
+        return None, math.inf
+    found = process.search(file, problem.n, deadline, lambda labels: deadline.tell(partial(Known.of, labels)))
+    return found.labels, -math.inf if found.least is None else scores.bound(constant - found.least)
