@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from optional import optional
 
 from solvers import OptionError, ProblemError
 from solvers.formats import ProblemFileError
-from solvers.labels import LabelProblem, from_factors, from_pgmpy, gibbs, solve, solve_many
+from solvers.labels import LabelProblem, from_dimod, from_factors, from_pgmpy, gibbs, solve, solve_many
 from solvers.labels.formats import read_problem
+
+dimod = optional("dimod")
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40, deadline=None)
@@ -278,3 +281,38 @@ def test_other_senses_and_names_are_refused():
         from_factors([2], [], sense=np.zeros(2))
     with pytest.raises(OptionError, match="by name"):
         solve(from_factors([2], []), fix=3)
+
+
+@few
+@given(seed=seeds)
+def test_discrete_quadratic_models_are_minimised(seed):
+    random = np.random.default_rng(seed)
+    names, model = ["a", 1, ("b", 2), "c"][: random.integers(1, 5)], dimod.DiscreteQuadraticModel()
+    for name in names:
+        cases = int(random.integers(1, 4))
+        model.set_linear(model.add_variable(cases, label=name), random.normal(size=cases))
+    for first, second in itertools.combinations(random.permutation(len(names)), 2):
+        u, v = names[first], names[second]
+        if random.random() < 0.7:
+            model.set_quadratic(u, v, random.normal(size=(model.num_cases(u), model.num_cases(v))))
+    model.offset = 2.5
+    cases = [
+        dict(zip(names, x, strict=True))
+        for x in itertools.product(*(range(model.num_cases(v)) for v in names))
+    ]
+    found = from_dimod(model)
+    answer = solve(found)
+    least = min(model.energy(case) for case in cases)
+    np.testing.assert_allclose(answer.value, least, atol=1e-9)
+    np.testing.assert_allclose(model.energy(answer.assignment), least, atol=1e-9)
+    assert answer.optimal
+    for case in cases:
+        x = [case[name] for name in names]
+        np.testing.assert_allclose(found.value(found.problem.score(x)), model.energy(case), atol=1e-9)
+
+
+def test_what_is_no_discrete_quadratic_model_is_refused():
+    binary = dimod.BinaryQuadraticModel({"a": 1.0}, {}, 0.0, "BINARY")
+    for wrong in (None, 3, binary, dimod.DiscreteQuadraticModel()):
+        with pytest.raises(ProblemError):
+            from_dimod(wrong)

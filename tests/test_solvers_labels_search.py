@@ -1,6 +1,7 @@
 """Searches over labels, against enumeration."""
 
 import itertools
+import threading
 import time
 
 import numpy as np
@@ -249,3 +250,78 @@ def test_the_best_assignments_within_a_limit_say_what_is_proved():
     found = solve(problem, k_best=3, time_limit=0.5)
     assert (found.bound >= found.score).all()
     assert not found.optimal.all()
+
+
+class Heard:
+    """A callback that keeps what it hears, and ends the search after some calls, once labels are known."""
+
+    def __init__(self, calls=2):
+        self.calls, self.said, self.threads = calls, [], set()
+
+    def __call__(self, known):
+        self.said.append(known)
+        self.threads.add(threading.current_thread())
+        return len(self.said) >= self.calls and bool(np.all(np.asarray(known.score) > -np.inf))
+
+
+def check_heard(heard, problem, found):
+    """That all claims are true, and that nothing gets worse."""
+    scores, bounds = (
+        np.array([np.asarray(getattr(each, name)) for each in heard.said]) for name in ("score", "bound")
+    )
+    assert (scores[1:] >= scores[:-1]).all()
+    assert (bounds[1:] <= bounds[:-1]).all()
+    assert (bounds >= scores).all()
+    for each in heard.said:
+        if (each.z >= 0).all():
+            np.testing.assert_allclose(problem.score(each.z), each.score)
+    assert (found.score >= scores[-1] - problem.rounding).all()
+    assert (found.score <= bounds[-1] + problem.rounding).all()
+    assert heard.threads == {threading.current_thread()}
+
+
+def frustrated(n=40, k=6, batch=2):
+    """Dense tables, with which no search here ends in seconds."""
+    random = np.random.default_rng(5)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    unary, pairwise = random.normal(size=(batch, n, k)), random.normal(size=(batch, len(edges), k, k))
+    return LabelProblem.from_arrays(unary, pairwise, edges=edges)
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual_ascent", "toulbar2", "cp_sat"])
+def test_a_callback_hears_of_labels_and_ends_the_search(solver):
+    if solver == "toulbar2" and (missing := solver_class(solver).missing_packages()):
+        pytest.skip(f"needs {missing}")
+    problem, heard = frustrated(batch=1 if solver == "cp_sat" else 2), Heard()
+    found = solve(problem, solver=solver, time_limit=60, callback=heard)
+    assert len(heard.said) >= heard.calls
+    assert not found.optimal.any()
+    assert "callback" not in found.stats
+    check_heard(heard, problem, found)
+
+
+def test_the_bound_of_the_root_is_heard_while_it_falls():
+    problem, heard = potts_grid(150, 150, 12, 4), Heard(calls=4)
+    found = solve(problem, solver="dual_ascent", time_limit=60, callback=heard)
+    check_heard(heard, problem, found)
+    assert heard.said[-1].bound < heard.said[0].bound
+    assert heard.said[-1].bound < problem.magnitude[0]
+
+
+def test_callbacks_of_several_assignments_of_names_and_of_those_who_are_not_asked():
+    problem, heard = frustrated(batch=2), Heard()
+    found = solve(problem, k_best=2, callback=heard, time_limit=60, solver="dual_ascent")
+    assert found.labels.shape == (2, 2, 40)
+    for each in heard.said:
+        assert each.z.shape == (2, 40)
+    vote = from_factors([2, 3], [((0, 1), np.arange(6.0).reshape(2, 3))], names=["coat", "shoe"])
+    assert solve(vote, callback=heard).value == 5.0
+    assert solve([[0.0, 1.0]], callback=heard).stats["callback"] == "unused"
+    with pytest.raises(OptionError, match="callback"):
+        solve(vote, callback=3)
+
+    def fails(known):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        solve(problem, callback=fails, solver="dual_ascent", time_limit=60)

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import dimod
 import numpy as np
 import torch
 
 from solvers.labels import (
     LabelProblem,
     available_solvers,
+    from_dimod,
     from_factors,
     from_pgmpy,
     gibbs,
@@ -105,10 +107,11 @@ def _solve_with(draw: Draw, folder: Path) -> Callable[[], Any]:
     options, fix = _options(draw), perhaps(draw, draw.of(({0: 0}, [-1] * problem.n, {})), 0.5)
     name = draw.of([info.name for info in available_solvers() if info.installed])
     settings = {option: odd(draw) for option in solver_class(name).options()}
+    heard = perhaps(draw, lambda known: draw.chance(0.5), 0.3)
 
     def call() -> Any:
         list(solve_many([problem], jobs=1, **options))
-        solve(problem, fix=fix, **options)
+        solve(problem, fix=fix, callback=heard, **options)
         return [(problem, solver_class(name)().with_options(**settings).solve(problem, 0.05))]
 
     return call
@@ -127,6 +130,21 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
         _ = found.entropy
         found.covariance_product(direction)
         found.sample(uniforms)
+
+    return call
+
+
+def _from_dimod(draw: Draw, folder: Path) -> Callable[[], Any]:
+    model, sizes = dimod.DiscreteQuadraticModel(), [draw.whole(1, 3) for _ in range(draw.whole(0, 4))]
+    for size in sizes:
+        model.set_linear(model.add_variable(size), _scores(draw, (size,)))
+    for i in range(1, len(sizes)):
+        model.set_quadratic(0, i, _scores(draw, (sizes[0], sizes[i])))
+    given = perhaps(draw, model, 0.3)
+
+    def call() -> Any:
+        conversion = from_dimod(given)
+        return [(conversion.problem, solve(conversion.problem))]
 
     return call
 
@@ -176,6 +194,7 @@ LABEL_CALLS: Final = {
     "labels.solve with more": (4, _solve_with),
     "labels.gibbs": (6, _gibbs),
     "labels.from_factors": (5, _from_factors),
+    "labels.from_dimod": (3, _from_dimod),
     "labels.read_problem": (8, _read),
 }
 """Weight and maker of each, by the name that the report gives it."""

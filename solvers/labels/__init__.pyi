@@ -1,6 +1,6 @@
 from .backends.bits import Bits
 from .call import solve
-from .conversions import LabelConversion, from_factors, from_pgmpy
+from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
 from .gibbs_estimate import LabelGibbsEstimate
 from .problem import LabelProblem
@@ -18,6 +18,7 @@ __all__ = [
     "LabelSolver",
     "Selection",
     "available_solvers",
+    "from_dimod",
     "from_factors",
     "from_pgmpy",
     "gibbs",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, overload
 
@@ -14,6 +15,7 @@ from ..errors import OptionError, ProblemError, shortened
 from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
+from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
 from .conversions import LabelConversion
 from .k_best import k_best as best_of_many
 from .problem import LabelProblem
@@ -31,6 +33,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
     k_best: int | None = None,
+    callback: Callback | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -42,6 +45,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[Hashable, Hashable] | None = None,
     k_best: None = None,
+    callback: Callback | None = None,
 ) -> Answer: ...
 
 
@@ -53,6 +57,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[Hashable, Hashable] | None = None,
     k_best: int,
+    callback: Callback | None = None,
 ) -> tuple[Answer, ...]: ...
 
 
@@ -68,6 +73,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
     k_best: int | None = None,
+    callback: Callback | None = None,
 ) -> Solution[np.ndarray]: ...
 
 
@@ -83,6 +89,7 @@ def solve(
     time_limit: float | None = None,
     fix: Mapping[int, int] | ArrayLike | None = None,
     k_best: int | None = None,
+    callback: Callback | None = None,
 ) -> Solution[ArrayT]: ...
 
 
@@ -97,6 +104,7 @@ def solve(
     time_limit: float | None = None,
     fix: Any = None,
     k_best: int | None = None,
+    callback: Callback | None = None,
 ) -> Solution | Answer | tuple[Answer, ...]:
     """The labels of highest score, for a batch of pairwise problems over variables of several values.
 
@@ -117,6 +125,9 @@ def solve(
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one; by the names of a
             `LabelConversion`.
         k_best: how many of the best assignments to give, in falling order of their scores; None for the best alone.
+        callback: called with a `Progress` (best labels so far, scores, bounds, seconds) while a search goes on, as
+            `solvers.solve` does; where it returns True the search ends. Solvers that take no time limit never call it,
+            and `stats["callback"]` is "unused".
 
     Returns:
         The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`, re-computed;
@@ -133,7 +144,7 @@ def solve(
         InfeasibleError: every assignment is forbidden.
         SolveFailedError: the backend stopped without an answer.
         OptionError: the time limit is not positive; `fix` does not fit the problem; fewer than `k_best` assignments are
-            allowed.
+            allowed; `callback` is no function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -145,7 +156,10 @@ def solve(
     if isinstance(unary, LabelConversion):
         _check_alone(pairwise, edges, sizes, potts)
         fix = None if fix is None else unary.labels(fix)
-        found = solve(unary.problem, solver=solver, time_limit=time_limit, fix=fix, k_best=k_best)
+        heard = in_words(unary, callback)
+        found = solve(
+            unary.problem, solver=solver, time_limit=time_limit, fix=fix, k_best=k_best, callback=heard
+        )
         return unary.answer(found) if k_best is None else _answers(unary, found)
     if not isinstance(unary, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
@@ -154,9 +168,32 @@ def solve(
         problem = unary
     if fix is not None:
         problem = with_values(problem, fix)
+    if callback is None:
+        return _solved(problem, solver, time_limit, k_best)
+    with _heard_by(callback, problem):
+        return _solved(problem, solver, time_limit, k_best)
+
+
+def _solved(
+    problem: LabelProblem,
+    solver: str | LabelSolver | ArgmaxSolver,
+    time_limit: float | None,
+    k_best: int | None,
+) -> Solution:
     if k_best is not None:
         return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
-    return resolve(solver, problem).solve(problem, time_limit)
+    chosen = resolve(solver, problem)
+    return with_word(chosen.solve(problem, time_limit), chosen)
+
+
+def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:
+    """Inside it, searches tell a callback what they know of a problem."""
+    host = problem.to_host()
+
+    def score(z: np.ndarray, part: slice) -> np.ndarray:
+        return np.asarray((host if part == slice(None) else host.instances(part)).score_flat(z))
+
+    return heard_from(callback, problem, score, nothing_known(problem, np.int64, np.asarray(host.magnitude)))
 
 
 def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[Answer, ...]:

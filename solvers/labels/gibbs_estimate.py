@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Generic, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from ..arrays import ArrayT, check_room
-from ..errors import InfeasibleError, OptionError, shortened
-from ..limits.deadline import Deadline
-from .algorithms.dual_ascent.search import LabelSearch
-from .algorithms.mean_field import mean_and_entropy, raise_bound
-from .algorithms.tree_messages import Tree, beliefs, pass_on
-from .algorithms.whole_scores import WholeScores
+from ..errors import OptionError, shortened
+from .algorithms.sum_bounds import Sums, loopy, mean_field, tree_reweighted
 from .problem import LabelProblem
 
 Bound: TypeAlias = Literal["upper", "lower"]
@@ -22,20 +18,11 @@ Method: TypeAlias = Literal["trw", "mean_field", "loopy"]
 
 METHODS: Final[tuple[Method, ...]] = get_args(Method)
 
-PASSES = 300
-"""There and back, at most."""
-
-CLOSE = 1e-7
-"""A change of log messages, or of probabilities, that ends the passes."""
-
-DAMPING = 0.5
-"""Of messages that go on to swing."""
-
-SWINGING = 20
-"""Passes after which messages are damped: those that settle by themselves are near their end by then."""
-
-VISITS = 1 << 28
-"""Of the search for allowed labels, nodes times entries of messages: some seconds."""
+_WAYS: Final[dict[str, tuple[Callable[[LabelProblem], Sums], Bound | None]]] = {
+    "trw": (tree_reweighted, "upper"),
+    "mean_field": (mean_field, "lower"),
+    "loopy": (loopy, None),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +55,6 @@ class LabelGibbsEstimate(Generic[ArrayT]):
         return self.problem.edges
 
 
-class _Found(NamedTuple):
-    """Of one instance."""
-
-    log_partition: float
-    of_variables: np.ndarray
-    of_pairs: np.ndarray
-    converged: bool
-
-
 def estimated(problem: LabelProblem, method: Any) -> LabelGibbsEstimate:
     """What one of `METHODS` finds.
 
@@ -92,62 +70,11 @@ def estimated(problem: LabelProblem, method: Any) -> LabelGibbsEstimate:
     host = problem.to_host()
     found = [way(host.instances(slice(b, b + 1))) for b in range(host.batch)]
     log_z, of_variables, of_pairs, converged = (np.stack(part) for part in zip(*found, strict=True))
-    arrays = (problem.restore(part) for part in (of_variables, of_pairs, converged))
-    return LabelGibbsEstimate(problem.restore(log_z), bound, *arrays, problem)
-
-
-def _tree_reweighted(problem: LabelProblem) -> _Found:
-    """The least bound of all passes, with the marginals of the last."""
-    tree = Tree.of(problem)
-    return _by_messages(problem, tree, tree.forest_weights(), bounded=True)
-
-
-def _loopy(problem: LabelProblem) -> _Found:
-    return _by_messages(problem, Tree.of(problem), np.ones(problem.e), bounded=False)
-
-
-def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> _Found:
-    unary, scratch = problem.unary[0].astype(np.float64), np.empty((2, problem.k))
-    message = np.zeros((problem.e, 2, problem.k))
-    least, moved = np.inf, np.inf
-    for number in range(PASSES):
-        # Forwards messages are never damped where the pass gives a bound, which is one for undamped messages alone.
-        damping = DAMPING if number >= SWINGING else 0.0
-        bound, there = pass_on(tree, unary, weights, message, True, 0.0 if bounded else damping, scratch)
-        if bound == -np.inf:
-            raise InfeasibleError(("scores of minus infinity",))
-        back = pass_on(tree, unary, weights, message, False, damping, scratch)[1]
-        least, moved = min(least, bound), max(there, back)
-        if moved <= CLOSE:
-            break
-    of_variables, of_pairs = np.zeros((problem.n, problem.k)), np.zeros((problem.e, problem.k, problem.k))
-    estimate = beliefs(tree, unary, weights, message, of_variables, of_pairs, scratch)
-    return _Found(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
-
-
-def _mean_field(problem: LabelProblem) -> _Found:
-    """From allowed labels, which alone have a probability at first."""
-    tree, unary = Tree.of(problem), problem.unary[0].astype(np.float64)
-    search = LabelSearch(WholeScores.of(problem))
-    search.run(Deadline.after(None), 1)
-    if problem.score_flat(search.labels[None])[0] == -np.inf:
-        search.run(Deadline.after(None), VISITS)
-    if search.bound == -np.inf:
-        raise InfeasibleError(("scores of minus infinity",))
-    q = (np.arange(problem.k) == search.labels[:, None]).astype(np.float64)
-    moved, scratch = np.inf, np.empty(problem.k)
-    allowed = problem.score_flat(search.labels[None])[0] > -np.inf
-    for _ in range(PASSES if allowed else 0):
-        moved = raise_bound(tree, unary, q, scratch)
-        if moved <= CLOSE:
-            break
-    i, j = problem.topology.pairs.T
-    bound = mean_and_entropy(tree, unary, q) if allowed else -np.inf
-    return _Found(bound, q, q[i][:, :, None] * q[j][:, None, :], moved <= CLOSE)
-
-
-_WAYS: Final[dict[str, tuple[Callable[[LabelProblem], _Found], Bound | None]]] = {
-    "trw": (_tree_reweighted, "upper"),
-    "mean_field": (_mean_field, "lower"),
-    "loopy": (_loopy, None),
-}
+    return LabelGibbsEstimate(
+        problem.restore(log_z),
+        bound,
+        problem.restore(of_variables),
+        problem.restore(of_pairs),
+        problem.restore(converged),
+        problem,
+    )

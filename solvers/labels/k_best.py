@@ -13,10 +13,12 @@ import numpy as np
 from ..arrays import States, home_of
 from ..errors import InfeasibleError, OptionError, SolveFailedError, shortened
 from ..limits.deadline import Deadline
+from ..limits.progress import Known
 from ..options import is_whole
 from ..solution import Solution, SolveInterrupted
 from ..solving.k_best import in_order
 from ..solving.lawler import lawler
+from ..solving.listening import heard_of
 from .problem import LabelProblem
 from .solver import LabelSolver
 
@@ -47,7 +49,7 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
     count = _checked(count, host)
     search = _Exclusion(choose, Deadline.after(time_limit))
     here = replace(host, home=home_of(host.unary))  # answers of searches stay on the host
-    ranked = [search.ranked(here.instances(slice(b, b + 1)), count) for b in range(host.batch)]
+    ranked = [search.ranked(here.instances(slice(b, b + 1)), count, b) for b in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
     solution = in_order(host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z)))
     if search.interrupted:
@@ -94,10 +96,12 @@ class _Exclusion:
     deadline: Deadline
     interrupted: bool = False
 
-    def ranked(self, problem: LabelProblem, count: int) -> tuple[States, np.ndarray]:
-        """Assignments `[count, n]` of an instance, and bounds `[count]` on all but those before each."""
+    def ranked(self, problem: LabelProblem, count: int, number: int) -> tuple[States, np.ndarray]:
+        """Assignments `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
         values = np.arange(problem.k) < np.asarray(problem.sizes)[:, None]
-        found = self._searched(problem, [values], math.inf)
+        part = slice(number, number + 1)
+        with heard_of(problem, partial(Known._replace, part=part)):
+            found = self._solved(problem, problem, [values], math.inf)
         if not found:
             raise InfeasibleError(("scores of minus infinity",))
         states, bounds = lawler(found[0], count, partial(self._others, problem))
@@ -130,6 +134,11 @@ class _Exclusion:
             return [self._unsearched(problem, part, bound) for part in parts]
         batch = problem.instances(np.zeros(len(parts), np.int64))
         batch = replace(batch, unary=np.where(np.stack(parts), batch.unary, -np.inf))
+        return self._solved(problem, batch, parts, bound)
+
+    def _solved(
+        self, problem: LabelProblem, batch: LabelProblem, parts: list[np.ndarray], bound: float
+    ) -> list[_Region]:
         solver = self.choose(batch)
         try:
             found = solver.solve(batch, self.deadline.seconds if solver.capabilities.time_limit else None)

@@ -194,15 +194,16 @@ class Deadline:
             watcher.join()
 
     @contextmanager
-    def flag(self, work: float = math.inf) -> Iterator[np.ndarray]:
+    def flag(self, work: float = math.inf, known: Tell | None = None) -> Iterator[np.ndarray]:
         """`[1]` uint8, zero until the deadline has passed: what kernels look at inside it.
 
         Args:
             work: estimated seconds of what is done inside; what is soon over is not watched.
+            known: told meanwhile, from another thread; None where what is done inside tells by itself.
         """
         flag = np.full(1, self.passed, np.uint8)
         if work < WATCHED and work < self.left:
             yield flag
             return
-        with self.alarm(lambda: flag.fill(1)):
+        with self.alarm(lambda: flag.fill(1), known):
             yield flag

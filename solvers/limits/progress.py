@@ -38,8 +38,8 @@ class Progress(Generic[StatesT]):
     keep. Of a `Conversion` all is in the words of the original.
 
     Attributes:
-        z: `[..., n]`, int8, the best states so far; -1 where none is known yet that satisfies the constraints. Of a
-            `Conversion` {name: value}, empty where none is known.
+        z: `[..., n]`, int8, or int64 of labels: the best states so far; -1 where none is known yet that satisfies the
+            constraints. Of a `Conversion` {name: value}, empty where none is known.
         score: `[...]`, float64, of these states, minus infinity where none is known. Of a `Conversion` a number, its
             own objective. It never gets worse from one call to the next.
         bound: `[...]`, float64: no state scores more. Of a `Conversion` a number, in its own objective. It never gets

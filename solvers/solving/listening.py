@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from ..arrays import Scores, States, to_numpy
-from ..conversions import Conversion
 from ..errors import OptionError, shortened
 from ..limits.deadline import now
 from ..limits.progress import Known, Listener, Part, Progress, watch, watched_by
 from ..problem import Problem
 from ..solution import Solution
-from ..solver import ArgmaxSolver, score_states
+from ..solver import CertifiedSolver, Maximisable, score_states
 
 Callback: TypeAlias = Callable[[Progress[Any]], object]
 """Gets what is known; a search ends where it returns True."""
 
 
-@contextmanager
-def heard_by(callback: Callback, problem: Problem, state: States | None) -> Iterator[None]:
+class Wording(Protocol):
+    """What says states and scores in the words of the original: a conversion."""
+
+    def assignment(self, labels: Any, /) -> dict[Hashable, Any]:
+        """The original's names of values."""
+
+    def value(self, score: Any, /) -> Any:
+        """The original's objective."""
+
+
+def heard_by(callback: Callback, problem: Problem, state: States | None) -> AbstractContextManager[None]:
     """Inside it, searches tell a callback what they know of a problem; what that raised comes out in the end.
 
     Args:
@@ -34,9 +42,49 @@ def heard_by(callback: Callback, problem: Problem, state: States | None) -> Iter
     Raises:
         OptionError: the callback cannot be called.
     """
+    host = problem.to_host()
+
+    def score(z: States, part: slice) -> Scores:
+        return score_states(host if part == slice(None) else host.instances(part), np.ascontiguousarray(z))
+
+    bound = to_numpy(host.positive_part)
+    if state is None:
+        return heard_from(callback, problem, score, nothing_known(problem, np.int8, bound))
+    return heard_from(callback, problem, score, (state, score(state, slice(None)), bound))
+
+
+def nothing_known(problem: Maximisable, kind: type, bound: Scores) -> tuple[States, Scores, Scores]:
+    """No states `[batch, n]` of a kind, their scores, and a bound `[batch]`."""
+    return np.full((problem.batch, problem.n), -1, kind), np.full(problem.batch, -np.inf), bound
+
+
+@contextmanager
+def heard_from(
+    callback: Callback,
+    problem: Maximisable,
+    score: Callable[[States, slice], Scores],
+    known: tuple[States, Scores, Scores],
+) -> Iterator[None]:
+    """As `heard_by`, of problems of any kind.
+
+    Args:
+        callback: gets a `Progress`.
+        problem: that is solved.
+        score: of states of some of the instances.
+        known: states `[batch, n]`, scores and bounds `[batch]` to begin with.
+
+    Raises:
+        OptionError: the callback cannot be called.
+    """
     if not callable(callback):
         raise OptionError(f"callback must be a function of what is known; got {shortened(callback)}")
-    listener = _listener(callback, problem, state)
+    begin = now()
+
+    def call(*known: np.ndarray) -> object:
+        z, scores, bound = (problem.restore(array) for array in known)
+        return callback(Progress(z, scores, bound, now() - begin))
+
+    listener = Listener(problem, call, score, known)
     try:
         with watched_by(listener):
             yield
@@ -45,32 +93,15 @@ def heard_by(callback: Callback, problem: Problem, state: States | None) -> Iter
             raise listener.error
 
 
-def _listener(callback: Callback, problem: Problem, state: States | None) -> Listener:
-    host, begin = problem.to_host(), now()
-
-    def score(z: States, part: slice) -> Scores:
-        return score_states(host if part == slice(None) else host.instances(part), np.ascontiguousarray(z))
-
-    def call(*known: np.ndarray) -> object:
-        z, score, bound = (problem.restore(array) for array in known)
-        return callback(Progress(z, score, bound, now() - begin))
-
-    bound = to_numpy(host.positive_part)
-    if state is None:
-        nothing = np.full((problem.batch, problem.n), -1, np.int8)
-        return Listener(problem, call, score, (nothing, np.full(problem.batch, -np.inf), bound))
-    return Listener(problem, call, score, (state, score(state, slice(None)), bound))
-
-
 @contextmanager
-def heard_of(part: Problem | None, lift: Callable[[Known], Known]) -> Iterator[None]:
+def heard_of(part: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
     """Inside it, what searches tell of a part is told of the problem that it helps to solve."""
     whole = watch()
     with watched_by(None if whole is None else Part(whole, part, lift)):
         yield
 
 
-def in_words(conversion: Conversion, callback: Callback | None) -> Callback | None:
+def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
     """A callback that hears of a conversion in the words of the original."""
     if not callable(callback):
         return callback
@@ -86,7 +117,7 @@ def in_words(conversion: Conversion, callback: Callback | None) -> Callback | No
     return call
 
 
-def with_word(found: Solution, solver: ArgmaxSolver) -> Solution:
+def with_word(found: Solution, solver: CertifiedSolver[Any]) -> Solution:
     """A solution that says where its solver has nothing to tell a callback."""
     if watch() is None or solver.capabilities.time_limit:
         return found

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...arrays import NUMPY, Scores, States
+from ...limits.progress import Known
 from ...problem import Problem
 from ...topology import Topology
 from ..problem import LabelProblem
@@ -49,10 +50,16 @@ class DomainWall:
         sums = np.concatenate([np.zeros((len(z), 1), np.int64), np.cumsum(z, axis=1, dtype=np.int64)], axis=1)
         return np.diff(sums[:, self.starts], axis=1)
 
-    def bound(self, bound: Scores) -> Scores:
+    def bound(self, bound: Scores, part: slice = slice(None)) -> Scores:
         """`[batch]`: of labels, from one of bits; minus infinity where it excludes every allowed assignment."""
-        total = bound + self.constant
-        return np.where(total < self.least, -np.inf, total)
+        total = bound + self.constant[part]
+        return np.where(total < self.least[part], -np.inf, total)
+
+    def known(self, known: Known) -> Known:
+        """What is known of labels, by what is known of bits."""
+        z, bound, part = known
+        labels = None if z is None else self.labels(z)
+        return Known(labels, None if bound is None else self.bound(bound, part), part)
 
 
 def domain_wall(problem: LabelProblem) -> DomainWall:

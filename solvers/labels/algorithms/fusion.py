@@ -23,6 +23,7 @@ import numpy as np
 from ...algorithms.max_flow.sparse import sparse_argmax
 from ...compiled import jit
 from ...limits.deadline import Deadline
+from ...limits.progress import Known
 from .dual_ascent.decoding import score_of
 from .dual_ascent.messages import IMPOSSIBLE, Graph, score
 from .whole_scores import WholeScores
@@ -52,6 +53,7 @@ def fused_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> 
         if tried == len(moves) or deadline.passed:
             break
         tried = 0 if fusion.improved(move(fusion.labels), deadline) else tried + 1
+        deadline.tell(lambda: Known.of(fusion.labels))
     return fusion.labels
 
 

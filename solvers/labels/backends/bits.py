@@ -44,7 +44,7 @@ class Bits(LabelSolver):
             return Maximiser(coded.labels(coded.problem.unary))
         binary = resolve(self.solver, coded.problem)
         binary.check(coded.problem)
-        found = binary.solve_until(coded.problem, deadline)
+        found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
         return Maximiser(
             coded.labels(found.z), coded.bound(found.bound), found.stats, found.solver, coded.rounding
         )

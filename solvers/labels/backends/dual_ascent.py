@@ -10,6 +10,7 @@ import numpy as np
 from ...compiled.threads import available_cores
 from ...limits.deadline import Deadline
 from ...limits.interrupts import in_threads
+from ...limits.progress import Known
 from ...options import check_threads, check_whole
 from ...solution import Maximiser
 from ...solver import Capabilities
@@ -62,7 +63,8 @@ class DualAscent(LabelSolver):
         self, problem: LabelProblem, instance: int, workers: int, deadline: Deadline
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
-        soon = deadline.within(deadline.left / rounds)
-        search = begun(WholeScores.of(problem.instances(slice(instance, instance + 1))), soon)
+        one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
+        soon = deadline.within(deadline.left / rounds).within_whole(one, partial(Known._replace, part=part))
+        search = begun(WholeScores.of(one), soon)
         search.run(soon, self.visits or np.inf)
         return search.labels, search.bound

@@ -10,6 +10,7 @@ import numpy as np
 from ...compiled.threads import available_cores
 from ...limits.deadline import Deadline
 from ...limits.interrupts import in_threads
+from ...limits.progress import Known
 from ...options import check_threads
 from ...solution import Maximiser
 from ...solver import Capabilities
@@ -53,6 +54,7 @@ def _moved(
     problem: LabelProblem, instance: int, workers: int, deadline: Deadline
 ) -> tuple[np.ndarray, float]:
     """Labels and a bound of an instance, which has its part of the time."""
+    one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
     soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    search = begun(WholeScores.of(problem.instances(slice(instance, instance + 1))), soon)
+    search = begun(WholeScores.of(one), soon.within_whole(one, partial(Known._replace, part=part)))
     return search.labels, search.bound

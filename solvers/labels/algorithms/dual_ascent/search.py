@@ -15,6 +15,7 @@ import numpy as np
 
 from ....compiled import jit
 from ....limits.deadline import Deadline
+from ....limits.progress import Known
 from ..whole_scores import WholeScores
 from .decoding import ascend, decode, score_of
 from .messages import Graph, Node, begin, keep, remove, sweep
@@ -148,17 +149,30 @@ class LabelSearch:
             deadline: when to end.
             visits: number of nodes times entries of messages to stop at, about.
         """
+        handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
+        if self._notes.fresh[0] and not deadline.passed:
+            # One long call. Until it ends the bound of the root is that of all, so that it can be read meanwhile.
+            with deadline.flag(known=self._known) as stop:
+                self._go_on(1, stop)
         with deadline.flag() as stop:
-            handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
             while not self.finished and not deadline.passed and handled * self._size < visits:
                 if self._depth + 1 == len(self._stack.bound):
                     if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                         break
                     self._stack = self._stack.doubled()
-                scores = self._scores
-                arrays = self._graph, scores.unary, scores.sizes, self._stack, self._notes
-                self._depth, more = search(*arrays, self._depth, scores.step, at_once, stop)
-                handled += more
+                handled += self._go_on(at_once, stop)
+                deadline.tell(self._known)
+
+    def _go_on(self, nodes: int, stop: np.ndarray) -> int:
+        """Handles up to so many nodes; returns how many."""
+        scores = self._scores
+        arrays = self._graph, scores.unary, scores.sizes, self._stack, self._notes
+        self._depth, handled = search(*arrays, self._depth, scores.step, nodes, stop)
+        return int(handled)
+
+    def _known(self) -> Known:
+        """The labels may change while they are read: who hears of them scores them."""
+        return Known.of(self.labels.copy(), self.bound)
 
 
 @jit.strict

@@ -1,22 +1,20 @@
-"""Label problems from sums of factors of any scope, with the way back to names and to the original objective."""
+"""Sums of factors of any scope."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import as_array, to_numpy
-from ..conversions.answer import Answer
-from ..conversions.conversion import Sense
-from ..errors import OptionError, ProblemError, shortened
-from ..options import is_whole
-from ..solution import Solution
-from .problem import LabelProblem
+from ...arrays import as_array, to_numpy
+from ...conversions.conversion import Sense
+from ...errors import OptionError, ProblemError, shortened
+from ...options import is_whole
+from ..problem import LabelProblem
+from .conversion import LabelConversion
 
 Factor: TypeAlias = tuple[Sequence[int], np.ndarray]
 """The variables of a factor, and its table, an axis for each."""
@@ -26,97 +24,6 @@ MOST_VALUES = 1 << 30
 
 MOST_TUPLES = 4096
 """Of a factor of three variables or more, that a variable of their own may stand for."""
-
-
-@dataclass(frozen=True, eq=False)
-class LabelConversion:
-    """A label problem that came from another convention, and the way back.
-
-    original objective(x) = constant + sign * score(x)
-
-    Attributes:
-        problem: what to solve; behind the original's variables come those that stand for factors of three or more.
-        sign: 1 where the original is maximised, -1 where it is minimised.
-        constant: the original objective of a score of zero.
-        names: what the original calls each of its variables.
-        values: what it calls the values of each.
-
-    Example:
-        >>> from solvers.labels import solve
-        >>> vote = from_factors([2, 3], [((0, 1), np.arange(6.0).reshape(2, 3))], names=["coat", "shoe"])
-        >>> answer = solve(vote)
-        >>> answer.assignment, answer.value, answer.optimal
-        ({'coat': 1, 'shoe': 2}, 5.0, True)
-    """
-
-    problem: LabelProblem[np.ndarray]
-    sign: int
-    constant: float
-    names: Sequence[Hashable]
-    values: Sequence[Sequence[Hashable]]
-
-    def value(self, score: Any) -> Any:
-        """The original objective of assignments with these scores: numbers or arrays of any kind."""
-        return self.constant + self.sign * score
-
-    def score(self, value: Any) -> Any:
-        """The score of assignments with these original objectives; undoes `value`."""
-        return self.sign * (value - self.constant)
-
-    def assignment(self, labels: Any) -> dict[Hashable, Hashable]:
-        """The original's name of the value of each of its variables.
-
-        Args:
-            labels: `[n]` integers, or more behind them.
-
-        Raises:
-            ProblemError: `labels` has another shape, or values that a variable does not have.
-        """
-        given = to_numpy(as_array(labels, "labels"))
-        if given.shape not in ((len(self.names),), (self.problem.n,)):
-            raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {given.shape}")
-        own = given[: len(self.names)]
-        if own.dtype.kind not in "iu" or not ((own >= 0) & (own < self.problem.sizes[: len(own)])).all():
-            raise ProblemError(f"labels must be values of their variables; got {shortened(labels)}")
-        return {
-            name: values[a] for name, values, a in zip(self.names, self.values, own.tolist(), strict=True)
-        }
-
-    def labels(self, assignment: Mapping[Hashable, Hashable]) -> dict[int, int]:
-        """{variable: value} by the original's names; undoes `assignment`, for `fix`.
-
-        Raises:
-            OptionError: a name that is none, or a value that the variable does not have.
-        """
-        if not isinstance(assignment, Mapping):
-            raise OptionError(f"values by name are a dict of names; got {shortened(assignment)}")
-        place = {name: i for i, name in enumerate(self.names)}
-        found = {}
-        for name, value in assignment.items():
-            if name not in place:
-                raise OptionError(
-                    f"{shortened(name)} is no variable; the first one is {shortened(self.names[0])}"
-                )
-            values = list(self.values[place[name]])
-            if value not in values:
-                raise OptionError(
-                    f"{shortened(name)} cannot be {shortened(value)}; it is one of {shortened(values)}"
-                )
-            found[place[name]] = values.index(value)
-        return found
-
-    def answer(self, solution: Solution[np.ndarray]) -> Answer:
-        """A solution of `problem` in the words of the original."""
-        labels, score, bound = (
-            part.reshape(-1) for part in (solution.labels, solution.score, solution.bound)
-        )
-        return Answer(
-            self.assignment(labels),
-            float(self.value(score[0])),
-            float(self.value(bound[0])),
-            bool(solution.optimal.reshape(-1)[0]),
-            solution,
-        )
 
 
 def from_factors(
@@ -268,54 +175,3 @@ class _Sum:
         for edge, ((i, j), table) in enumerate(self._pairs.items()):
             pairwise[edge, : self.sizes[i], : self.sizes[j]] = table
         return LabelProblem.from_arrays(unary, pairwise, edges=list(self._pairs), sizes=self.sizes)
-
-
-def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) -> LabelConversion:
-    """The sum of the logarithms of a pgmpy model's factors or conditional probabilities, maximised.
-
-    Its argmax is the most probable explanation, and `gibbs` of its problem has the exact posterior.
-
-    Args:
-        model: a `DiscreteMarkovNetwork`, `FactorGraph`, `JunctionTree` or `DiscreteBayesianNetwork`.
-        evidence: values that were observed, by the model's names.
-
-    Raises:
-        ProblemError: `model` is none of these, or has a factor that is no table.
-    """
-    factors = _tables_of(model)
-    names: dict[Hashable, list[Hashable]] = {}
-    for factor in factors:
-        for name in factor.variables:
-            names.setdefault(name, list(factor.state_names[name]))
-    place = {name: i for i, name in enumerate(names)}
-    sizes = [len(values) for values in names.values()]
-    tables = [_reordered(factor, place, names) for factor in factors]
-    conversion = from_factors(sizes, tables, names=list(names), values=list(names.values()))
-    if not evidence:
-        return conversion
-    kept = ((i, np.arange(sizes[i]) == value) for i, value in conversion.labels(evidence).items())
-    observed = [((i,), np.where(keep, 0.0, -np.inf)) for i, keep in kept]
-    return from_factors(sizes, [*tables, *observed], names=list(names), values=list(names.values()))
-
-
-def _tables_of(model: Any) -> list[Any]:
-    """A pgmpy model's factors, each a table."""
-    if hasattr(model, "get_cpds"):
-        return [cpd.to_factor() for cpd in model.get_cpds()]
-    if hasattr(model, "get_factors"):
-        return list(model.get_factors())
-    raise ProblemError(
-        f"expected a pgmpy model with factors or conditional probabilities; got {shortened(model)}"
-    )
-
-
-def _reordered(
-    factor: Any, place: Mapping[Hashable, int], names: Mapping[Hashable, list[Hashable]]
-) -> Factor:
-    """Places and logarithms of a factor's table, whose values come in the order of `names`."""
-    table = np.asarray(factor.values, np.float64)
-    for axis, name in enumerate(factor.variables):
-        own = list(factor.state_names[name])
-        table = np.take(table, [own.index(value) for value in names[name]], axis=axis)
-    with np.errstate(divide="ignore"):
-        return [place[name] for name in factor.variables], np.log(table)

@@ -1,0 +1,101 @@
+"""Log Z and marginals of an instance by passes over its edges: an upper bound, a lower one, or an estimate.
+
+Each function takes a host problem of one instance, and raises an InfeasibleError where it finds all assignments
+forbidden.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import InfeasibleError
+from ...limits.deadline import Deadline
+from ..problem import LabelProblem
+from .dual_ascent.search import LabelSearch
+from .mean_field import mean_and_entropy, raise_bound
+from .tree_messages import Tree, beliefs, pass_on
+from .whole_scores import WholeScores
+
+PASSES = 300
+"""There and back, at most."""
+
+CLOSE = 1e-7
+"""A change of log messages, or of probabilities, that ends the passes."""
+
+DAMPING = 0.5
+"""Of messages that go on to swing."""
+
+SWINGING = 20
+"""Passes after which messages are damped: those that settle by themselves are near their end by then."""
+
+VISITS = 1 << 28
+"""Of the search for allowed labels, nodes times entries of messages: some seconds."""
+
+
+class Sums(NamedTuple):
+    """Of one instance.
+
+    Attributes:
+        log_partition: in nats.
+        of_variables: `[n, k]`, probabilities.
+        of_pairs: `[e, k, k]`, probabilities.
+        converged: whether passes ended because nothing changed.
+    """
+
+    log_partition: float
+    of_variables: np.ndarray
+    of_pairs: np.ndarray
+    converged: bool
+
+
+def tree_reweighted(problem: LabelProblem) -> Sums:
+    """The least upper bound of all passes, with the marginals of the last."""
+    tree = Tree.of(problem)
+    return _by_messages(problem, tree, tree.forest_weights(), bounded=True)
+
+
+def loopy(problem: LabelProblem) -> Sums:
+    """The estimate by Bethe at the messages of belief propagation, with their marginals."""
+    return _by_messages(problem, Tree.of(problem), np.ones(problem.e), bounded=False)
+
+
+def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
+    unary, scratch = problem.unary[0].astype(np.float64), np.empty((2, problem.k))
+    message = np.zeros((problem.e, 2, problem.k))
+    least, moved = np.inf, np.inf
+    for number in range(PASSES):
+        # Forwards messages are never damped where the pass gives a bound, which is one for undamped messages alone.
+        damping = DAMPING if number >= SWINGING else 0.0
+        bound, there = pass_on(tree, unary, weights, message, True, 0.0 if bounded else damping, scratch)
+        if bound == -np.inf:
+            raise InfeasibleError(("scores of minus infinity",))
+        back = pass_on(tree, unary, weights, message, False, damping, scratch)[1]
+        least, moved = min(least, bound), max(there, back)
+        if moved <= CLOSE:
+            break
+    of_variables, of_pairs = np.zeros((problem.n, problem.k)), np.zeros((problem.e, problem.k, problem.k))
+    estimate = beliefs(tree, unary, weights, message, of_variables, of_pairs, scratch)
+    return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
+
+
+def mean_field(problem: LabelProblem) -> Sums:
+    """The lower bound of a product of distributions, beginning with allowed labels alone."""
+    tree, unary = Tree.of(problem), problem.unary[0].astype(np.float64)
+    search = LabelSearch(WholeScores.of(problem))
+    search.run(Deadline.after(None), 1)
+    if problem.score_flat(search.labels[None])[0] == -np.inf:
+        search.run(Deadline.after(None), VISITS)
+    if search.bound == -np.inf:
+        raise InfeasibleError(("scores of minus infinity",))
+    q = (np.arange(problem.k) == search.labels[:, None]).astype(np.float64)
+    moved, scratch = np.inf, np.empty(problem.k)
+    allowed = problem.score_flat(search.labels[None])[0] > -np.inf
+    for _ in range(PASSES if allowed else 0):
+        moved = raise_bound(tree, unary, q, scratch)
+        if moved <= CLOSE:
+            break
+    i, j = problem.topology.pairs.T
+    bound = mean_and_entropy(tree, unary, q) if allowed else -np.inf
+    return Sums(bound, q, q[i][:, :, None] * q[j][:, None, :], moved <= CLOSE)

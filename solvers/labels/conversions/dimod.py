@@ -1,0 +1,57 @@
+"""Discrete quadratic models of dimod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import ProblemError, shortened
+from .conversion import LabelConversion
+from .factors import Factor, from_factors
+
+PARTS = ("variables", "num_cases", "get_linear", "get_quadratic", "adj", "offset")
+"""Of a discrete quadratic model."""
+
+
+def from_dimod(dqm: Any) -> LabelConversion:
+    """From a dimod discrete quadratic model, minimised: its variables are those of the problem, and cases are values.
+
+    Args:
+        dqm: a `dimod.DiscreteQuadraticModel` of one variable or more. Binary models go to
+            `solvers.conversions.from_dimod`.
+
+    Raises:
+        ProblemError: `dqm` is no such model, or has biases that are not finite.
+
+    Example:
+        >>> import dimod
+        >>> from solvers.labels import solve
+        >>> colours = dimod.DiscreteQuadraticModel()
+        >>> _ = [colours.add_variable(3, label=country) for country in ("France", "Spain", "Portugal")]
+        >>> for pair in (("France", "Spain"), ("Spain", "Portugal")):
+        ...     colours.set_quadratic(*pair, {(colour, colour): 1.0 for colour in range(3)})
+        >>> colours.set_linear("France", [0.0, 0.5, 0.5])
+        >>> answer = solve(from_dimod(colours))
+        >>> answer.assignment["France"], answer.value, answer.optimal
+        (0, 0.0, True)
+    """
+    if not all(hasattr(dqm, part) for part in PARTS):
+        raise ProblemError(
+            f"expected a dimod.DiscreteQuadraticModel with a variable or more; got {shortened(dqm)}"
+        )
+    names = list(dqm.variables)
+    sizes = [int(dqm.num_cases(name)) for name in names]
+    offset = np.asarray(dqm.offset, np.float64)
+    return from_factors(sizes, _factors(dqm, names), sense="minimise", constant=float(offset), names=names)
+
+
+def _factors(dqm: Any, names: list[Any]) -> Iterator[Factor]:
+    place = {name: i for i, name in enumerate(names)}
+    for name in names:
+        yield (place[name],), np.asarray(dqm.get_linear(name), np.float64)
+        for other in dqm.adj[name]:
+            if place[name] < place[other]:
+                table = dqm.get_quadratic(name, other, array=True)
+                yield (place[name], place[other]), np.asarray(table, np.float64)
