@@ -26,7 +26,7 @@ from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNet
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
-from .states import MOST_BITS, all_states, drawn_places, state_index
+from .states import MOST_BITS, all_labels, all_states, codes_of, drawn_places, single_changes, state_index
 
 __all__ = [
     "ENCODERS",
@@ -74,7 +74,9 @@ __all__ = [
     "PretrainedError",
     "Prior",
     "StatesOfNetwork",
+    "all_labels",
     "all_states",
+    "codes_of",
     "convolutional_vae",
     "drawn_places",
     "factorised_prior",
@@ -83,6 +85,7 @@ __all__ = [
     "independent_encoder",
     "load_pretrained",
     "paper_vae",
+    "single_changes",
     "state_index",
     "supermodular_encoder",
     "train_mixed",

@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from .layers import Linear
 from .shapes import Binary, Costs, FlipCosts, Images, Logits, OneHot, Table
+from .states import of_variables
 
 DECODED_TOGETHER = 1 << 22
 """Logits that are decoded at once: 16 MiB in float32."""
@@ -202,19 +203,44 @@ class CategoricalDecoder(Decoder):
 
     Args:
         pixels: of an image.
-        k: categories.
+        k: values of a variable.
         hidden: units of the hidden layer; the paper has 300.
+        variables: how many there are; their one-hot vectors stand one after the other.
     """
 
-    def __init__(self, pixels: int, k: int, hidden: int = 300):
-        super().__init__(k, pixels, hidden)
-        self.n = k
+    def __init__(self, pixels: int, k: int, hidden: int = 300, variables: int = 1):
+        super().__init__(variables * k, pixels, hidden)
+        self.k = k
+        self.n = variables * k
+        self.variables = variables
 
     def start(self, z: OneHot) -> torch.Tensor:
-        """`[..., hidden]`: what the first layer gives for `z [..., k]`, before the ReLU."""
+        """`[..., hidden]`: what the first layer gives for `z [..., n]`, before the ReLU."""
         return self.first(z)
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
-        """The cost at `z [..., batch, k]` and that of every category, from one table."""
+        """The cost at `z [..., batch, n]`, and with each value of each variable, the others as in z.
+
+        Of one variable from one table for all images.
+        """
+        if self.variables > 1:
+            return Neighbourhood(self.cost(x, z), self.changed(x, z))
         table = self.table(x, torch.eye(self.n, dtype=z.dtype, device=z.device))
         return Neighbourhood((table * z).sum(dim=-1), table.detach().expand_as(z))
+
+    @torch.no_grad()
+    def changed(self, x: Images, z: OneHot) -> Costs:
+        """`[..., batch, n]`: the cost with each value of each variable, by variables (k - 1) + 1 decodes an image.
+
+        A change moves the first layer's output by one difference of its columns, as a flip does in `BinaryDecoder`.
+        """
+        labels = of_variables(z, self.variables).argmax(dim=-1, keepdim=True)
+        others = (labels + torch.arange(1, self.k, device=z.device)) % self.k
+        first_of = self.k * torch.arange(self.variables, device=z.device)[:, None]
+        columns = self.first.weight.T
+        start = self.start(z)[..., None, :]
+        moved = start[..., None, :] + columns[first_of + others] - columns[first_of + labels]
+        hidden = torch.cat([start, moved.flatten(-3, -2)], dim=-2).relu_()
+        cost = self._volume(hidden) - matches(self.last, hidden, x)
+        at_z = cost[..., :1, None].expand(*z.shape[:-1], self.variables, self.k)
+        return at_z.scatter(-1, others, of_variables(cost[..., 1:], self.variables)).flatten(-2)

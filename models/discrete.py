@@ -17,15 +17,17 @@ from .potentials import AnyPotentials
 from .pretrained import Pretrained
 from .prior import CategoriesPrior, Prior, drawn_states, named_prior, prior_name
 from .shapes import Images
+from .states import codes_of
 
 
 class DiscreteVAE(Pretrained):
     """A variational auto-encoder with discrete latent variables and a uniform or a learnt prior.
 
-    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Encoder and decoder may
-    be any modules: one that takes images `[batch, pixels]` and returns `Potentials` or `CategoricalPotentials`,
-    and one that takes states `[count, n]` and returns the logits or means of their images. Everything else is
-    made of these two calls, see `NetworkDecoder`.
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Of several variables of k
+    categories the one-hot vectors stand one after the other, and n is k times their number. Encoder and decoder may be
+    any modules: one that takes images `[batch, pixels]` and returns `Potentials` or `CategoricalPotentials`, and one
+    that takes states `[count, n]` and returns the logits or means of their images. Everything else is made of these two
+    calls, see `NetworkDecoder`.
 
     Args:
         encoder: gives the potentials of the posterior.
@@ -86,7 +88,7 @@ class DiscreteVAE(Pretrained):
 
     @property
     def n(self) -> int:
-        """Number of binary latent variables, or of categories.
+        """Length of a latent state: the number of bits, or of categories, those of all variables.
 
         Raises:
             NetworkError: the encoder is not ours, and has not seen an image.
@@ -94,8 +96,19 @@ class DiscreteVAE(Pretrained):
         return self.encoder.n
 
     @property
+    def variables(self) -> int:
+        """Number of latent variables: n bits, or those that have categories.
+
+        Raises:
+            NetworkError: as for `n`.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.encoder.known().variables
+        return self.encoder.variables if isinstance(self.encoder, CategoricalEncoder) else self.n
+
+    @property
     def categorical(self) -> bool:
-        """Whether the latent state is one of n categories rather than n bits.
+        """Whether latent variables have categories, the state being one-hot, rather than n bits.
 
         Raises:
             NetworkError: as for `n`.
@@ -163,22 +176,42 @@ class DiscreteVAE(Pretrained):
                 "those that paper_vae makes, and so cannot be made again from a configuration"
             )
         last = self.decoder.last
+        encoder = cast("Encoder | CategoricalEncoder", self.encoder)
         found: dict[str, int | str] = {
             "encoder": name,
             "pixels": last.out_features,
-            "n": self.n,
+            "n": encoder.k if isinstance(encoder, CategoricalEncoder) else self.n,
             "hidden": last.in_features,
         }
-        if isinstance(self.encoder, Encoder) and self.encoder.bandwidth:
-            found["bandwidth"] = self.encoder.bandwidth
+        if isinstance(encoder, CategoricalEncoder) and encoder.variables > 1:
+            found |= {"variables": encoder.variables, "couplings": encoder.couplings}
+        if encoder.bandwidth:
+            found["bandwidth"] = encoder.bandwidth
         return found | self._prior_said()
 
     @classmethod
     def of_arguments(
-        cls, encoder: str, pixels: int, n: int, hidden: int, prior: str = "uniform", bandwidth: int = 0
+        cls,
+        encoder: str,
+        pixels: int,
+        n: int,
+        hidden: int,
+        prior: str = "uniform",
+        bandwidth: int = 0,
+        variables: int = 1,
+        couplings: str = "none",
     ) -> DiscreteVAE:
         """Networks of `paper_vae` with fresh weights."""
-        return paper_vae(encoder, pixels=pixels, n=n, hidden=hidden, prior=prior, bandwidth=bandwidth)
+        return paper_vae(
+            encoder,
+            pixels=pixels,
+            n=n,
+            hidden=hidden,
+            prior=prior,
+            bandwidth=bandwidth,
+            variables=variables,
+            couplings=couplings,
+        )
 
     @torch.no_grad()
     def sample(self, count: int, generator: torch.Generator) -> Images:
@@ -193,8 +226,8 @@ class DiscreteVAE(Pretrained):
         if self.prior is not None:
             return self.decoder.mean(drawn_states(self.prior.potentials(), count, generator))
         if self.categorical:
-            category = torch.randint(self.n, (count,), generator=generator, device=like.device)
-            z = torch.nn.functional.one_hot(category, self.n)
+            k, shape = self.n // self.variables, (count, self.variables)
+            z = codes_of(torch.randint(k, shape, generator=generator, device=like.device), k)
         else:
             z = torch.randint(2, (count, self.n), generator=generator, device=like.device)
         return self.decoder.mean(z.to(like.dtype))
@@ -216,6 +249,8 @@ class DiscreteVAE(Pretrained):
 
     def _check_agreement(self) -> None:
         encoder, decoder, prior = self.encoder, self.decoder, self.prior
+        if prior and self.categorical and self.variables > 1:
+            raise ValueError(f"a prior of {self.variables} variables of several values is uniform; pass None")
         if prior and (len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)):
             of = f"{self.n} {'categories' if self.categorical else 'bits'}"
             raise ValueError(
@@ -223,7 +258,7 @@ class DiscreteVAE(Pretrained):
                 "they must agree"
             )
         if isinstance(decoder, NetworkDecoder):
-            decoder.categorical = self.categorical
+            decoder.categories_of = self.variables if self.categorical else 0
             return
         if encoder.n != decoder.n:
             raise ValueError(
@@ -234,6 +269,10 @@ class DiscreteVAE(Pretrained):
                 f"{_name(encoder)} and {type(decoder).__name__}: one is of bits, the other of "
                 "categories; they must agree"
             )
+        if isinstance(decoder, CategoricalDecoder) and self.variables != decoder.variables:
+            raise ValueError(
+                f"the encoder has {self.variables} variables and the decoder {decoder.variables}; they must agree"
+            )
 
     def _described(self) -> dict[str, int | str]:
         decoder = self.decoder
@@ -242,6 +281,8 @@ class DiscreteVAE(Pretrained):
         )
         found: dict[str, int | str] = {"encoder": _name(self.encoder), "decoder": _name(decoder)}
         found |= {"likelihood": likelihood, "pixels": self.pixels, "n": self.n}
+        if self.categorical and self.variables > 1:
+            found["variables"] = self.variables
         return found | self._prior_said()
 
     def _prior_said(self) -> dict[str, int | str]:
@@ -266,6 +307,8 @@ def paper_vae(
     hidden: int = 300,
     prior: str = "uniform",
     bandwidth: int = 0,
+    variables: int = 1,
+    couplings: str = "none",
 ) -> DiscreteVAE:
     """The paper's architecture with one of `ENCODERS`.
 
@@ -275,11 +318,16 @@ def paper_vae(
         n: binary latent variables; for "categorical" the number of categories.
         hidden: units of each hidden layer.
         prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every pair of bits.
-        bandwidth: of a supermodular or general encoder: pairwise scores are of bits at most so far apart in their
-            order, 1 for a chain; 0 for all pairs, as the paper's.
+        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in their order, 1 for
+            a chain; 0 for all pairs, as the paper's.
+        variables: of a categorical encoder: how many variables of n values each; the paper has 1, and bits, which are
+            variables of two values.
+        couplings: of these: "none"; "potts", a score for equal values of two variables; or "general", one for every
+            pair of values.
 
     Raises:
-        ValueError: there is no such encoder, or no such prior; or the encoder has no pairs, and a bandwidth.
+        ValueError: there is no such encoder, no such prior or no such couplings; or the encoder has no pairs, and a
+            bandwidth, or no categories, and several variables; or several variables of categories have a prior.
 
     Example:
         >>> vae = paper_vae("general")
@@ -292,12 +340,21 @@ def paper_vae(
     """
     if encoder not in ENCODERS:
         raise ValueError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    if bandwidth and encoder not in COUPLED:
+    if bandwidth and encoder not in COUPLED and couplings == "none":
         raise ValueError(f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}")
     categorical, band = encoder == "categorical", {"bandwidth": bandwidth} if bandwidth else {}
-    decoder = CategoricalDecoder if categorical else BinaryDecoder
+    if not categorical and (variables, couplings) != (1, "none"):
+        raise ValueError(
+            f"variables and couplings are of the encoder 'categorical'; '{encoder}' has n bits; got {variables}, "
+            f"{couplings!r}"
+        )
+    learnt = named_prior(prior, n, categorical)
+    if not categorical:
+        return DiscreteVAE(
+            ENCODERS[encoder](pixels, n, hidden, **band), BinaryDecoder(pixels, n, hidden), prior=learnt
+        )
     return DiscreteVAE(
-        ENCODERS[encoder](pixels, n, hidden, **band),
-        decoder(pixels, n, hidden),
-        prior=named_prior(prior, n, categorical),
+        CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
+        CategoricalDecoder(pixels, n, hidden, variables),
+        prior=learnt,
     )

@@ -61,8 +61,10 @@ class Encoder(nn.Module):
 
 def _pairs(n: int, bandwidth: int) -> torch.Tensor:
     """`[e, 2]`, i < j."""
-    pairs = torch.triu_indices(n, n, 1).T
-    return pairs[pairs[:, 1] - pairs[:, 0] <= bandwidth] if bandwidth else pairs
+    if not bandwidth:
+        return torch.triu_indices(n, n, 1).T
+    near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
+    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)  # also on the device meta, where nothing is counted
 
 
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
@@ -92,19 +94,44 @@ def _identity(outputs: torch.Tensor) -> torch.Tensor:
 
 
 class CategoricalEncoder(nn.Module):
-    """pixels -> hidden -> ReLU -> one logit a category.
+    """pixels -> hidden -> ReLU -> potentials over variables of k values: one by default, with a logit a value.
 
     Args:
         pixels: of an image.
-        k: categories.
+        k: values of a variable.
         hidden: units of the hidden layer; the paper has 300.
+        variables: how many there are.
+        couplings: of pairs of variables: "none"; "potts", a score for equal values; or "general", a table of k x k.
+        bandwidth: pairs are of variables at most so far apart in their order, as in `Encoder`; 0 for all pairs.
+
+    Raises:
+        ValueError: there are no such couplings.
     """
 
-    def __init__(self, pixels: int, k: int, hidden: int = 300):
+    edges: torch.Tensor
+
+    def __init__(
+        self,
+        pixels: int,
+        k: int,
+        hidden: int = 300,
+        variables: int = 1,
+        couplings: str = "none",
+        bandwidth: int = 0,
+    ):
         super().__init__()
+        if couplings not in COUPLINGS:
+            raise ValueError(f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}")
+        pairs = torch.empty((0, 2), dtype=torch.long) if couplings == "none" else _pairs(variables, bandwidth)
         self.pixels = pixels
-        self.n = k
-        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, k))
+        self.k = k
+        self.n = variables * k
+        self.variables = variables
+        self.couplings = couplings if len(pairs) else "none"
+        self.bandwidth = bandwidth
+        self.register_buffer("edges", pairs.contiguous(), persistent=False)
+        of_pairs = len(pairs) * (k**2 if couplings == "general" else 1)
+        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs))
 
     def forward(self, x: Images) -> CategoricalPotentials:
         """The potentials of each image of `x [batch, pixels]`."""
@@ -116,8 +143,10 @@ class CategoricalEncoder(nn.Module):
             """As `forward`; torch says Any."""
 
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
-        """The potentials that the network's outputs `[batch, k]` stand for."""
-        return CategoricalPotentials(outputs)
+        """The potentials that the network's outputs `[batch, n + scores of pairs]` stand for."""
+        if self.couplings == "none":
+            return CategoricalPotentials(outputs, variables=self.variables)
+        return CategoricalPotentials(outputs[:, : self.n], outputs[:, self.n :], self.edges, self.variables)
 
 
 ENCODERS: Final[dict[str, Callable[..., Encoder | CategoricalEncoder]]] = {
@@ -126,8 +155,11 @@ ENCODERS: Final[dict[str, Callable[..., Encoder | CategoricalEncoder]]] = {
     "general": general_encoder,
     "categorical": CategoricalEncoder,
 }
-"""The encoders by the name that a configuration gives them, made of pixels, n and hidden units; those of `COUPLED` of a
-bandwidth, too."""
+"""The encoders by the name that a configuration gives them, made of pixels, n (k of a categorical one) and hidden
+units; those of `COUPLED` of a bandwidth, too."""
+
+COUPLINGS: Final = ("none", "potts", "general")
+"""Of variables of k values."""
 
 COUPLED: Final = ("supermodular", "general")
 """Those with pairwise scores."""

@@ -17,6 +17,7 @@ from .errors import NetworkError
 from .likelihoods import Likelihood, likelihood_of
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .shapes import Binary, Costs, Images, Logits, Table
+from .states import single_changes
 
 KEPT_OUTPUTS: Final = 1 << 26
 """Values of decoded states that are kept for all images: 256 MiB in float32; of more, each batch decodes them again."""
@@ -44,12 +45,14 @@ class Shape:
 
     Attributes:
         pixels: of an image.
-        n: bits, or categories.
+        n: bits, or categories of all variables.
+        variables: bits, or variables that have categories.
         categorical: whether they are categories.
     """
 
     pixels: int
     n: int
+    variables: int
     categorical: bool
 
 
@@ -77,7 +80,10 @@ class NetworkEncoder(nn.Module):
                 f"{type(self.network).__name__} must return models.Potentials or models.CategoricalPotentials; "
                 f"it returned {_what(potentials)}"
             )
-        found = Shape(x.shape[-1], potentials.unary.shape[-1], isinstance(potentials, CategoricalPotentials))
+        n = potentials.unary.shape[-1]
+        categorical = isinstance(potentials, CategoricalPotentials)
+        variables = potentials.variables if isinstance(potentials, CategoricalPotentials) else n
+        found = Shape(x.shape[-1], n, variables, categorical)
         if self.shape not in (None, found) or len(potentials.unary) != len(x):
             raise NetworkError(
                 f"{type(self.network).__name__} gave unary scores {list(potentials.unary.shape)} for images "
@@ -160,7 +166,7 @@ class NetworkDecoder(nn.Module):
         super().__init__()
         self.network = network
         self.likelihood = likelihood if isinstance(likelihood, Likelihood) else likelihood_of(likelihood)
-        self.categorical = False
+        self.categories_of = 0
 
     def forward(self, z: torch.Tensor) -> Logits:
         """`[..., pixels]`: what the network gives for states `z [..., n]`."""
@@ -189,11 +195,15 @@ class NetworkDecoder(nn.Module):
 
     def around(self, x: Images, z: torch.Tensor) -> Neighbourhood:
         """The cost at `z [..., batch, n]` with its gradient, and its change in each coordinate without one."""
-        if not self.categorical:
+        if not self.categories_of:
             return Neighbourhood(self.cost(x, z), self.flips(x, z).slope)
         with torch.no_grad(), evaluating(self):
-            table = self.table(x, torch.eye(z.shape[-1], dtype=z.dtype, device=z.device))
-        return Neighbourhood(self.cost(x, z), table.expand_as(z))
+            if self.categories_of > 1:
+                parts = torch.split(single_changes(z, self.categories_of).movedim(-2, 0), _together(x, z))
+                changed = torch.cat([self.cost(x, part) for part in parts])
+            else:
+                changed = self.table(x, torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)).T
+        return Neighbourhood(self.cost(x, z), changed.movedim(0, -1).expand_as(z))
 
     @torch.no_grad()
     def flips(self, x: Images, z: Binary) -> Flips:
@@ -203,10 +213,8 @@ class NetworkDecoder(nn.Module):
                 return own(x, z)  # type: ignore[no-any-return]  # FastPaths says so
             flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
             moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(-1, *[1] * (z.ndim - 1), z.shape[-1])
-            together = DECODED_TOGETHER // (x.shape[-1] * max(1, z.shape[:-1].numel()))
-            costs = torch.cat(
-                [self.cost(x, (z - part).abs()) for part in torch.split(moves, max(1, together))]
-            )
+            parts = torch.split(moves, _together(x, z))
+            costs = torch.cat([self.cost(x, (z - part).abs()) for part in parts])
         return Flips(costs[0], costs[1:].movedim(0, -1), z)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
@@ -251,6 +259,11 @@ def evaluating(network: nn.Module) -> Iterator[None]:
     finally:
         for layer in trained:
             layer.training = True
+
+
+def _together(x: Images, z: torch.Tensor) -> int:
+    """How many changes of each state of `z [..., batch, n]` are decoded at once."""
+    return max(1, DECODED_TOGETHER // (x.shape[-1] * max(1, z.shape[:-1].numel())))
 
 
 def _what(value: object) -> str:

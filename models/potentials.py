@@ -2,17 +2,86 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import Self, TypeAlias
 
 import torch
 
+from .errors import NetworkError
 from .shapes import AllStates, Binary, Edges, FlipCosts, OneHot, Pairwise, Scores, Table, Unary
-from .states import all_states
+from .states import all_labels, all_states, label_index, of_variables, state_index
 
 
 @dataclass(frozen=True, eq=False)
-class Potentials:
+class LinearScores(ABC):
+    """h(z) = unary . z + pairwise . pairs(z), maximised: what bits and categorical variables share.
+
+    Attributes:
+        unary: `[batch, n]`, a score for each entry of a state.
+        pairwise: `[batch, e]`, a score for each entry of `pairs`; None for none.
+        edges: `[e, 2]`, i < j, the variables that have scores together; None for none.
+    """
+
+    unary: Unary
+    pairwise: Pairwise | None = None
+    edges: Edges | None = None
+
+    @property
+    @abstractmethod
+    def state_count(self) -> int:
+        """How many states there are."""
+
+    @abstractmethod
+    def pairs(self, z: torch.Tensor) -> torch.Tensor:
+        """What the pairwise scores are multiplied with."""
+
+    @abstractmethod
+    def field(self, z: torch.Tensor) -> torch.Tensor:
+        """What each entry of a state adds to h, the other variables as in `z`."""
+
+    @abstractmethod
+    def states(self) -> AllStates:
+        """Every state."""
+
+    @abstractmethod
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """`[...]`: the place in `states` of each state of `z [..., n]`."""
+
+    def score(self, z: Binary) -> Scores:
+        """`[..., batch]`: h(z) of `z [..., batch, n]`, differentiable in the potentials."""
+        return self._product(z, self.pairs(z))
+
+    def score_difference(self, z: Binary, other: Binary) -> Scores:
+        """`[..., batch]`: h(z) - h(other), differentiable in the potentials."""
+        return self._product(z - other, self.pairs(z) - self.pairs(other))
+
+    def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
+        """The score of sufficient statistics, which h is linear in."""
+        score = (self.unary * variables).sum(dim=-1)
+        return score if self.pairwise is None else score + (self.pairwise * pairs).sum(dim=-1)
+
+    def table(self, states: AllStates) -> Table:
+        """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
+        table = self.unary @ states.T
+        return table if self.pairwise is None else table + self.pairwise @ self.pairs(states).T
+
+    def shifted(self, shift: torch.Tensor) -> Self:
+        """The potentials with `shift [..., batch, n]` added to the unary scores."""
+        return replace(self, unary=self.unary + shift)
+
+    def detach(self) -> Self:
+        """The same scores, cut off from the encoder's gradient."""
+        pairwise = None if self.pairwise is None else self.pairwise.detach()
+        return replace(self, unary=self.unary.detach(), pairwise=pairwise)
+
+    def unary_alone(self) -> Self:
+        """The same variables without pairwise scores."""
+        return replace(self, pairwise=None, edges=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Potentials(LinearScores):
     """h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
 
     Attributes:
@@ -26,28 +95,16 @@ class Potentials:
         tensor([2.])
     """
 
-    unary: Unary
-    pairwise: Pairwise | None = None
-    edges: Edges | None = None
-
-    def score(self, z: Binary) -> Scores:
-        """`[..., batch]`: h(z) of `z [..., batch, n]`, differentiable in the potentials."""
-        return self._product(z, self.pairs(z))
-
-    def score_difference(self, z: Binary, other: Binary) -> Scores:
-        """`[..., batch]`: h(z) - h(other), differentiable in the potentials."""
-        return self._product(z - other, self.pairs(z) - self.pairs(other))
+    @property
+    def state_count(self) -> int:
+        """2^n."""
+        return int(2 ** self.unary.shape[-1])
 
     def pairs(self, z: Binary) -> torch.Tensor:
         """`[..., e]`: z_i z_j of each edge."""
         if self.edges is None:
             return z[..., :0]
         return z[..., self.edges[:, 0]] * z[..., self.edges[:, 1]]
-
-    def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
-        """The score of sufficient statistics, which h is linear in."""
-        score = (self.unary * variables).sum(dim=-1)
-        return score if self.pairwise is None else score + (self.pairwise * pairs).sum(dim=-1)
 
     def field(self, z: Binary) -> FlipCosts:
         """`[..., batch, n]`: what z_i = 1 instead of 0 adds to h, the other variables as in `z`."""
@@ -61,66 +118,114 @@ class Potentials:
         """`[2^n, n]`: every state."""
         return all_states(self.unary.shape[-1], self.unary)
 
-    def table(self, states: AllStates) -> Table:
-        """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
-        table = self.unary @ states.T
-        return table if self.pairwise is None else table + self.pairwise @ self.pairs(states).T
-
-    def shifted(self, shift: torch.Tensor) -> Potentials:
-        """The potentials with `shift [..., batch, n]` added to the unary scores."""
-        return replace(self, unary=self.unary + shift)
-
-    def detach(self) -> Potentials:
-        """The same scores, cut off from the encoder's gradient."""
-        pairwise = None if self.pairwise is None else self.pairwise.detach()
-        return Potentials(self.unary.detach(), pairwise, self.edges)
+    def index(self, z: Binary) -> torch.Tensor:
+        """`[...]`: the place in `states` of each state of `z [..., n]`."""
+        return state_index(z)
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalPotentials:
-    """h(z) = sum_i unary[i] z_i over the k one-hot vectors z: a score for each category.
+class CategoricalPotentials(LinearScores):
+    """h(z) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j] over variables x_i of k values, maximised.
+
+    A state z is one-hot for each variable, one after the other: z `[variables k]` is one at i k + x_i. One variable is
+    a categorical one; variables of two values are bits.
 
     Attributes:
-        unary: `[batch, k]`, the logits.
+        unary: `[batch, variables k]`, the logits of each variable's values.
+        pairwise: `[batch, e k k]`, of each edge the table row after row, rows being values of its first variable; or
+            `[batch, e]`, Potts: the score of equal values; None for none.
+        edges: `[e, 2]`, i < j, of variables; None for none.
+        variables: how many there are.
+
+    Raises:
+        NetworkError: the scores are not those of so many variables and edges.
 
     Example:
         >>> h = CategoricalPotentials(torch.tensor([[1.0, -2.0, 0.5]]))
         >>> h.score(torch.tensor([[0.0, 0.0, 1.0]]))
         tensor([0.5000])
+        >>> two = CategoricalPotentials(torch.zeros(1, 6), torch.tensor([[2.0]]), torch.tensor([[0, 1]]), variables=2)
+        >>> two.score(torch.tensor([[0.0, 0.0, 1.0, 0.0, 0.0, 1.0]]))
+        tensor([2.])
     """
 
-    unary: Unary
-    pairwise: ClassVar[None] = None
-    edges: ClassVar[None] = None
+    variables: int = 1
 
-    def score(self, z: OneHot) -> Scores:
-        """`[..., batch]`: h(z) of `z [..., batch, k]`, differentiable in the potentials."""
-        return (self.unary * z).sum(dim=-1)
+    def __post_init__(self) -> None:
+        scores = self.unary.shape[-1]
+        if self.variables < 1 or scores % self.variables:
+            raise NetworkError(
+                f"{scores} unary scores are not those of {self.variables} variables of k values"
+            )
+        e = 0 if self.edges is None else len(self.edges)
+        found = 0 if self.pairwise is None else self.pairwise.shape[-1]
+        if found not in (e, e * self.k**2):
+            raise NetworkError(
+                f"pairwise scores must be [batch, {e * self.k**2}], tables of {self.k} x {self.k} for {e} edges, or "
+                f"[batch, {e}]; there are {found}"
+            )
 
-    def score_difference(self, z: OneHot, other: OneHot) -> Scores:
-        """`[..., batch]`: h(z) - h(other), differentiable in the potentials."""
-        return self.score(z - other)
+    @property
+    def k(self) -> int:
+        """Values of a variable."""
+        return int(self.unary.shape[-1]) // self.variables
+
+    @property
+    def state_count(self) -> int:
+        """k^variables."""
+        return int(self.k**self.variables)
+
+    @property
+    def potts(self) -> bool:
+        """Whether the pairwise scores are those of equal values."""
+        return (
+            self.pairwise is not None
+            and self.edges is not None
+            and self.pairwise.shape[-1] == len(self.edges)
+        )
+
+    def apart(self, values: torch.Tensor) -> torch.Tensor:
+        """`[..., variables, k]`: a row a variable of `values [..., variables k]`."""
+        return of_variables(values, self.variables)
+
+    def tables(self) -> torch.Tensor:
+        """`[..., e, k, k]`: the pairwise scores of each edge.
+
+        Raises:
+            NetworkError: there are none.
+        """
+        if self.pairwise is None:
+            raise NetworkError("these potentials have no pairwise scores")
+        if self.potts:
+            return self.pairwise[..., None, None] * torch.eye(self.k).to(self.pairwise)
+        return self.pairwise.reshape(*self.pairwise.shape[:-1], -1, self.k, self.k)
+
+    def pairs(self, z: OneHot) -> torch.Tensor:
+        """`[..., e k k]`: which values each edge has; for Potts scores `[..., e]`, whether they are equal."""
+        if self.edges is None:
+            return z[..., :0]
+        first, second = (self.apart(z)[..., end, :] for end in self.edges.T)
+        if self.potts:
+            return (first * second).sum(dim=-1)
+        return (first[..., None] * second[..., None, :]).flatten(-3)
 
     def field(self, z: OneHot) -> Unary:
-        """`[..., batch, k]`: the score of each category, whatever `z`."""
-        return self.unary.expand_as(z)
+        """`[..., batch, variables k]`: what each value of each variable adds to h, the others as in `z`."""
+        if self.pairwise is None or self.edges is None:
+            return self.unary.expand_as(z)
+        parts, (first, second), tables = self.apart(z), self.edges.T, self.tables()
+        field = self.apart(self.unary.expand_as(z))
+        field = field.index_add(-2, first, (tables * parts[..., second, None, :]).sum(dim=-1))
+        return field.index_add(-2, second, (tables * parts[..., first, :, None]).sum(dim=-2)).flatten(-2)
 
     def states(self) -> AllStates:
-        """`[k, k]`: the one-hot vectors."""
-        return torch.eye(self.unary.shape[-1], dtype=self.unary.dtype, device=self.unary.device)
+        """`[k^variables, variables k]`: every state; of one variable the one-hot vectors in order."""
+        return all_labels(self.variables, self.k, self.unary)
 
-    def table(self, states: AllStates) -> Table:
-        """`[batch, states]`: h of each of `states [states, k]`, differentiable in the potentials."""
-        return self.unary @ states.T
-
-    def shifted(self, shift: torch.Tensor) -> CategoricalPotentials:
-        """The potentials with `shift [..., batch, k]` added."""
-        return CategoricalPotentials(self.unary + shift)
-
-    def detach(self) -> CategoricalPotentials:
-        """The same scores, cut off from the encoder's gradient."""
-        return CategoricalPotentials(self.unary.detach())
+    def index(self, z: OneHot) -> torch.Tensor:
+        """`[...]`: the place in `states` of each state of `z [..., variables k]`."""
+        return label_index(self.apart(z).argmax(dim=-1), self.k)
 
 
 AnyPotentials: TypeAlias = Potentials | CategoricalPotentials
-"""The scores of n bits, or of one variable with k values."""
+"""The scores of n bits, or of variables with k values."""

@@ -1,10 +1,11 @@
-"""All states of n bits, in one order everywhere, and draws from a table of them."""
+"""All states of n bits, or of variables of k values, in one order everywhere, and draws from a table of them."""
 
 from __future__ import annotations
 
 import torch
+from torch.nn.functional import one_hot
 
-from .shapes import AllStates
+from .shapes import AllStates, OneHot
 
 MOST_BITS = 20
 """A table of every state of more bits does not fit a machine beside a batch of images."""
@@ -31,6 +32,54 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
         raise ValueError(f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}")
     bits = torch.arange(n, device=like.device)
     return (torch.arange(2**n, device=like.device)[:, None] >> bits & 1).to(like.dtype)
+
+
+def all_labels(variables: int, k: int, like: torch.Tensor) -> AllStates:
+    """`[k^variables, variables k]`: every assignment of k values, one-hot; state s gives variable i digit i of s.
+
+    Args:
+        variables: how many.
+        k: values of each.
+        like: gives type and device.
+
+    Raises:
+        ValueError: there are more than 2^20 states.
+
+    Example:
+        >>> all_labels(2, 2, torch.zeros(1)).long().tolist()
+        [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
+    """
+    if k**variables > 2**MOST_BITS:
+        raise ValueError(
+            f"a table of all {k}^{variables} states is too large: there can be at most 2^{MOST_BITS}"
+        )
+    places = k ** torch.arange(variables, device=like.device)
+    labels = torch.arange(k**variables, device=like.device)[:, None] // places % k
+    return codes_of(labels, k).to(like.dtype)
+
+
+def of_variables(values: torch.Tensor, variables: int) -> torch.Tensor:
+    """`[..., variables, k]`: a row a variable of `values [..., variables k]`."""
+    return values.reshape(*values.shape[:-1], variables, values.shape[-1] // variables)
+
+
+def codes_of(labels: torch.Tensor, k: int) -> OneHot:
+    """`[..., variables k]`: labels `[..., variables]` from 0 to k - 1, one-hot, one variable after the other."""
+    return one_hot(labels, k).flatten(-2)
+
+
+def label_index(labels: torch.Tensor, k: int) -> torch.Tensor:
+    """`[...]`: the place in `all_labels` of labels `[..., variables]`."""
+    return (labels * k ** torch.arange(labels.shape[-1], device=labels.device)).sum(dim=-1)
+
+
+def single_changes(z: OneHot, variables: int) -> OneHot:
+    """`[..., variables k, variables k]`: z with one variable changed: at i k + a variable i has the value a."""
+    parts = of_variables(z, variables)
+    moved = torch.eye(variables, dtype=z.dtype, device=z.device)[:, None, :, None]
+    values = torch.eye(parts.shape[-1], dtype=z.dtype, device=z.device)[None, :, None, :]
+    changed: torch.Tensor = moved * values + (1 - moved) * parts[..., None, None, :, :]
+    return changed.flatten(-2).flatten(-3, -2)
 
 
 def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:

@@ -55,7 +55,7 @@ class ControlVariate(Estimator, ABC):
         costs = cost(b)
         c, c_given_b = (self.control(potentials, cost, each) for each in (scores, conditional))
         (path,) = torch.autograd.grad((c - c_given_b).sum(), leaf, create_graph=True)
-        likelihood = b - (leaf.softmax(-1) if _categorical(potentials) else leaf.sigmoid()).detach()
+        likelihood = b - _means(potentials, leaf.detach())
         weighted = ((costs.detach() - c_given_b)[..., None] * likelihood).sum(dim=0)
         gradient = (weighted + path) / self.samples
         surrogate = (potentials.unary * gradient.detach()).sum(dim=-1) + costs.mean(dim=0)
@@ -133,8 +133,10 @@ class RELAX(ControlVariate):
         return cost(relaxed(potentials, scores, self.log_temperature.exp())) + free
 
 
-def _categorical(potentials: AnyPotentials) -> bool:
-    return isinstance(potentials, CategoricalPotentials)
+def _means(potentials: AnyPotentials, unary: torch.Tensor) -> torch.Tensor:
+    if isinstance(potentials, CategoricalPotentials):
+        return potentials.apart(unary).softmax(dim=-1).flatten(-2)
+    return unary.sigmoid()
 
 
 def _coupled(
@@ -146,12 +148,13 @@ def _coupled(
         Tucker et al. (2017), REBAR, appendices B and C.
     """
     like = unary.detach().expand(samples, *unary.shape)
-    if _categorical(potentials):
-        log_p = unary.log_softmax(dim=-1)
+    if isinstance(potentials, CategoricalPotentials):
+        log_p = potentials.apart(unary).log_softmax(dim=-1).flatten(-2)
         scores = log_p + gumbel(like, generator)
         b = hardened(potentials, scores.detach())
         noise = gumbel(like, generator)
-        top = (b * noise).sum(dim=-1, keepdim=True)
+        top = potentials.apart(b * noise).sum(dim=-1, keepdim=True)
+        top = top.expand(*top.shape[:-1], potentials.k).flatten(-2)
         below = -torch.logaddexp(-noise - log_p, -top)
         return scores, b, torch.where(b.bool(), top, below)
     scores = unary + gumbel_differences(like, generator)

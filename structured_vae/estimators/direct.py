@@ -7,12 +7,11 @@ from typing import Literal
 import torch
 
 from models import AnyPotentials, CategoricalPotentials
-from solvers import ArgmaxSolver
 
 from ..errors import EstimatorError
 from ..noise import Noise, unary_noise
 from ..objectives.costs import Cost
-from ..posteriors.argmax import argmax
+from ..posteriors.argmax import AnySolver, argmax
 from ..schedules import Schedule
 from ..structures import Structure, is_structure
 from .epsilon import Epsilon, as_epsilon
@@ -32,16 +31,18 @@ class Direct(Estimator):
     whose argmax needs no more than the solver of h: it only shifts the unary scores. Without pairwise
     scores a small epsilon flips at most one variable, of which cost~ is exact, and the bias vanishes with
     epsilon. With them one flip can bring others along, whose joint cost cost~ misses: some bias stays.
-    For categories cost~ is the cost itself, from one table.
+    For one variable of k categories cost~ is the cost itself, from one table; for several it has the cost of each
+    value of each variable, the others as in z*.
 
     `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose z(epsilon)
     is already the minimiser of cost~, whatever the scores.
 
     A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k categories
-    one table of k decodes for the batch.
+    one table of k decodes for the batch, with n variables of k categories n (k - 1) + 2 decodes.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
+            and not used for others.
         epsilon: a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
@@ -59,7 +60,7 @@ class Direct(Estimator):
 
     def __init__(
         self,
-        solver: str | ArgmaxSolver | Structure = "auto",
+        solver: AnySolver | Structure = "auto",
         epsilon: Schedule | Epsilon | None = None,
         samples: int = 1,
         sides: Sides = 1,
@@ -108,16 +109,19 @@ class Direct(Estimator):
 
 
 def _changes(potentials: AnyPotentials, slope: torch.Tensor) -> torch.Tensor:
-    """The changes of the cost: for categories without what all of them cost, which no argmax sees."""
+    """The changes of the cost: for categories without what all values of a variable cost, which no argmax sees."""
     if isinstance(potentials, CategoricalPotentials):
-        return slope - slope.mean(dim=-1, keepdim=True)
+        apart = potentials.apart(slope)
+        return (apart - apart.mean(dim=-1, keepdim=True)).flatten(-2)
     return slope
 
 
 def _saturated(potentials: AnyPotentials, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     """The share of `z` that minimises the coordinate-wise cost."""
     if isinstance(potentials, CategoricalPotentials):
-        cheapest = (slope * z).sum(dim=-1) == slope.amin(dim=-1)
+        apart = potentials.apart(slope)
+        chosen = (apart * potentials.apart(z)).sum(dim=-1)
+        cheapest = (chosen == apart.amin(dim=-1)).all(dim=-1)
     else:
         cheapest = (slope * (2 * z - 1) <= 0).all(dim=-1)
     return cheapest.float().mean()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import torch
-from torch.nn.functional import one_hot
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials, CategoricalPotentials, codes_of
 
 from ..noise import unary_noise
 from ..objectives.costs import Cost
@@ -21,14 +20,14 @@ def relaxed(
 ) -> torch.Tensor:
     """`[..., batch, n]`: the softmax of perturbed scores, for a bit its sigmoid."""
     if isinstance(potentials, CategoricalPotentials):
-        return (scores / temperature).softmax(dim=-1)
+        return potentials.apart(scores / temperature).softmax(dim=-1).flatten(-2)
     return (scores / temperature).sigmoid()
 
 
 def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
     """`[..., batch, n]`: the argmax of perturbed scores."""
     if isinstance(potentials, CategoricalPotentials):
-        return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+        return codes_of(potentials.apart(scores).argmax(dim=-1), potentials.k).to(scores.dtype)
     return (scores > 0).to(scores.dtype)
 
 

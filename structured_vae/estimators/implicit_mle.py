@@ -5,11 +5,10 @@ from __future__ import annotations
 import torch
 
 from models import AnyPotentials
-from solvers import ArgmaxSolver
 
 from ..noise import unary_noise
 from ..objectives.costs import Cost
-from ..posteriors.argmax import argmax
+from ..posteriors.argmax import AnySolver, argmax
 from ..schedules import ExponentialDecay, Schedule
 from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples
@@ -25,7 +24,8 @@ class ImplicitMLE(Estimator):
     A sample costs one decode and its backward pass, and 2 argmaxes.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
+            and not used for others.
         epsilon: a schedule; lambda in the paper; default: 0.1.
         samples: noise draws an image.
 
@@ -41,7 +41,7 @@ class ImplicitMLE(Estimator):
 
     def __init__(
         self,
-        solver: str | ArgmaxSolver | Structure = "auto",
+        solver: AnySolver | Structure = "auto",
         epsilon: Schedule | None = None,
         samples: int = 1,
     ):

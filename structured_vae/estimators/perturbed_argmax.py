@@ -7,13 +7,14 @@ from typing import Any
 
 import torch
 
-from models import AnyPotentials
-from solvers import ArgmaxSolver, Problem, resolve
+from models import AnyPotentials, CategoricalPotentials
+from solvers import Problem, resolve
+from solvers.labels import LabelSolver
 
 from ..errors import EstimatorError
 from ..noise import gaussian
 from ..objectives.costs import Cost
-from ..posteriors.argmax import argmax
+from ..posteriors.argmax import AnySolver, argmax
 from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -32,7 +33,8 @@ class PerturbedArgmax(Estimator):
     A step costs one decode and its backward pass for all samples, and an argmax for each.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; not used for categories.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
+            and not used for others.
         sigma: of the noise, in units of scores.
         samples: noise draws an image, at least 2.
 
@@ -46,7 +48,7 @@ class PerturbedArgmax(Estimator):
 
     kl = "folded"
 
-    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 8):
+    def __init__(self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8):
         super().__init__()
         needs_samples(2, samples)
         if not sigma > 0:
@@ -69,6 +71,8 @@ class PerturbedArgmax(Estimator):
         """A solver that needs signs of the pairwise scores which noise does not keep; a structure, which takes none."""
         if is_structure(self.solver) or potentials.pairwise is None or potentials.edges is None:
             return super().why_not(potentials)
+        if isinstance(potentials, CategoricalPotentials) or isinstance(self.solver, LabelSolver):
+            return ()  # tables of every sign are what solvers of labels take
         noisy = -torch.ones(potentials.pairwise.shape[-1])  # frustrated wherever there is a triangle
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())

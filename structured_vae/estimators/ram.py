@@ -56,7 +56,11 @@ class RAM(Estimator):
         self.completions = completions
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Fewer bits than are to be completed."""
+        """Fewer bits than are to be completed, or several variables of categories."""
+        if isinstance(potentials, CategoricalPotentials) and potentials.variables > 1:
+            return (
+                f"they are of {potentials.variables} variables of several values, and RAM completes bits",
+            )
         n = potentials.unary.shape[-1]
         if self.completions is None or isinstance(potentials, CategoricalPotentials) or self.completions <= n:
             return ()

@@ -29,8 +29,11 @@ def not_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
 
 
 def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
-    """More bits than a table of all states can have."""
-    n = potentials.unary.shape[-1]
-    if isinstance(potentials, CategoricalPotentials) or n <= MOST_BITS:
+    """More states than a table of all of them can have."""
+    if potentials.state_count <= 2**MOST_BITS:
         return ()
+    if isinstance(potentials, CategoricalPotentials):
+        what = f"{potentials.variables} variables of {potentials.k} values"
+        return (f"they are of {what}, and a table of all states takes at most 2^{MOST_BITS}",)
+    n = potentials.unary.shape[-1]
     return (f"they are of n = {n} bits, and a table of all states takes at most {MOST_BITS}",)

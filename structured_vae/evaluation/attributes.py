@@ -9,10 +9,9 @@ from typing import Final
 import torch
 
 from models import AttributeVAE, Gaussian
-from solvers import ArgmaxSolver
 
 from ..posteriors import Gibbs
-from ..posteriors.argmax import argmax
+from ..posteriors.argmax import AnySolver, argmax
 from .quantities import Evaluation, Quantity, average
 
 MEANINGS: Final = {
@@ -33,7 +32,7 @@ def attribute_columns(
     labels: torch.Tensor,
     names: Sequence[str],
     generator: torch.Generator,
-    solver: str | ArgmaxSolver = "auto",
+    solver: AnySolver = "auto",
     samples: int = 1,
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`, and `accuracy_NAME` of every attribute.
@@ -100,7 +99,7 @@ def evaluate_attributes(
     image_batches: Iterable[tuple[torch.Tensor, ...]],
     names: Sequence[str],
     generator: torch.Generator,
-    solver: str | ArgmaxSolver = "auto",
+    solver: AnySolver = "auto",
     samples: int = 10,
     supervised: bool = True,
 ) -> Evaluation:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
+from models import AnyPotentials, CategoricalPotentials, DiscreteVAE
 
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.kl import KL, kl_of_unary
@@ -20,16 +20,17 @@ class Bound:
     """Averages over images, in nats; lower is better.
 
     Attributes:
-        reconstruction: E_q[-log p(x | z)]: exact for categories, else by samples of z.
-        kl: the tightest KL known to be valid: exact for independent bits, categories and Gibbs posteriors,
-            else n log 2; to a learnt prior n log 2 and what its mean log-probability falls short of that.
+        reconstruction: E_q[-log p(x | z)]: exact for one variable of categories, else by samples of z.
+        kl: the tightest KL known to be valid: exact for independent variables and Gibbs posteriors, else the logarithm
+            of the number of states, of bits n log 2; to a learnt prior n log 2 and what its mean log-probability
+            falls short of that.
         kl_surrogate: the KL of the unary scores alone, as the paper reports it.
         bound: reconstruction + kl, in expectation an upper bound on -log p(x).
         bound_surrogate: reconstruction + kl_surrogate, the paper's number; a bound for independent
             encoders and categories only.
         standard_error: of `bound`, over the images.
         images: how many.
-        minus_log_p: -log p(x), exact; None but for categories, where it costs nothing.
+        minus_log_p: -log p(x), exact; None but for one variable of categories, where it costs nothing.
     """
 
     reconstruction: float
@@ -64,13 +65,13 @@ def image_costs(
 ) -> dict[str, torch.Tensor]:
     """Reconstruction, valid KL and surrogate KL of each image; `[batch]` each.
 
-    For categories the expectation over q is taken exactly, and -log p(x) comes with it.
+    For one variable of categories the expectation over q is taken exactly, and -log p(x) comes with it.
     """
     potentials = vae.encoder(x)
     q = posterior(potentials)
     prior = excess_of(vae)
     costs = {"kl": valid_kl(q).value, "kl_surrogate": kl_of_unary(potentials).value}
-    if isinstance(potentials, CategoricalPotentials):
+    if isinstance(potentials, CategoricalPotentials) and potentials.variables == 1:
         table = vae.decoder.table(x, potentials.states())
         probabilities, _ = Gibbs(potentials).marginals
         joint = table if prior is None else table + prior.table(potentials.states())
@@ -94,8 +95,7 @@ def _to_prior(
     costs: dict[str, torch.Tensor], potentials: AnyPotentials, prior: PriorExcess, excess: torch.Tensor
 ) -> dict[str, torch.Tensor]:
     """The KLs to a learnt prior in the place of those to the uniform one; `excess [batch]` is that of q."""
-    of_unary = potentials if potentials.pairwise is None else Potentials(potentials.unary)
-    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(of_unary))
+    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(potentials.unary_alone()))
     return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
 
 

@@ -16,13 +16,10 @@ import torch
 from models import (
     AnyPotentials,
     BinaryDecoder,
-    CategoricalPotentials,
     DecodedStates,
     DiscreteVAE,
     NetworkDecoder,
-    Potentials,
     StatesOfNetwork,
-    state_index,
 )
 
 from ..errors import ConfigError
@@ -73,20 +70,15 @@ def evaluate(
     means = columns.pop("mean_state")
     names = [name for name in view.meanings if name in columns]
     quantities = {name: average(columns[name], *view.meanings[name]) for name in names}
-    active = _active(means, vae.categorical, view.meanings["active"][0])
+    active = _active(means, vae.variables if vae.categorical else 0, view.meanings["active"][0])
     return Evaluation({**quantities, "active": active}, len(means))
 
 
-def _unary_alone(potentials: AnyPotentials) -> Gibbs:
-    """The distribution of the unary scores, as if there were no pairs."""
-    return Gibbs(potentials if potentials.pairwise is None else Potentials(potentials.unary))
-
-
-def _active(means: torch.Tensor, categorical: bool, kind: str) -> Quantity:
-    """How many bits or categories are in use, from the posterior means `[images, n]`."""
+def _active(means: torch.Tensor, categories_of: int, kind: str) -> Quantity:
+    """How many bits, or categories of so many variables, are in use, from the posterior means `[images, n]`."""
     n = means.shape[1]
-    if categorical:
-        active = means.mean(dim=0) >= ACTIVE_SHARE / n
+    if categories_of:
+        active = means.mean(dim=0) >= ACTIVE_SHARE * categories_of / n
         return Quantity(int(active.sum()), 0.0, kind, f"categories in use, of {n}")
     active = means.var(dim=0, correction=0) > ACTIVE_VARIANCE
     return Quantity(int(active.sum()), 0.0, kind, f"bits in use, of {n}")
@@ -108,7 +100,9 @@ class _View:
         table = None if self._decoded is None else self._decoded.costs(x)
         columns = self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
-        columns["kl_surrogate"] = kl_of_unary(potentials).value + self._beyond(_unary_alone(potentials))
+        columns["kl_surrogate"] = kl_of_unary(potentials).value + self._beyond(
+            Gibbs(potentials.unary_alone())
+        )
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
             joint = table if self._prior is None else table + self._prior.table(potentials.states())
@@ -168,7 +162,8 @@ class _View:
             totals += cost
             prior = 0.0 if self._prior is None else self._prior.at(z)
             weights.append(-cost - prior - q.log_prob(z))
-        log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - self.vae.n * math.log(2)
+        log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples)
+        log_p = log_p - math.log(potentials.state_count)
         return {"reconstruction": totals / self.samples, **columns, "minus_log_p": -log_p}
 
     def _drawn(
@@ -176,8 +171,8 @@ class _View:
     ) -> dict[str, torch.Tensor]:
         """For perturb-and-MAP: the same draws give the reconstruction and the histogram."""
         z = self.posterior(potentials).sample(self.generator, self.samples)
-        if table is not None and not isinstance(potentials, CategoricalPotentials):
-            costs = table.gather(1, state_index(z).T).T
+        if table is not None:
+            costs = table.gather(1, potentials.index(z).T).T
         else:
             costs = torch.stack([self.vae.decoder.cost(x, each) for each in z])
         kl = histogram_kl(potentials, z).value
@@ -211,7 +206,7 @@ class _View:
     @cached_property
     def _states(self) -> torch.Tensor | None:
         """Every latent state, where there are not too many."""
-        few = self.vae.categorical or self.vae.n <= ENUMERATED_BITS
+        few = self._probe.state_count <= 2**ENUMERATED_BITS
         return self._probe.states() if few else None
 
     @cached_property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
+from models import AnyPotentials, DiscreteVAE
 
 from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
@@ -152,10 +152,7 @@ def _draw(
     if potentials.pairwise is not None:
         leaves.append(potentials.pairwise)
     leaves = [leaf.repeat(count, 1).requires_grad_() for leaf in leaves]
-    if isinstance(potentials, CategoricalPotentials):
-        tracked: AnyPotentials = CategoricalPotentials(leaves[0])
-    else:
-        tracked = Potentials(leaves[0], leaves[1] if len(leaves) > 1 else None, potentials.edges)
+    tracked = replace(potentials, unary=leaves[0], pairwise=leaves[1] if len(leaves) > 1 else None)
     estimate = estimator(tracked, Reconstruction(vae.decoder, x.repeat(count, 1)), generator)
     gradients = torch.cat(torch.autograd.grad(estimate.surrogate.sum(), leaves), dim=1)
     stats = {name: value.item() for name, value in estimate.stats.items()}

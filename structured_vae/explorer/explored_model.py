@@ -208,6 +208,10 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         )
     if not isinstance(vae, DiscreteVAE | MixtureVAE):
         raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {' and '.join(SHOWN)}")
+    if isinstance(vae, DiscreteVAE) and vae.categorical and vae.variables > 1:
+        raise RunError(
+            f"the model of {folder} has {vae.variables} variables of several values; the explorer shows one"
+        )
     if isinstance(vae, DiscreteVAE) and not vae.categorical and vae.n > MOST_BITS:
         raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")
     return Explored(vae, training, _size(vae.pixels, training, folder))

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
-from models import AnyPotentials, Decoder, Neighbourhood
+from models import AnyPotentials, Decoder, Neighbourhood, single_changes
 
 from ..errors import EstimatorError, shortened
 from ..posteriors.prior import PriorExcess
@@ -63,7 +63,7 @@ class Reconstruction:
         return self.decoder.cost(self.x, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """For bits by n + 2 decodes an image; for categories by one table for all images."""
+        """For bits by n + 2 decodes an image, for n variables of k values by n (k - 1) + 2; for one by one table."""
         return self.decoder.around(self.x, z)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
@@ -148,25 +148,30 @@ class Hamming:
 
 @dataclass(frozen=True, eq=False)
 class CostOfCategories:
-    """Any function of a one-hot vector, as a cost; it is asked for every category.
+    """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
 
     Attributes:
-        function: takes `[..., batch, k]` and gives `[..., batch]`; it need not be differentiable.
+        function: takes `[..., batch, variables k]` and gives `[..., batch]`; it need not be differentiable.
+        variables: how many, whose one-hot vectors stand one after the other.
     """
 
     function: CostFunction
+    variables: int = 1
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: the value at z."""
         return self.function(z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The value at z, and that of every category."""
-        states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
-        return Neighbourhood(self.function(z), self.table(states).detach().expand_as(z))
+        """The value at z, and with each value of each variable, the others as in z."""
+        if self.variables == 1:
+            states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
+            return Neighbourhood(self.function(z), self.table(states).detach().expand_as(z))
+        changed = self.function(single_changes(z, self.variables).movedim(-2, 0))
+        return Neighbourhood(self.function(z), changed.detach().movedim(0, -1))
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, k]`: the value of each of `states [k, k]`."""
+        """`[batch, states]`: the value of each of `states [states, variables k]`."""
         return self.function(states[:, None, :]).movedim(0, -1)
 
 

@@ -10,11 +10,10 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
 from models import AnyPotentials, CategoricalPotentials
-from solvers import ArgmaxSolver
 
 from ..noise import unary_noise
 from ..posteriors import Gibbs
-from ..posteriors.argmax import perturb_and_map
+from ..posteriors.argmax import AnySolver, perturb_and_map
 from ..schedules import Schedule
 
 LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
@@ -49,7 +48,7 @@ class ArgmaxLoss:
         the loss, for any polytope.
     """
 
-    solver: str | ArgmaxSolver = "auto"
+    solver: AnySolver = "auto"
 
     def __call__(
         self, potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0

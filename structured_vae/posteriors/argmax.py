@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
-from torch.nn.functional import one_hot
 
-from models import AnyPotentials, CategoricalPotentials
-from solvers import ArgmaxSolver, solve
+from models import AnyPotentials, CategoricalPotentials, codes_of
+from solvers import ArgmaxSolver, labels, solve
+from solvers.labels import LabelSolver
 
-from ..errors import StructureError, shortened
+from ..errors import ConfigError, StructureError, shortened
 from ..noise import unary_noise
 from ..structures import Structure, is_structure, refuse_pairs
 
+AnySolver: TypeAlias = str | ArgmaxSolver | LabelSolver
+"""By name or object: of `solvers`; of pairs of categorical variables of `solvers.labels`, or of `solvers` for their
+bits."""
 
-def argmax(potentials: AnyPotentials, solver: str | ArgmaxSolver | Structure = "auto") -> torch.Tensor:
+
+def argmax(potentials: AnyPotentials, solver: AnySolver | Structure = "auto") -> torch.Tensor:
     """`[..., batch, n]`: the state of highest score for each image, as floats, without gradient.
 
     Args:
-        potentials: the scores; those of categories need no solver.
-        solver: name or object of `solvers`; or a structure, for potentials without pairwise scores.
+        potentials: the scores; categories without pairwise scores need no solver.
+        solver: name or object of `solvers`, or of `solvers.labels` for pairs of categorical variables; or a structure,
+            for potentials without pairwise scores.
 
     Raises:
         solvers.SolverError: the solver cannot take these potentials.
@@ -28,11 +35,24 @@ def argmax(potentials: AnyPotentials, solver: str | ArgmaxSolver | Structure = "
     if is_structure(solver):
         return _best_of(solver, free)
     if isinstance(free, CategoricalPotentials):
-        z = one_hot(free.unary.argmax(dim=-1), free.unary.shape[-1])
+        z = codes_of(_labels(free, solver), free.k)
+    elif isinstance(solver, LabelSolver):
+        raise ConfigError(f"{solver.name} is a solver of labels, and these potentials are of bits")
     else:
         edges = None if free.edges is None else free.edges.cpu()
         z = solve(free.unary, free.pairwise, edges=edges, solver=solver).z
     return z.to(free.unary.dtype)
+
+
+def _labels(potentials: CategoricalPotentials, solver: AnySolver) -> torch.Tensor:
+    """`[..., batch, variables]`, whole numbers."""
+    unary = potentials.apart(potentials.unary)
+    if potentials.pairwise is None or potentials.edges is None:
+        return unary.argmax(dim=-1)
+    edges = potentials.edges.cpu()
+    if potentials.potts:
+        return labels.solve(unary, potts=potentials.pairwise, edges=edges, solver=solver).labels
+    return labels.solve(unary, potentials.tables(), edges=edges, solver=solver).labels
 
 
 def _best_of(structure: Structure, potentials: AnyPotentials) -> torch.Tensor:
@@ -48,13 +68,13 @@ def _best_of(structure: Structure, potentials: AnyPotentials) -> torch.Tensor:
 
 def perturb_and_map(
     potentials: AnyPotentials,
-    solver: str | ArgmaxSolver,
+    solver: AnySolver,
     generator: torch.Generator,
     samples: int = 1,
 ) -> torch.Tensor:
     """`[samples, batch, n]`: argmax_z h(z) + gamma(z), with Gumbel noise on every unary score.
 
-    An exact sample of the Gibbs distribution for independent bits and for categories; for structured
+    An exact sample of the Gibbs distribution for independent bits and categories; for structured
     potentials a sample of what the literature calls perturb-and-MAP.
 
     References:

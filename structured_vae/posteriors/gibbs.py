@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
 import torch
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import one_hot, softplus
+from torch.nn.functional import softplus
 
 import solvers
-from models import AnyPotentials, CategoricalPotentials, Potentials, drawn_places
+from models import AnyPotentials, CategoricalPotentials, Potentials, codes_of, drawn_places
 
 from ..errors import ConfigError, StructureError
 from ..noise import gumbel
 from ..structures import Distribution, TractableStructure, refuse_pairs
 from .kl import KL, kl_ceiling
+from .label_sums import LabelSums
 
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
-"""P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]`, None without pairwise scores."""
+"""P(z_i = 1) `[batch, n]`, and the means of `pairs`: of bits P(z_i = z_j = 1) `[batch, e]`; None without pairwise
+scores."""
 
-_FOUND: WeakKeyDictionary[Potentials, tuple[tuple[torch.Tensor, ...], solvers.Gibbs[torch.Tensor]]] = (
-    WeakKeyDictionary()
-)
+Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
+"""Of bits, or of variables of several values."""
+
+_FOUND: WeakKeyDictionary[AnyPotentials, tuple[tuple[torch.Tensor, ...], Sums]] = WeakKeyDictionary()
 """Of living potentials their scores and edges, and the sums over their states; nothing here refers to them."""
 
 
@@ -32,9 +35,10 @@ _FOUND: WeakKeyDictionary[Potentials, tuple[tuple[torch.Tensor, ...], solvers.Gi
 class Gibbs:
     """q(z) = exp(h(z)) / Z, all of it exact and differentiable in the potentials.
 
-    In closed form for independent bits and for categories. With pairwise scores over all states up to 20
-    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, once for
-    all posteriors of the same potentials; on a device by a table of all states.
+    In closed form for independent bits and categories. With pairwise scores over all states up to 20
+    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, or
+    `solvers.labels.gibbs` of categories, once for all posteriors of the same potentials; on a device by a table of all
+    states.
 
     Attributes:
         potentials: h.
@@ -70,7 +74,8 @@ class Gibbs:
             solvers.UnsupportedProblemError: too many states, and too large a treewidth.
         """
         h = self.potentials
-        if torch.compiler.is_compiling() and h.pairwise is not None and h.unary.device.type == "cpu":
+        bits = isinstance(h, Potentials) and h.unary.device.type == "cpu"
+        if torch.compiler.is_compiling() and bits and h.pairwise is not None:
             log_z: torch.Tensor = _log_partition(h.unary, h.pairwise, h.edges)[0]
             return log_z
         return self._sums[0] if self._of_structure is None else self._of_structure.log_partition
@@ -91,8 +96,9 @@ class Gibbs:
     @cached_property
     def _sums(self) -> tuple[torch.Tensor, Marginals]:
         h = self.potentials
-        if isinstance(h, CategoricalPotentials):
-            return h.unary.logsumexp(dim=-1), (h.unary.softmax(dim=-1), None)
+        if isinstance(h, CategoricalPotentials) and h.pairwise is None:
+            apart = h.apart(h.unary)
+            return apart.logsumexp(dim=-1).sum(dim=-1), (apart.softmax(dim=-1).flatten(-2), None)
         if h.pairwise is None or h.edges is None:
             return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
         if h.unary.device.type == "cpu":
@@ -156,21 +162,31 @@ class Gibbs:
         h = self.potentials
         if self._of_structure is not None:
             return self._of_structure.sample(generator, samples)
-        if isinstance(h, CategoricalPotentials):
+        if isinstance(h, CategoricalPotentials) and h.pairwise is None:
             noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
-            return one_hot((h.unary + noise).argmax(dim=-1), h.unary.shape[-1]).to(h.unary.dtype)
+            return codes_of(h.apart(h.unary + noise).argmax(dim=-1), h.k).to(h.unary.dtype)
         if h.pairwise is None or h.edges is None:
             return (uniforms(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
                 h.unary
             )
         if h.unary.device.type == "cpu":
             found = sums_on_host(h)
+            if isinstance(found, LabelSums):
+                return found.sample(uniforms(h, (samples, *found.shape), generator)).to(h.unary.dtype)
             drawn = uniforms(h, solvers.uniforms_shape(found.problem, samples), generator)
             return found.sample(drawn).to(h.unary.dtype)
         return _sample_table(h, samples, generator)
 
 
-def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]:
+@overload
+def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]: ...
+
+
+@overload
+def sums_on_host(h: AnyPotentials) -> Sums: ...
+
+
+def sums_on_host(h: AnyPotentials) -> Sums:
     """The sums over the states of potentials with pairs, found on the host, anew only where their scores have changed.
 
     A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
@@ -181,12 +197,15 @@ def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]:
         then = unary, pairwise, edges = tuple(
             part.clone() for part in now
         )  # what is trained changes in place
-        found = solvers.gibbs(unary, pairwise, edges=edges)
+        if isinstance(h, CategoricalPotentials):
+            found = LabelSums.of(replace(h, unary=unary, pairwise=pairwise, edges=edges))
+        else:
+            found = solvers.gibbs(unary, pairwise, edges=edges)
         _FOUND[h] = then, found
     return found
 
 
-def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
+def _table_sums(h: AnyPotentials) -> tuple[torch.Tensor, Marginals]:
     """Log-partition and marginals from the scores of all states."""
     states = h.states()
     table = h.table(states)
@@ -194,12 +213,12 @@ def _table_sums(h: Potentials) -> tuple[torch.Tensor, Marginals]:
     return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
 
 
-def uniforms(h: Potentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+def uniforms(h: AnyPotentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """Of that shape, in [0, 1), on the potentials' device, in float64."""
     return torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
 
 
-def _sample_table(h: Potentials, samples: int, generator: torch.Generator) -> torch.Tensor:
+def _sample_table(h: AnyPotentials, samples: int, generator: torch.Generator) -> torch.Tensor:
     states = h.states()
     return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
 
@@ -231,9 +250,7 @@ def _log_partition_backward(ctx: Any, log_z: torch.Tensor, *rest: Any) -> tuple[
 _log_partition.register_autograd(_log_partition_backward, setup_context=_keep_marginals)
 
 
-def _values(
-    found: solvers.Gibbs[torch.Tensor], dtype: torch.dtype
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _values(found: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Copies, as autograd makes what is returned a part of its graph."""
     parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
     log_z, ones, pairs = (part.to(dtype, copy=True) for part in parts)
@@ -248,7 +265,7 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: solvers.Gibbs[torch.Tensor]
+        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: Sums
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         ctx.set_materialize_grads(False)
         ctx.found = found

@@ -28,22 +28,22 @@ class KL:
 
 
 def kl_of_unary(potentials: AnyPotentials) -> KL:
-    """The KL of the unary scores alone: of independent bits, or of one categorical variable.
+    """The KL of the unary scores alone: of independent bits, or of categorical variables.
 
     For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for categories
-    log k - entropy. In both cases it is exact. With pairwise scores it is the number that the paper's
+    the sum of log k - entropy. In both cases it is exact. With pairwise scores it is the number that the paper's
     released code prints, which ignores them: not a bound.
     """
     unary = potentials.unary
     if isinstance(potentials, CategoricalPotentials):
-        log_q = unary.log_softmax(dim=-1)
-        return KL(math.log(unary.shape[-1]) + (log_q.exp() * log_q).sum(dim=-1), valid=True)
+        log_q = potentials.apart(unary).log_softmax(dim=-1)
+        value = (math.log(potentials.k) + (log_q.exp() * log_q).sum(dim=-1)).sum(dim=-1)
+        return KL(value, valid=potentials.pairwise is None)
     entropy = softplus(unary) - unary * unary.sigmoid()
     return KL((math.log(2) - entropy).sum(dim=-1), valid=potentials.pairwise is None)
 
 
 def kl_ceiling(potentials: AnyPotentials) -> KL:
     """The logarithm of the number of states: no KL to a uniform prior exceeds it. Valid, never tight."""
-    batch, n = potentials.unary.shape
-    ceiling = math.log(n) if isinstance(potentials, CategoricalPotentials) else n * math.log(2)
-    return KL(potentials.unary.new_full((batch,), ceiling), valid=True)
+    ceiling = math.log(potentials.state_count)
+    return KL(potentials.unary.new_full((len(potentials.unary),), ceiling), valid=True)

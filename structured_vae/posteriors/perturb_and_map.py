@@ -8,31 +8,30 @@ from dataclasses import dataclass
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, state_index
-from solvers import ArgmaxSolver
+from models import AnyPotentials
 
 from ..errors import ConfigError
-from .argmax import perturb_and_map
+from .argmax import AnySolver, perturb_and_map
 from .kl import KL, kl_ceiling, kl_of_unary
 
-MOST_CODED_BITS = 62
-"""A state of more does not fit a 64-bit code."""
+MOST_CODED = 2**62
+"""The place of a state among more does not fit a 64-bit code."""
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbAndMAP:
     """z = argmax h(z) + gamma(z): easy to sample at any size, of unknown density.
 
-    For independent bits and for categories it is the Gibbs distribution.
+    For variables without pairwise scores it is the Gibbs distribution.
 
     Attributes:
         potentials: h.
-        solver: name or object of `solvers`.
+        solver: name or object of `solvers`; of pairs of categorical variables of `solvers.labels`.
         draws: samples of the method "histogram".
     """
 
     potentials: AnyPotentials
-    solver: str | ArgmaxSolver = "auto"
+    solver: AnySolver = "auto"
     draws: int = 1000
 
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
@@ -77,10 +76,8 @@ class PerturbAndMAP:
 
 def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
     """KL(q || uniform) from the frequencies of samples `z [samples, batch, n]` of q; see `PerturbAndMAP.kl`."""
-    if isinstance(potentials, CategoricalPotentials):
-        codes = z.argmax(dim=-1)
-    elif z.shape[-1] <= MOST_CODED_BITS:
-        codes = state_index(z)
+    if potentials.state_count <= MOST_CODED:
+        codes = potentials.index(z)
     else:
         rows = z.reshape(-1, z.shape[-1])
         found = torch.unique(rows, dim=0, return_inverse=True)

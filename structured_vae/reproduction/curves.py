@@ -59,6 +59,8 @@ def curves(experiment: Experiment, records: Records) -> Figure:
 def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
     """What the cells of a row share: dataset, k or n, its value, and the encoder where that counts."""
     axis = "k" if config["encoder"] == "categorical" else "n"
+    if (variables := config.get("variables", 1)) > 1:
+        return config["data"]["name"], f"{variables} variables of k", config[axis], ""
     encoder = f", {config['encoder']}" if by_encoder and axis == "n" else ""
     return config["data"]["name"], axis, config[axis], encoder
 
@@ -88,7 +90,8 @@ def _late(record: Record) -> list[float]:
 def _losses(record: Record) -> tuple[list[float], bool]:
     """The tighter number of each epoch, and whether it is a bound."""
     perturbed = record.config["estimator"] != "score_function"
-    loose = record.config["encoder"] in ("supermodular", "general") and perturbed
+    coupled = record.config["encoder"] in ("supermodular", "general")
+    loose = (coupled or record.config.get("couplings", "none") != "none") and perturbed
     if loose and record.config["model"] == "discrete":
         return [row[SURROGATE] for row in record.epochs], False
     return [row[BOUND] for row in record.epochs], True

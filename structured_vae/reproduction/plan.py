@@ -103,7 +103,7 @@ def seconds_an_epoch(cells: Sequence[Cell], places: Places) -> dict[tuple[object
 def kind_of(config: TrainConfig) -> tuple[object, ...]:
     """What the time of an epoch depends on."""
     images = config.data.name, config.data.batch_size, config.labels > 0
-    model = config.model, config.encoder, config.latent, config.precision
+    model = config.model, config.encoder, config.latent, config.variables, config.couplings, config.precision
     return *images, *model, config.estimator, config.solver, config.samples, config.sides
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentError
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
@@ -36,6 +37,7 @@ Estimator = Literal[
     "perturbed_argmax",
     "own",
 ]
+Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs"]
 Logger = Literal["tensorboard", "csv", "wandb", "mlflow", "none"]
 Decay = Literal["none", "cosine"]
@@ -98,8 +100,9 @@ class TrainConfig:
             networks are the paper's; attributes, eight bits with a continuous code, for celeba; or own,
             networks that are given in Python. Options of the other models are refused.
         encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
-            categorical, over k categories; of attributes one of the first three. gaussian is the reference
-            beside them: n continuous dimensions and the same layers, with gradients by reparameterisation.
+            categorical, over one or more variables of k categories; of attributes one of the first three.
+            gaussian is the reference beside them: n continuous dimensions and the same layers, with gradients by
+            reparameterisation.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
             score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram, implicit_mle,
             perturbed_argmax, or own, one that is given in Python.
@@ -107,13 +110,16 @@ class TrainConfig:
         recipe: elbo, which trains the whole bound, the default of discrete and own; or paper, in which direct does not
             train the KL, as in the released code, and what is not set below has the paper's value.
         n: binary latent variables.
-        bandwidth: of a supermodular or general encoder: pairwise scores are of bits at most so far apart in their
-            order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all pairs.
+        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in their order, 1 for
+            a chain, whose Gibbs distribution is in reach at any n; 0 for all pairs.
         k: categories of the categorical encoder, or classes of the mixture.
+        variables: of the categorical encoder, with k categories each.
+        couplings: of these: none; potts, a score for equal categories of two variables; or general, one for every pair
+            of categories.
         hidden: units of the hidden layers.
         data: the images.
         kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none; default:
-            with the recipe elbo and categories or at most ten bits a quarter of them, else 0.
+            with the recipe elbo and at most 2^10 states a quarter of them, else 0.
         kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior over all states at
             first, so that none is given up early (deterministic annealing); default: 4, and 0 where kl_warmup is given
             or 0.
@@ -162,6 +168,8 @@ class TrainConfig:
     n: int = 15
     bandwidth: int = 0
     k: int = 10
+    variables: int = 1
+    couplings: Couplings = "none"
     hidden: int = 300
     kl_warmup: int | None = None
     kl_start: float | None = None
@@ -224,6 +232,8 @@ class TrainConfig:
         if self.kind == "gaussian":
             return f"{data}-gaussian{self.n}-seed{self.seed}"
         latent = "own" if self.model == "own" else f"{self.encoder}{self.latent}"
+        if self.variables > 1:
+            latent = f"{self.encoder}{self.variables}x{self.k}-{self.couplings}"
         if self.bandwidth:
             latent += f"-band{self.bandwidth}"
         if self.prior != "uniform":
@@ -291,6 +301,7 @@ LEAST: Final = {
     "n": 1,
     "bandwidth": 0,
     "k": 2,
+    "variables": 1,
     "hidden": 1,
     "completions": 0,
     "kl_warmup": 0,
@@ -314,6 +325,8 @@ FOREIGN: Final = {
         "recipe",
         "bandwidth",
         "k",
+        "variables",
+        "couplings",
         "samples",
         "completions",
         "sides",
@@ -332,6 +345,8 @@ FOREIGN: Final = {
         "recipe",
         "n",
         "bandwidth",
+        "variables",
+        "couplings",
         "hidden",
         "kl_warmup",
         "kl_start",
@@ -339,13 +354,26 @@ FOREIGN: Final = {
         "channels",
         "prior",
     ),
-    "attributes": ("recipe", "n", "bandwidth", "k", "hidden", "kl_warmup", "kl_start", "prior"),
+    "attributes": (
+        "recipe",
+        "n",
+        "bandwidth",
+        "k",
+        "variables",
+        "couplings",
+        "hidden",
+        "kl_warmup",
+        "kl_start",
+        "prior",
+    ),
     "own": (
         "prior",
         "encoder",
         "n",
         "bandwidth",
         "k",
+        "variables",
+        "couplings",
         "hidden",
         "labels",
         "label_weight",
@@ -380,7 +408,15 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "attributes are bits: encoder must be independent, supermodular or general",
     ),
     (
-        lambda c: not c.bandwidth or c.encoder in ("supermodular", "general"),
+        lambda c: c.variables == 1 or c.encoder == "categorical",
+        "variables is of the encoder categorical; of {c.encoder} it is n; got {c.variables}",
+    ),
+    (
+        lambda c: c.couplings == "none" or c.variables > 1,
+        "couplings are of several variables of the encoder categorical: give variables; got {c.couplings}",
+    ),
+    (
+        lambda c: not c.bandwidth or c.encoder in ("supermodular", "general") or c.couplings != "none",
         "bandwidth is of pairwise scores, which the encoder {c.encoder} has not; got {c.bandwidth}",
     ),
     (
@@ -390,6 +426,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     (
         lambda c: c.prior != "gibbs" or c.encoder != "categorical",
         "prior gibbs has scores for pairs of bits, and there are categories: prior must be uniform or factorised",
+    ),
+    (
+        lambda c: c.prior == "uniform" or c.variables == 1,
+        "the prior of several variables of categories is uniform; got {c.prior}",
     ),
     (
         lambda c: c.model != "own" or c.precision == "32-true",
@@ -434,7 +474,8 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
     recipe = config.recipe or ("elbo" if config.kind in ("discrete", "own") else "paper")
     whole = recipe == "elbo"
     decay = config.rate_decay or ("cosine" if whole or config.kind == "gaussian" else "none")
-    few = config.kind == "discrete" and (config.encoder == "categorical" or config.n <= FEW_BITS)
+    bits = config.variables * math.log2(config.k) if config.encoder == "categorical" else config.n
+    few = config.kind == "discrete" and bits <= FEW_BITS
     warmup = config.epochs // 4 if (whole and few) or config.kl_start else 0
     return {
         "recipe": recipe,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final, cast
 
@@ -11,15 +12,13 @@ import torch
 from models import (
     AnyPotentials,
     AttributeEncoder,
-    CategoricalEncoder,
     CategoricalPotentials,
     DiscreteVAE,
     MixtureEncoder,
     NetworkEncoder,
-    Potentials,
     Prior,
 )
-from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve, solve
+from solvers import Problem, UnsupportedProblemError, resolve, solve
 
 from ..errors import ConfigError
 from ..estimators import (
@@ -45,10 +44,11 @@ from ..estimators import (
 )
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+from ..posteriors.argmax import AnySolver, argmax
 from .config import TrainConfig, known
 from .networks import AnyDiscreteVAE
 
-Build = Callable[[TrainConfig, ArgmaxSolver, int, int], Estimator]
+Build = Callable[[TrainConfig, AnySolver, int, int], Estimator]
 """(configuration, solver, samples, n) -> an estimator."""
 
 ESTIMATORS: Final[dict[str, Build]] = {
@@ -89,11 +89,12 @@ def epsilon_of(config: TrainConfig) -> Epsilon:
     return rules[config.epsilon_rule]()
 
 
-def fitting_solver(name: str, vae: AnyDiscreteVAE) -> ArgmaxSolver:
+def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
     """The solver of that name, if it takes what the encoder gives.
 
     It is tried on the least convenient potentials that the encoder can give; this also compiles the
-    solver's kernels. Categories need no solver; the name must be right all the same.
+    solver's kernels. Categories without pairwise scores need no solver; the name must be right all the same. Those with
+    them have solvers of `solvers.labels`, and the answer is the name.
 
     Raises:
         ConfigError: it does not fit; the message names solvers that do.
@@ -101,7 +102,7 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> ArgmaxSolver:
     """
     worst = _worst(vae, name)
     if isinstance(worst, CategoricalPotentials):
-        return resolve(name, Problem.from_arrays(worst.unary))
+        return _label_solver(name, worst)
     problem = Problem.from_arrays(worst.unary, worst.pairwise, edges=worst.edges)
     solver = resolve(name, problem)
     try:
@@ -111,8 +112,18 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> ArgmaxSolver:
     return solver
 
 
+def _label_solver(name: str, worst: CategoricalPotentials) -> AnySolver:
+    if worst.pairwise is None:
+        return resolve(name, Problem.from_arrays(worst.unary))
+    try:
+        argmax(worst, name)
+    except UnsupportedProblemError as error:
+        raise ConfigError(f"this encoder does not fit: {error}") from error
+    return name
+
+
 def fitting_estimator(
-    config: TrainConfig, vae: AnyDiscreteVAE, solver: ArgmaxSolver, given: Estimator | None = None
+    config: TrainConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None = None
 ) -> Estimator:
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
@@ -157,12 +168,12 @@ def _check_prior(config: TrainConfig, estimator: Estimator, prior: Prior) -> Non
         raise ConfigError(f"the prior's log Z is out of reach: {error}") from error
 
 
-def posterior_of(estimator: Estimator, solver: ArgmaxSolver) -> Callable[[AnyPotentials], Posterior]:
+def posterior_of(estimator: Estimator, solver: AnySolver) -> Callable[[AnyPotentials], Posterior]:
     """The distribution that an estimator draws from, given potentials."""
     return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
-def label_loss_of(config: TrainConfig, solver: ArgmaxSolver) -> LabelLoss | None:
+def label_loss_of(config: TrainConfig, solver: AnySolver) -> LabelLoss | None:
     """What an estimator makes of labelled images; None where there are none."""
     if not config.labels:
         return None
@@ -176,7 +187,7 @@ def label_loss_of(config: TrainConfig, solver: ArgmaxSolver) -> LabelLoss | None
 
 
 def _estimator(
-    name: str, config: TrainConfig, solver: ArgmaxSolver, n: int, samples: int | None = None
+    name: str, config: TrainConfig, solver: AnySolver, n: int, samples: int | None = None
 ) -> Estimator:
     if name not in ESTIMATORS:
         raise ConfigError("the estimator of this training was given in Python: give it again, estimator=...")
@@ -208,12 +219,11 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
         encoder = encoder.attributes
     if isinstance(encoder, NetworkEncoder):
         return _worst_of_own(cast("DiscreteVAE", vae).blank(), solver)
-    outputs = encoder.n if isinstance(encoder, CategoricalEncoder) else encoder.n + len(encoder.edges)
-    return encoder.potentials(-torch.ones((1, outputs)))
+    return encoder.potentials(-torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features)))
 
 
 def _worst_of_own(blank: AnyPotentials, solver: str) -> AnyPotentials:
-    if isinstance(blank, CategoricalPotentials) or solver != "auto":
+    if solver != "auto":
         return blank
     pairwise = None if blank.pairwise is None else -torch.ones_like(blank.pairwise)
-    return Potentials(-torch.ones_like(blank.unary), pairwise, blank.edges)
+    return replace(blank, unary=-torch.ones_like(blank.unary), pairwise=pairwise)

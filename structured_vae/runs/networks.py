@@ -41,6 +41,8 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
         hidden=config.hidden,
         prior=config.prior,
         bandwidth=config.bandwidth,
+        variables=config.variables,
+        couplings=config.couplings,
     )
 
 

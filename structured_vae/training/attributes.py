@@ -8,14 +8,13 @@ from typing import Final
 import torch
 
 from models import AnyPotentials, AttributeVAE
-from solvers import ArgmaxSolver
 
 from ..data import ATTRIBUTES, TYPICAL
 from ..estimators import Estimator
 from ..evaluation.attributes import attribute_columns
 from ..objectives.consistency import consistency_loss
 from ..objectives.label_losses import LabelLoss, state_of
-from ..posteriors.argmax import argmax
+from ..posteriors.argmax import AnySolver, argmax
 from .base import TrainingOptions
 from .semi_supervised import SemiSupervisedTraining
 
@@ -96,7 +95,7 @@ class AttributeTraining(SemiSupervisedTraining):
         label_loss: LabelLoss | None,
         label_weight: float,
         consistency: float,
-        solver: str | ArgmaxSolver = "auto",
+        solver: AnySolver = "auto",
     ):
         super().__init__(vae, estimator, options, label_loss=label_loss, label_weight=label_weight)
         self.consistency = consistency

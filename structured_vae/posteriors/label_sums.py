@@ -1,0 +1,82 @@
+"""The sums over the states of categorical variables with pairwise scores, in the layout of their potentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from models import CategoricalPotentials, codes_of
+from solvers import labels
+from solvers.labels import LabelGibbs
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSums:
+    """What `solvers.Gibbs` is of bits, for variables of several values.
+
+    Attributes:
+        potentials: whose states these are, without gradient, on the host.
+        found: log Z, marginals and samples of the same scores.
+    """
+
+    potentials: CategoricalPotentials
+    found: LabelGibbs[torch.Tensor]
+
+    @classmethod
+    def of(cls, potentials: CategoricalPotentials) -> LabelSums:
+        """The sums of potentials with pairwise scores.
+
+        Raises:
+            solvers.UnsupportedProblemError: too large a treewidth.
+        """
+        unary, edges = potentials.apart(potentials.unary), potentials.edges
+        return cls(potentials, labels.gibbs(unary, potentials.tables(), edges=edges))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Batch and variables."""
+        return len(self.potentials.unary), self.potentials.variables
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[batch]`: log Z in nats."""
+        return self.found.log_partition
+
+    @property
+    def unary_marginals(self) -> torch.Tensor:
+        """`[batch, variables k]`: P(x_i = a)."""
+        return self.found.unary_marginals.flatten(-2)
+
+    @property
+    def pairwise_marginals(self) -> torch.Tensor:
+        """`[batch, e k k]`: P(x_i = a, x_j = b); or of Potts scores `[batch, e]`: P(x_i = x_j)."""
+        return self._flat(self.found.pairwise_marginals)
+
+    def covariance_product(
+        self, unary: torch.Tensor, pairwise: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The derivative of both marginals along a direction, as of `solvers.Gibbs`."""
+        h = self.potentials
+        if pairwise is None:
+            pairwise = torch.zeros_like(self.pairwise_marginals)
+        tables = CategoricalPotentials(unary, pairwise, h.edges, h.variables).tables()
+        ones, pairs = self.found.covariance_product(h.apart(unary), self._turned(tables))
+        return ones.flatten(-2), self._flat(pairs)
+
+    def sample(self, uniforms: torch.Tensor) -> torch.Tensor:
+        """`[samples, batch, variables k]`: independent states for uniform numbers `[samples, batch, variables]`."""
+        return codes_of(self.found.sample(uniforms), self.potentials.k)
+
+    def _flat(self, tables: torch.Tensor) -> torch.Tensor:
+        if self.potentials.potts:
+            return tables.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
+        return self._turned(tables).flatten(-3)
+
+    def _turned(self, tables: torch.Tensor) -> torch.Tensor:
+        """Tables whose rows are of an edge's lower variable as those of its first, and the other way."""
+        edges = self.potentials.edges
+        if edges is None:
+            return tables
+        first, second = edges.T
+        return torch.where((first > second)[:, None, None], tables.transpose(-1, -2), tables)
