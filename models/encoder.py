@@ -64,7 +64,9 @@ def _pairs(n: int, bandwidth: int) -> torch.Tensor:
     if not bandwidth:
         return torch.triu_indices(n, n, 1).T
     near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
-    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)  # also on the device meta, where nothing is counted
+    return torch.tensor(near, dtype=torch.long).reshape(
+        -1, 2
+    )  # also on the device meta, where nothing is counted
 
 
 def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
