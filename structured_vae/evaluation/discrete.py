@@ -162,8 +162,8 @@ class _View:
             totals += cost
             prior = 0.0 if self._prior is None else self._prior.at(z)
             weights.append(-cost - prior - q.log_prob(z))
-        log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples)
-        log_p = log_p - math.log(potentials.state_count)
+        uniform = math.log(potentials.state_count)
+        log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - uniform
         return {"reconstruction": totals / self.samples, **columns, "minus_log_p": -log_p}
 
     def _drawn(

@@ -37,10 +37,10 @@ def kl_of_unary(potentials: AnyPotentials) -> KL:
     unary = potentials.unary
     if isinstance(potentials, CategoricalPotentials):
         log_q = potentials.apart(unary).log_softmax(dim=-1)
-        value = (math.log(potentials.k) + (log_q.exp() * log_q).sum(dim=-1)).sum(dim=-1)
-        return KL(value, valid=potentials.pairwise is None)
-    entropy = softplus(unary) - unary * unary.sigmoid()
-    return KL((math.log(2) - entropy).sum(dim=-1), valid=potentials.pairwise is None)
+        kls = math.log(potentials.k) + (log_q.exp() * log_q).sum(dim=-1)
+    else:
+        kls = math.log(2) - (softplus(unary) - unary * unary.sigmoid())
+    return KL(kls.sum(dim=-1), valid=potentials.pairwise is None)
 
 
 def kl_ceiling(potentials: AnyPotentials) -> KL:
