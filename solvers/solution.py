@@ -31,6 +31,25 @@ class Maximiser:
 
 
 @dataclass(frozen=True, eq=False)
+class Ranking:
+    """What a backend returns that finds many states at once.
+
+    Attributes:
+        z: `[batch, found, n]`, integers, none of them twice, the best first, up to rounding.
+        others: `[batch]`, float64, an upper bound on the scores of all other states, proved; infinity where to exclude
+            one state after the other is likely to prove more in the time that is left. None where `z` is the best of
+            an exhaustive argument, which is its own proof.
+        stats: anything worth counting.
+        solver: who proved it, where that is not the backend itself.
+    """
+
+    z: States
+    others: Scores | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    solver: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Solution(Generic[ArrayT]):
     """The best assignments found, with what is known about them.
 

@@ -28,7 +28,7 @@ from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
 from .problem import Problem, check_problem
-from .solution import Maximiser, Solution, SolveInterrupted
+from .solution import Maximiser, Ranking, Solution, SolveInterrupted
 
 
 @dataclass(frozen=True)
@@ -288,21 +288,25 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         return tuple(reasons)
 
-    def best_states(self, problem: Problem, count: int) -> States | None:  # for backends that can
+    def best_states(  # for backends that can
+        self, problem: Problem, count: int, time_limit: float | None = None
+    ) -> Ranking | None:
         """The `count` assignments of highest score, for `solve(..., k_best=count)`.
 
         Args:
             problem: on the host, that this solver can take.
             count: at most 2^n.
+            time_limit: seconds for the whole batch, for solvers that can stop early: `count` states then come back,
+                with a bound on all others.
 
         Returns:
-            `[batch, count, n]` int8, the best first, up to rounding; None where this backend finds one alone.
+            As many states of every instance; None where this backend finds one alone.
         """
         return None
 
     def best_states_within(  # for backends that can
         self, problem: Problem, constraints: Rows, count: int
-    ) -> States | None:
+    ) -> Ranking | None:
         """`best_states` among the states that satisfy constraints, as many of them as there are.
 
         Args:
@@ -311,7 +315,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             count: at least 1.
 
         Returns:
-            `[batch, found, n]` int8, where `found` is less than `count` if no more states satisfy them.
+            Less than `count` states if no more satisfy them.
         """
         return None
 

@@ -74,6 +74,97 @@ def test_the_best_states_are_those_of_enumeration(seed, n, density, kind, count,
     check(problem, solve(problem, solver=solver, k_best=count), count, all_scores(problem))
 
 
+def hostile(seed, n, kind):
+    """One instance whose best states tie, come in pairs, or whose scores differ by tens of powers of ten."""
+    random = np.random.default_rng(seed)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < random.choice([0.2, 0.6, 1.0])]
+    unary, pairwise = random.normal(size=n), random.normal(size=len(edges))
+    if kind == "signs":
+        unary, pairwise = np.sign(unary), np.sign(pairwise)
+    if kind == "turned":  # flipping all bits changes nothing
+        pairwise = 2 * np.sign(pairwise)
+        unary = -np.bincount(edges.ravel(), pairwise.repeat(2), n) / 2
+    if kind == "wild":
+        unary, pairwise = (x * 10.0 ** random.integers(-20, 4, len(x)) for x in (unary, pairwise))
+    scale = 1e-290 if kind == "tiny" else 1e280 if kind == "huge" else 1.0
+    return Problem.from_arrays([scale * unary], [scale * pairwise], edges=edges)
+
+
+def check_ranking(problem, solution, count):
+    best, rounding = all_scores(problem)[:, :count], problem.rounding[:, None]
+    assert (np.abs(solution.score - best) <= rounding).all()
+    assert solution.optimal.all()
+    assert (solution.bound >= best - rounding).all()
+    assert (solution.bound <= best + 2 * rounding).all()
+    assert all(len(np.unique(states, axis=0)) == count for states in solution.z)
+
+
+KINDS = ["normal", "signs", "turned", "wild", "tiny", "huge"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 12),
+    st.sampled_from(KINDS),
+    st.integers(2, 40),
+    st.sampled_from(["branch_and_bound", "dual_ascent"]),
+)
+def test_one_search_has_them_all(seed, n, kind, count, solver):
+    """More variables than a leaf of the search has, and up to all states of fewer."""
+    problem, count = hostile(seed, n, kind), min(count, 2**n)
+    check_ranking(problem, solve(problem, solver=solver, k_best=count), count)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_search_with_triangles_has_them_all(kind, monkeypatch):
+    monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.LARGE_GAP", -1.0)
+    monkeypatch.setattr("solvers.algorithms.branch_and_bound.strong_tree.LEAF", 4)
+    monkeypatch.setattr("solvers.algorithms.branch_and_bound.strong_tree.PROBE", 2)
+    for seed in range(6):
+        problem = hostile(seed, 12, kind)
+        check_ranking(problem, solve(problem, solver="branch_and_bound", k_best=9), 9)
+
+
+def test_one_search_has_as_many_as_one_after_the_other(monkeypatch):
+    problem = instances.dense(26, 2, np.random.default_rng(5)).problem()
+    found = {
+        name: solve(problem, solver=name, k_best=8) for name in ("auto", "branch_and_bound", "dual_ascent")
+    }
+    monkeypatch.setattr(solver_class("branch_and_bound"), "best_states", ArgmaxSolver.best_states)
+    found["excluded"] = solve(problem, solver="branch_and_bound", k_best=8)
+    assert found["auto"].solver == "branch_and_bound"
+    for each in found.values():
+        assert each.optimal.all()
+        np.testing.assert_allclose(each.score, found["excluded"].score, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["signs", "normal"])
+def test_sparse_problems_are_searched_once(kind):
+    random = np.random.default_rng(2)
+    edges = np.stack(np.triu_indices(80, 1), axis=1)
+    edges = edges[random.permutation(len(edges))[:240]]
+    draw = (lambda k: random.choice([-1.0, 1.0], k)) if kind == "signs" else (lambda k: random.normal(size=k))
+    problem = Problem.from_arrays(draw(80), draw(240), edges=edges)
+    found = solve(problem, k_best=7)
+    assert found.solver == "dual_ascent"
+    again = solve(problem, solver="branch_and_bound", k_best=7)
+    assert found.optimal.all()
+    assert again.optimal.all()
+    np.testing.assert_allclose(found.score, again.score, rtol=1e-12)
+
+
+def test_what_no_search_ends_is_excluded(monkeypatch):
+    """In the turns of `auto` for sparse problems."""
+    monkeypatch.setattr("solvers.solving.portfolio.RANKED_SECONDS", 1e-9)
+    sparse = problem_of(4, 40, 0.4, "normal", batch=1)
+    found = solve(sparse, k_best=3)
+    assert found.solver == "exclusion"
+    assert found.optimal.all()
+    np.testing.assert_allclose(found.score, solve(sparse, solver="dual_ascent", k_best=3).score, rtol=1e-12)
+
+
 def test_more_variables_than_are_scored_at_once():
     problem = instances.dense(16, 2, np.random.default_rng(0)).problem()
     tables = solve(problem, solver="exhaustive", k_best=50)
@@ -131,6 +222,18 @@ def test_when_time_is_up_states_are_distinct_and_bounds_hold():
     assert len(np.unique(late.z[0], axis=0)) == 40
     assert not late.optimal.all()
     assert (late.bound[0, :3] >= proved.score[0]).all()
+
+
+@pytest.mark.parametrize("solver", ["auto", "branch_and_bound", "dual_ascent"])
+def test_a_search_of_a_batch_that_is_cut_off_has_honest_bounds(solver):
+    problem = instances.dense(28, 6, np.random.default_rng(7)).problem()
+    proved = solve(problem, solver="branch_and_bound", k_best=4)
+    for seconds in (1e-6, 2e-3, 1e-2):
+        late = solve(problem, solver=solver, k_best=4, time_limit=seconds)
+        assert all(len(np.unique(states, axis=0)) == 4 for states in late.z)
+        assert (late.bound >= proved.score - problem.rounding[:, None]).all()
+        right = np.abs(late.score - proved.score) <= problem.rounding[:, None]
+        assert right[late.optimal].all()
 
 
 class Guess(ArgmaxSolver):

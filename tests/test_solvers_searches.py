@@ -14,11 +14,11 @@ from optional import needs
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
 from solvers.algorithms.branch_and_bound.search import _offer, search_dense
-from solvers.algorithms.branch_and_bound.tree import Incumbent
 from solvers.algorithms.local_search.ascent import ascend
 from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
+from solvers.compiled.best import Best, in_order
 from solvers.compiled.threads import available_cores
 from solvers.instances import dense
 from solvers.limits.deadline import Deadline
@@ -163,14 +163,14 @@ def test_a_start_is_improved_by_single_flips():
 def test_a_state_that_is_offered_is_taken_where_it_is_better():
     h, matrix = np.array([1.0, 2.0, -4.0]), np.zeros((3, 3))
     matrix[0, 1] = matrix[1, 0] = 3.0
-    incumbent = Incumbent(np.full(1, 1.0), np.array([1, 0, 0], np.int8), 0.0, np.full(1, -np.inf))
-    _offer(None, h, matrix, incumbent)
-    _offer(np.array([0, 0, 1], np.int8), h, matrix, incumbent)
-    assert (incumbent.score[0], incumbent.z.tolist()) == (1.0, [1, 0, 0])
-    _offer(np.array([0, 1, 0], np.int8), h, matrix, incumbent)
-    assert (incumbent.score[0], incumbent.z.tolist()) == (2.0, [0, 1, 0])
-    _offer(np.array([0, 0, 1, 1], np.int8), h, matrix, incumbent)  # the last is turned to 0, and all with it
-    assert (incumbent.score[0], incumbent.z.tolist()) == (6.0, [1, 1, 0])
+    best = Best.of(np.array([[1, 0, 0]], np.int8), np.ones(1), 1)
+    _offer(None, h, matrix, best)
+    _offer(np.array([0, 0, 1], np.int8), h, matrix, best)
+    assert (best.scores[0], in_order(best).tolist()) == (1.0, [[1, 0, 0]])
+    _offer(np.array([0, 1, 0], np.int8), h, matrix, best)
+    assert (best.scores[0], in_order(best).tolist()) == (2.0, [[0, 1, 0]])
+    _offer(np.array([0, 0, 1, 1], np.int8), h, matrix, best)  # the last is turned to 0, and all with it
+    assert (best.scores[0], in_order(best).tolist()) == (6.0, [[1, 1, 0]])
 
 
 def test_no_flip_gains_after_an_ascent():

@@ -15,6 +15,7 @@ from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import StrongTree
 from solvers.algorithms.branch_and_bound.tree import Incumbent
 from solvers.algorithms.branch_and_bound.triangles import tighten
+from solvers.compiled.best import Best, in_order
 from solvers.limits.deadline import Deadline
 
 HOSTILE = ["normal", "signs", "cubed", "one large", "nearly all zero", "large"]
@@ -43,7 +44,8 @@ def best_score(unary, pairwise):
 
 
 def tree_of(unary, pairwise, score=-math.inf):
-    incumbent = Incumbent(np.full(1, score), np.zeros(len(unary), np.int8), 0.0, np.full(1, -math.inf))
+    best = Best.of(np.zeros((1, len(unary)), np.int8), np.full(1, score), 1)
+    incumbent = Incumbent(best, 0.0, np.full(1, -math.inf))
     return StrongTree(unary, pairwise, incumbent, math.inf)
 
 
@@ -58,10 +60,10 @@ def test_the_bound_of_a_node_is_one(kind, n):
         kept = np.arange(n + 1)
         size = np.abs(unary).sum() + np.abs(pairwise).sum() / 2
         for below in (1e-2, 1e-6, 1e-12):  # a threshold that is too low is never reached
-            tree._incumbent.score[0] = best - below * size
+            tree._incumbent.best.scores[0] = best - below * size
             bound = tree._bound(tree._open[0], kept, np.zeros(1, np.uint8))
             assert bound >= best
-            assert bound > tree._incumbent.score[0]
+            assert bound > tree._incumbent.best.scores[0]
 
 
 @pytest.mark.parametrize("kind", ["normal", "signs", "cubed"])
@@ -152,9 +154,9 @@ def test_the_tree_alone_ends_at_a_maximiser(kind, monkeypatch):
         monkeypatch.setattr(StrongTree, "_probe", _leaves_alone)
         tree.search(Deadline.after(None))
         assert len(tree.open_bounds) == 0
-        assert tree._incumbent.score[0] == best_score(unary, pairwise)
-        z = tree._incumbent.z
-        assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.score[0]
+        assert tree._incumbent.best.scores[0] == best_score(unary, pairwise)
+        (z,) = in_order(tree._incumbent.best)
+        assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.best.scores[0]
 
 
 def test_a_node_is_rounded_to_a_state_that_no_flip_betters():
@@ -162,8 +164,8 @@ def test_a_node_is_rounded_to_a_state_that_no_flip_betters():
     tree = tree_of(unary, pairwise)
     tree._bound(tree._open[0], np.arange(41), np.ones(1, np.uint8))
     tree._round(tree._open[0].spins, np.arange(41))
-    z = tree._incumbent.z
-    assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.score[0] > 0
+    (z,) = in_order(tree._incumbent.best)
+    assert z @ unary + z @ pairwise @ z / 2 == tree._incumbent.best.scores[0] > 0
     assert ((1 - 2 * z) * (unary + pairwise @ z) <= 0).all()
 
 

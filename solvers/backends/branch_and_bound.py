@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.branch_and_bound.search import search_dense
+from ..algorithms.branch_and_bound.search import rank_dense, search_dense
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.ranked import ranked
+from ..arrays import States
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads
 from ..problem import Problem
-from ..solution import Maximiser
+from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
@@ -53,6 +55,14 @@ class BranchAndBound(ArgmaxSolver):
         threads = self.threads or available_cores()
         return one_by_one(problem, time_limit, _solve, threads, given_states(self.start, problem))
 
+    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+        """Those of highest score, of one search that keeps so many."""
+        return ranked(problem, count, time_limit, _rank, self.threads or available_cores())
+
 
 def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
     return search_dense(problem, deadline, start)[:2]
+
+
+def _rank(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
+    return rank_dense(problem, deadline, count)[:2]

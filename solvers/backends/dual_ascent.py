@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.dual_ascent.search import DualSearch
+from ..algorithms.local_search.near_states import states_around
 from ..algorithms.local_search.subgraph_moves import LARGEST_PART, SubgraphMoves
 from ..algorithms.local_search.warm_start import first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.ranked import ranked
+from ..arrays import States
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
 from ..problem import Problem
-from ..solution import Maximiser
+from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
@@ -66,17 +69,30 @@ class DualAscent(ArgmaxSolver):
         threads = self.threads or available_cores()
         return one_by_one(problem, time_limit, self._solve, threads, given_states(self.start, problem))
 
+    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+        """Those of highest score, of one search that keeps so many."""
+        return ranked(problem, count, time_limit, self._rank, self.threads or available_cores())
+
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
+        states, bound = self._rank(problem, deadline, 1, start)
+        return states[0], bound
+
+    def _rank(
+        self, problem: Problem, deadline: Deadline, count: int, start: np.ndarray | None = None
+    ) -> tuple[States, float]:
+        """`[count, n]`, the best first, and a bound on all others, or of a single state on all."""
         if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
-            return without_model(problem, start, deadline), np.inf
+            known = states_around(problem, without_model(problem, start, deadline), count)
+            return known[:count], float(problem.positive_part[0])
         scores, visits = FixedPoint.of(problem), self.visits or np.inf
-        search = DualSearch(scores, first_state(problem, start, deadline))
+        known = states_around(problem, first_state(problem, start, deadline), count)
+        search = DualSearch(scores, known, count)
         search.run(deadline, min(EASY, visits))
         if visits > EASY and not search.finished:
             if problem.n <= LARGEST_PART:
                 moves = SubgraphMoves(problem, np.random.default_rng(0))
                 search.offer(moves.improved(search.z, deadline.within(MOVES_SHARE * deadline.left)))
             search.run(deadline, visits - EASY)
-        return search.z, float(scores.bound(np.array([search.bound]))[0])
+        return search.states, float(scores.bound(np.array([search.bound]))[0])

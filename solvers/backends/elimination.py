@@ -9,13 +9,12 @@ from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
-from ..arrays import States
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..limits.memory import free_memory
 from ..options import check_threads
 from ..problem import Problem
-from ..solution import Maximiser
+from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
 
@@ -88,6 +87,7 @@ class Elimination(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
-    def best_states(self, problem: Problem, count: int) -> States | None:
-        """`[batch, count, n]`: those of highest score, the best first; None where tables take half a gigabyte."""
-        return best_states(problem, count)
+    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking | None:
+        """Those of highest score; None where tables take half a gigabyte."""
+        found = best_states(problem, count)
+        return None if found is None else Ranking(found)

@@ -10,12 +10,11 @@ from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import MAX_VARIABLES, host_argmax
-from ..arrays import States
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
 from ..options import check_threads, check_whole
 from ..problem import Problem
-from ..solution import Maximiser
+from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
 
@@ -53,10 +52,10 @@ class Exhaustive(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         return Maximiser(z[:, 0], stats={"states": 2**problem.n})
 
-    def best_states(self, problem: Problem, count: int) -> States:
-        """`[batch, count, n]`: those of highest score, the best first."""
-        return best_states(problem, count, self.threads)
+    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+        """Those of highest score."""
+        return Ranking(best_states(problem, count, self.threads))
 
-    def best_states_within(self, problem: Problem, constraints: Rows, count: int) -> States:
-        """`[batch, found, n]`: those of highest score that satisfy constraints, the best first."""
-        return best_feasible(problem, constraints.satisfied, count)
+    def best_states_within(self, problem: Problem, constraints: Rows, count: int) -> Ranking:
+        """Those of highest score that satisfy constraints."""
+        return Ranking(best_feasible(problem, constraints.satisfied, count))

@@ -23,7 +23,15 @@ from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
 from .listening import Callback, heard_by, heard_of, in_words, with_word
-from .selection import named_solver, naming_alternatives, resolve, select_within, with_alternatives
+from .selection import (
+    named_solver,
+    naming_alternatives,
+    resolve,
+    select_ranking,
+    select_solver,
+    select_within,
+    with_alternatives,
+)
 
 
 @overload
@@ -298,7 +306,14 @@ def _many(
     check_count(count, problem.n)
     fixing = Fixing.of(problem, fix)
     with naming_alternatives(problem):
-        return best_of_many(fixing, count, lambda part: resolve(solver, part), seconds_of(limit))
+        named = named_solver(solver)
+        return best_of_many(
+            fixing,
+            count,
+            lambda part: named or select_solver(part).solver,
+            lambda part: named or select_ranking(part).solver,
+            seconds_of(limit),
+        )
 
 
 def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:

@@ -13,9 +13,10 @@ import numpy as np
 from ..arrays import Scores, States
 from ..errors import OptionError, shortened
 from ..limits.deadline import Deadline
+from ..limits.interrupts import counted_interrupts, in_threads, interrupts
 from ..options import is_whole
 from ..problem import Problem
-from ..solution import Solution, SolveInterrupted
+from ..solution import Ranking, Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, CertifiedSolver, Maximisable, score_states
 from .fixing import Fixing
 from .lawler import lawler
@@ -40,16 +41,19 @@ def check_count(count: Any, free: int) -> int:
     return int(count)
 
 
-def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None) -> Solution:
+def k_best(
+    fixing: Fixing, count: int, choose: Choose, choose_ranking: Choose, time_limit: float | None
+) -> Solution:
     """The `count` best states of every instance, their scores in falling order.
 
-    A backend that finds many at once is asked for them; elsewhere the states that were found are excluded, one after
-    the other, by fixing variables.
+    A backend that finds many at once is asked for them; where none does, the states that were found are excluded, one
+    after the other, by fixing variables.
 
     Args:
         fixing: what to solve, perhaps with variables that keep a value.
         count: how many.
         choose: the solver of a problem.
+        choose_ranking: the solver that is asked for many states of it.
         time_limit: seconds for the whole batch.
 
     Returns:
@@ -59,24 +63,56 @@ def k_best(fixing: Fixing, count: int, choose: Choose, time_limit: float | None)
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    problem, search = fixing.problem, _Exclusion(choose, Deadline.after(time_limit))
+    problem, deadline = fixing.problem, Deadline.after(time_limit)
+    search = _Exclusion(choose, deadline)
     count = check_count(count, 0 if fixing.rest is None else fixing.rest.n)
-    solver = choose(fixing.rest or problem)
-    solver.check(fixing.rest or problem, time_limit)
-    found = None if fixing.rest is None else solver.best_states(fixing.rest, count)
-    if found is None:
-        ranked = [search.ranked(fixing.instance(b), count, b) for b in range(problem.batch)]
-        states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
+    rest, solver = fixing.rest, choose_ranking(fixing.rest or problem)
+    solver.check(rest or problem, time_limit)
+    found = None if rest is None else _ranking(fixing, rest, count, solver, deadline)
+    if rest is None or found is None:
+        solver, open_ = choose(rest or problem), np.arange(problem.batch)
+        states, bounds = (
+            np.empty((problem.batch, count, problem.n), np.int8),
+            np.empty((problem.batch, count)),
+        )
     else:
-        states = np.repeat(fixing.values[:, None], count, axis=1)
-        states[:, :, fixing.values[0] < 0] = found
-        bounds = np.full(states.shape[:2], -math.inf)
+        states, bounds = _whole(fixing, rest, found)
+        open_ = np.flatnonzero(bounds[:, 0] == math.inf)
+    for b in open_.tolist():
+        states[b], bounds[b] = search.ranked(fixing.instance(b), count, b)
     solution = in_order(problem, states, bounds, solver, partial(score_states, problem))
     if found is not None:
-        solution = with_word(solution, solver)
-    if search.interrupted:
+        word = replace(solution, solver=found.solver or solver.name, stats={**found.stats, **solution.stats})
+        solution = with_word(word, solver)
+    if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
+
+
+def _ranking(
+    fixing: Fixing, rest: Problem, count: int, solver: ArgmaxSolver, deadline: Deadline
+) -> Ranking | None:
+    """What a backend finds at once; None where it does not, or where it is asked for a single state."""
+    if not solver.capabilities.time_limit:
+        return solver.best_states(rest, count)
+    if count == 1:
+        return None
+    with counted_interrupts(), heard_of(rest, fixing.known):  # a search, in a thread of its own as all are
+        (found,) = in_threads([partial(solver.best_states, rest, count, deadline.seconds)], 1)
+    return found
+
+
+def _whole(fixing: Fixing, rest: Problem, found: Ranking) -> tuple[States, np.ndarray]:
+    """States `[batch, count, n]` of the whole problem, and bounds `[batch, count]` on all but those before each."""
+    states = np.repeat(fixing.values[:, None], found.z.shape[1], axis=1)
+    states[:, :, fixing.values[0] < 0] = found.z
+    bounds = np.full(states.shape[:2], -math.inf)
+    if found.others is not None:
+        # Proved up to rounding: that of sums of bounds would add up.
+        last = score_states(rest, np.ascontiguousarray(found.z[:, -1]))
+        lifted = found.others + fixing.constant + fixing.problem.rounding / 2
+        bounds[:] = np.where(found.others - last <= rest.rounding, -math.inf, lifted)[:, None]
+    return states, bounds
 
 
 def in_order(

@@ -53,9 +53,9 @@ def k_best_within(
     host = problem.to_host()
     found = solver.best_states_within(host, rows, count)
     if found is not None:
-        _check_enough(found.shape[1], count, rows)
-        bounds = np.full(found.shape[:2], -math.inf)
-        return with_word(in_order(host, found, bounds, solver, partial(score_states, host)), solver)
+        _check_enough(found.z.shape[1], count, rows)
+        bounds = np.full(found.z.shape[:2], -math.inf)
+        return with_word(in_order(host, found.z, bounds, solver, partial(score_states, host)), solver)
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(problem.n, np.int8)))
     search = _OneMoreConstraint(solver, rows, deadline)

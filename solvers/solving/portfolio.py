@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.local_search.near_states import states_around
 from ..algorithms.presolve.one_by_one import one_by_one
+from ..algorithms.presolve.ranked import ranked
+from ..arrays import States
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
+from ..limits.progress import watched_by
 from ..options import check_threads
 from ..problem import Problem
 from ..registry import solver_class
-from ..solution import Maximiser
+from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 from .third_parties import third_party
@@ -63,6 +67,10 @@ RACED_DEGREE = 5
 
 EXCLUDED = 0.97
 """Share of pairs that exclude each other, as penalties make them, from which on clique cuts prove a part soon."""
+
+RANKED_SECONDS, RANKED_SHARE = 5.0, 0.3
+"""Of each search for several states at once, and its share of the time, before they are excluded one after the other:
+that takes some tens of times what one does, mostly."""
 
 SEPARATOR = " + "
 """Between the names of several solvers that proved what is one answer."""
@@ -143,6 +151,59 @@ class Portfolio(ArgmaxSolver):
         kinds = zip(*((each.turns, each.bounds, each.states) for each in ledgers), strict=True)
         total = Ledger(*(sum(counts, Counter()) for counts in kinds))
         return Maximiser(found.z, found.bound, {**found.stats, **total.stats}, total.solver)
+
+    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
+        """Those of highest score; infinity for the bound of instances that no search proves in its turn."""
+        names: Counter[str] = Counter()
+
+        def rank(part: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
+            states, bound, name = rank_in_turn(part, deadline, count)
+            names[name] += 1
+            return states, bound
+
+        found = ranked(problem, count, time_limit, rank, self.threads or available_cores())
+        return replace(found, solver=SEPARATOR.join(name for name, _ in names.most_common()))
+
+
+def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float, str]:
+    """The best states `[count, n]` that backends find at once, a bound on all others, and whose it is.
+
+    The bound is infinite where none has proved them although there was time for it.
+
+    Args:
+        problem: of a single instance, on the host.
+        deadline: when to end.
+        count: how many.
+    """
+    best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count], math.inf, ""
+    for solver, seconds, _ in ranking_turns(problem):
+        left = (
+            deadline if seconds == math.inf else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
+        )
+        with watched_by(left.watch):
+            found = solver.best_states(problem, count, left.seconds)
+        if found is None:
+            continue
+        last = float(problem.score_flat(found.z[:, -1])[0])
+        others = last if found.others is None else float(found.others[0])
+        if others - last <= problem.rounding[0]:
+            return found.z[0], others, solver.name
+        if others < best[1]:
+            best = found.z[0], others, solver.name
+        if deadline.passed:
+            return best
+    return best[0], math.inf, "exclusion"
+
+
+def ranking_turns(problem: Problem) -> Iterator[Turn]:
+    """The backends that are asked for several states of a part, one after the other until one has proved them."""
+    dual_ascent, branch_and_bound = _with_one_thread("dual_ascent"), _with_one_thread("branch_and_bound")
+    if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
+        yield Turn(_with_one_thread("elimination"))
+    yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS), RANKED_SECONDS)
+    searches = [dual_ascent] if branch_and_bound.why_not(problem) else [dual_ascent, branch_and_bound]
+    for solver in searches if 2 * problem.e <= EDGE_DEGREE * problem.n else reversed(searches):
+        yield Turn(solver, RANKED_SECONDS)
 
 
 def in_turn(

@@ -148,6 +148,25 @@ def select_solver(problem: Problem) -> Selection:
     return _search(problem.n) if entries is None else _wide_elimination(entries)
 
 
+def select_ranking(problem: Problem) -> Selection:
+    """A solver for several of the best states of a problem, by one search where any has them.
+
+    Args:
+        problem: what to solve.
+    """
+    chosen = select_solver(problem)
+    if chosen.solver.name == "exhaustive" and problem.n > ENUMERABLE:
+        return _select(
+            "branch_and_bound",
+            f"n = {problem.n} is more than {ENUMERABLE}: a search that keeps the best states",
+        )
+    if chosen.solver.name in ("independent", "max_flow"):
+        return Selection(
+            _portfolio().Portfolio(), f"{chosen.reason} for one state; for more, searches that keep the best"
+        )
+    return chosen
+
+
 def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
     """A solver for the best states of a problem that satisfy constraints.
 

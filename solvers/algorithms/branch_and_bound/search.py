@@ -12,11 +12,13 @@ from functools import partial
 
 import numpy as np
 
-from ...arrays import Edges
+from ...arrays import Edges, States
+from ...compiled.best import Best, in_order, take
 from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
 from ...problem import Problem
 from ..local_search.improvement import improved
+from ..local_search.near_states import near_states
 from ..local_search.tabu import tabu_search
 from ..local_search.warm_start import first_state
 from ..precision.units import EPSILON, Units, to_units
@@ -77,44 +79,81 @@ def search_dense(
         deadline: when to end.
         start: `[n]`, a state to start from; None for what a short tabu search finds.
     """
+    states, bound, nodes = rank_dense(problem, deadline, 1, start)
+    return states[0], bound, nodes
+
+
+def rank_dense(
+    problem: Problem, deadline: Deadline, count: int, start: np.ndarray | None = None
+) -> tuple[States, float, int]:
+    """The best states found `[count, n]`, an upper bound on the scores of all others, and the nodes handled.
+
+    Of a single state the bound is on all. Values that never help are fixed for it alone; all else is pruned by the
+    score of the last state.
+
+    Args:
+        problem: a single instance on the host.
+        deadline: when to end.
+        count: how many, at most 2^n.
+        start: `[n]`, a state to start from; None for what a short tabu search finds.
+    """
     n, improver = problem.n, Improver(problem)
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
     if not units.values.any():
-        return np.zeros(n, np.int8), units.upper_bound(units.error), 0
+        zeros = np.zeros(n, np.int8)
+        return near_states(zeros, units.values[:n], count)[:count], units.upper_bound(units.error), 0
     h, matrix = units.values[:n], _matrix(n, units.values[n:], problem.edges)
-    z = _first(h, units.values[n:], problem, start, deadline)
+    z, turned = _first(h, units.values[n:], problem, start, deadline), 0
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
-        n -= 1  # flipping all bits changes nothing: the last one may stay at 0
-        z[:] ^= z[n]
+        n, turned = n - 1, 1  # flipping all bits changes nothing: the last one may stay at 0
+        z ^= z[n]
         h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
-    incumbent = Incumbent(np.full(1, _score(h, matrix, z[:n])), z[:n], _margin(units), np.full(1, -np.inf))
+    best = _best_near(z[:n], h, matrix, -(-count // (1 + turned)))
+    incumbent = Incumbent(best, _margin(units), np.full(1, -np.inf))
     levels, slots, scratch = new_levels(n), new_slots(n), new_scratch(n)
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
         start_search(h, matrix, levels, slots, scratch, stop)
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
-    if top >= 0 and slots.bound[0] - incumbent.score[0] > LARGE_GAP * levels.diagonal[0, :n].mean():
+    if top >= 0 and slots.bound[0] - best.scores[-1] > LARGE_GAP * levels.diagonal[0, :n].mean():
         tree = StrongTree(h, matrix, incumbent, float(slots.bound[0]))
         while tree.is_open and not deadline.passed:
-            _offer(improver.better(z, deadline), h, matrix, incumbent)
-            tree.search(deadline.within(improver.wait), lambda: _known(z, units, incumbent, tree.open_bounds))
-        return z, _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
+            _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
+            soon = deadline.within(improver.wait)
+            tree.search(soon, lambda: _known(turned, units, incumbent, tree.open_bounds))
+        return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
     at_once = max(1, WORK_A_CALL // n**3)
     while top >= 0 and not deadline.passed:
-        deadline.tell(partial(_known, z, units, incumbent, slots.bound[: top + 1]))
-        top, count = search(top, at_once, levels, slots, incumbent, scratch)
-        nodes += count
+        deadline.tell(partial(_known, turned, units, incumbent, slots.bound[: top + 1]))
+        top, handled = search(top, at_once, levels, slots, incumbent, scratch)
+        nodes += handled
         if top >= 0:
-            _offer(improver.better(z, deadline), h, matrix, incumbent)
-    return z, _bound(units, incumbent, slots.bound[: top + 1]), nodes
+            _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
+    return _whole(best, turned)[:count], _bound(units, incumbent, slots.bound[: top + 1]), nodes
 
 
-def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, incumbent: Incumbent) -> None:
+def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:
+    """The best of a state `[n]` and of some around it."""
+    if count == 1:
+        return Best.of(z[None], np.full(1, _score(h, matrix, z)), 1)
+    states = near_states(z, (1 - 2 * z) * (h + matrix @ z), count)
+    halves = states @ np.triu(matrix)
+    return Best.of(states, states @ h + (halves * states).sum(axis=1), count)
+
+
+def _whole(best: Best, turned: int) -> States:
+    """`[states, n]`: the best ones in order; where the last bit was turned to 0, each with its complement."""
+    states = in_order(best)
+    if not turned:
+        return states
+    one = np.pad(states, ((0, 0), (0, 1)))
+    return np.stack((one, 1 - one), axis=1).reshape(-1, one.shape[1])
+
+
+def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, best: Best) -> None:
     """Takes a state `[n]` or `[n + 1]` of the problem, whose last bit may be turned to 0, where it is better."""
-    if state is None:
-        return
-    offered = (state ^ (state[-1] if len(state) > len(h) else 0))[: len(h)]
-    if (score := _score(h, matrix, offered)) > incumbent.score[0]:
-        incumbent.score[0], incumbent.z[:] = score, offered
+    if state is not None:
+        offered = (state ^ (state[-1] if len(state) > len(h) else 0))[: len(h)]
+        take(best, _score(h, matrix, offered), offered)
 
 
 def _matrix(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
@@ -149,13 +188,16 @@ def _margin(units: Units) -> float:
     return max(0.0, 0.99 * tolerance - 2.0 * units.error)
 
 
-def _known(z: np.ndarray, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
-    return Known.of(z, _bound(units, incumbent, open_bounds))
+def _known(turned: int, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
+    """Of the best state alone: no other is better than the open nodes and those that are known."""
+    highest = units.upper_bound(math.nextafter(float(incumbent.best.scores[0]) + units.error, math.inf))
+    bound = max(highest, _bound(units, incumbent, open_bounds))
+    return Known.of(_whole(incumbent.best, turned)[0], bound)
 
 
 def _bound(units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> float:
     """An upper bound in the given scale: pruned nodes are within the margin, open ones within their bounds."""
-    bound = float(incumbent.score[0])
+    bound = float(incumbent.best.scores[-1])
     if not units.common:
         bound = max(bound, float(incumbent.ceiling[0]))
     if len(open_bounds):

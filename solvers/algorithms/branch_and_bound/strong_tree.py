@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...compiled.best import Best, take
 from ...limits.deadline import Deadline
 from ...limits.progress import Tell
 from .low_rank import SIGNS, Triangles, new_workspace
@@ -26,6 +27,7 @@ ROUNDS = 20  # updates of the multipliers in a node
 PROBE = 200  # nodes of a depth-first search that may end a node
 LEAF = 24  # free variables that are left to it in any case
 MOST_OPEN = 5000  # nodes; beyond that the search goes deeper first, so that memory is bounded
+ELSEWHERE = np.int8(2)  # in place of the values of a state that is not below a node
 NEARLY_FIXED = 0.95  # |X_0i| of variables that are no good to branch on
 
 
@@ -125,7 +127,7 @@ class StrongTree:
 
     def _prune(self, bound: float) -> bool:
         """Whether nothing below a node with this bound is wanted."""
-        if bound > self._incumbent.score[0] + self._incumbent.margin:
+        if bound > self._incumbent.best.scores[-1] + self._incumbent.margin:
             return False
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], bound)
         return True
@@ -142,7 +144,7 @@ class StrongTree:
         count = len(multipliers)
         self._triangles.size[0] = count
         self._triangles.nodes[:count], self._triangles.multipliers[:count] = inequalities, multipliers
-        threshold = float(self._incumbent.score[0]) + self._incumbent.margin
+        threshold = float(self._incumbent.best.scores[-1]) + self._incumbent.margin
         arguments = self._local, constant + self._rounding, size, self._triangles, self._space
         return float(tighten(*arguments, self._scale, threshold, ROUNDS, stop))
 
@@ -159,9 +161,7 @@ class StrongTree:
                 flip = int(np.argmax(gains))
                 field += (1.0 - 2.0 * z[flip]) * self._pairwise[flip]
                 z[flip] = 1.0 - z[flip]
-            score = self._score(z)
-            if score > self._incumbent.score[0]:
-                self._incumbent.score[0], self._incumbent.z[:] = score, z
+            take(self._incumbent.best, self._score(z), z.astype(np.int8))
 
     def _score(self, z: np.ndarray) -> float:
         """Of the state `[n]`; exact, since every pair is counted once."""
@@ -191,19 +191,32 @@ class StrongTree:
         constant = self._score(state)
         unary = self._unary[places] + self._pairwise[places] @ state
         pairwise = np.ascontiguousarray(self._pairwise[np.ix_(places, places)])
-        known = float(self._incumbent.score[0]) - constant
-        best = np.zeros(len(free), np.int8)
-        below = Incumbent(np.full(1, known), best, self._incumbent.margin, np.full(1, -np.inf))
+        below = Incumbent(
+            self._known_below(state, places, constant), self._incumbent.margin, np.full(1, -np.inf)
+        )
         levels, slots, scratch = new_levels(len(free)), new_slots(len(free)), new_scratch(len(free))
         start_search(unary, pairwise, levels, slots, scratch, stop)
         top, nodes = search(0, budget, levels, slots, below, scratch)
         self.nodes += nodes
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], below.ceiling[0] + constant)
-        if below.score[0] > known:
-            self._incumbent.z[:] = state
-            self._incumbent.z[places] = best
-            self._incumbent.score[0] = below.score[0] + constant
+        whole = state.astype(np.int8)
+        for score, place in zip(below.best.scores, below.best.places, strict=True):
+            if below.best.states[place, 0] != ELSEWHERE:
+                whole[places] = below.best.states[place]
+                take(self._incumbent.best, score + constant, whole)
         return bool(top < 0)
+
+    def _known_below(self, state: np.ndarray, places: np.ndarray, constant: float) -> Best:
+        """What is known of the variables `places` where the others are as in `state [n]`, less their score.
+
+        States elsewhere count with their scores alone.
+        """
+        scores, order, states = self._incumbent.best
+        others = np.ones(len(state), bool)
+        others[places] = False
+        elsewhere = (states[:, others] != state[others]).any(axis=1)
+        below = np.where(elsewhere[:, None], ELSEWHERE, states[:, places])
+        return Best(scores - constant, order.copy(), below)
 
 
 def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import jit
+from ...compiled.best import Best, take
 from ...compiled.random import seeded, uniform
 from .nodes import (
     LEVEL_STEP,
@@ -42,11 +43,10 @@ LEAST_GAIN = 1e-3  # of the gap: ascent that gains less ends
 
 
 class Incumbent(NamedTuple):
-    """The best state so far, and what was pruned on its strength."""
+    """The best states so far, as many as are asked for, and what was pruned on the strength of the last of them."""
 
-    score: np.ndarray  # [1]
-    z: np.ndarray  # [n] int8
-    margin: float  # nodes whose bound exceeds the best score by no more are pruned
+    best: Best
+    margin: float  # nodes whose bound exceeds the last score by no more are pruned
     ceiling: np.ndarray  # [1] the largest bound that was pruned
 
 
@@ -57,6 +57,7 @@ class Scratch(NamedTuple):
     table: np.ndarray  # [2, 2^LEAF_VARIABLES]
     line: np.ndarray  # [4, n + 1]
     order: np.ndarray  # [n]
+    state: np.ndarray  # [n] int8
 
 
 def new_scratch(n: int) -> Scratch:
@@ -66,6 +67,7 @@ def new_scratch(n: int) -> Scratch:
         np.empty((2, 1 << LEAF_VARIABLES)),
         np.empty((4, n + 1)),
         np.empty(n, np.int64),
+        np.empty(n, np.int8),
     )
 
 
@@ -142,10 +144,13 @@ def _next_level(k, levels, slots, scratch):
 
 @jit.reordered_inner
 def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
-    """Fixes the variables whose other value cannot beat the incumbent, or never helps; returns how many."""
+    """Fixes the variables whose other value cannot beat the incumbent, or never helps; returns how many.
+
+    A value that never helps may be that of the second best state: where several are asked for, only the first counts.
+    """
     m = levels.size[slots.level[k]]
     free, high, low, gradient = slots.free[k], slots.high[k], slots.low[k], slots.gradient[k]
-    threshold = incumbent.score[0] + incumbent.margin
+    threshold = incumbent.best.scores[-1] + incumbent.margin
     order = scratch.order
     count = 0
     # All tests read the same gradient: each one speaks about the node as it is now.
@@ -156,7 +161,7 @@ def _fix_by_bounds(k, bound, levels, slots, incumbent, scratch):
             count += 1
     for c in range(count):
         fix(k, order[c] >> 1, float(order[c] & 1), levels, slots)
-    again = True
+    again = len(incumbent.best.scores) == 1
     while again:
         again = False
         for i in range(m):
@@ -187,14 +192,15 @@ def _enumerate(k, levels, slots, incumbent, scratch):
     best = table[0]
     for s in range(1 << count):
         best = max(best, table[s])
-    if best > incumbent.score[0]:
-        state = 0
-        while table[state] != best:
-            state += 1
-        assign(k, levels, slots, incumbent.z)
-        for a in range(count):
-            incumbent.z[levels.variable[depth, order[a]]] = state >> a & 1
-        incumbent.score[0] = best
+    if best <= incumbent.best.scores[-1]:
+        return
+    z = scratch.state
+    assign(k, levels, slots, z)
+    for state in range(1 << count):
+        if table[state] > incumbent.best.scores[-1]:
+            for a in range(count):
+                z[levels.variable[depth, order[a]]] = state >> a & 1
+            take(incumbent.best, table[state], z)
 
 
 @jit.reordered_inner
@@ -242,7 +248,7 @@ def _certified_bound(k, threshold, levels, slots):
 def _settle(k, levels, slots, incumbent, scratch):
     """Bounds slot k and fixes variables; True if nothing is left to search in it."""
     for _ in range(BOX_SWEEPS):
-        threshold = incumbent.score[0] + incumbent.margin
+        threshold = incumbent.best.scores[-1] + incumbent.margin
         bound = _certified_bound(k, threshold, levels, slots)
         if bound <= threshold:
             incumbent.ceiling[0] = max(incumbent.ceiling[0], bound)

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...arrays import States
 from ...compiled import jit
+from ...compiled.best import Best, in_order, take
 from ...compiled.graphs import neighbour_lists
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
@@ -84,19 +86,17 @@ class Stack(NamedTuple):
 
 
 class DualSearch:
-    """A search for one instance that can be stopped and resumed.
+    """A search for the best assignments of one instance that can be stopped and resumed."""
 
-    Attributes:
-        z: `[n]` int8, the best assignment so far.
-    """
-
-    def __init__(self, scores: FixedPoint, z: np.ndarray):
+    def __init__(self, scores: FixedPoint, known: np.ndarray, count: int = 1):
         """Does no search yet.
 
         Args:
             scores: a single instance.
-            z: `[n]`, an assignment to start from.
+            known: `[known, n]`, at least `count` assignments to start from, none of them twice; or `[n]`, a single one.
+            count: how many are wanted.
         """
+        known = np.atleast_2d(known)
         joined = scores.pairwise[0] != 0  # a pair without a score would go unnoticed among free variables
         n, edges, pairwise = scores.unary.shape[1], scores.edges[joined], scores.pairwise[0, joined]
         starts, near, edge = neighbour_lists(n, edges)
@@ -104,7 +104,17 @@ class DualSearch:
         self._graph = Graph(starts, near, edge, side, pairwise)
         self._stack, self._depth = Stack.of(scores.unary[0], pairwise), 0
         self._size = n + len(edges)
-        self._scores, self._best, self.z = scores, scores.score(z[None]), z.astype(np.int8)
+        self._scores, self._best = scores, Best.of(known, scores.score(known), count)
+
+    @property
+    def z(self) -> np.ndarray:
+        """`[n]` int8, the best assignment so far."""
+        return np.asarray(self.states[0])
+
+    @property
+    def states(self) -> States:
+        """`[count, n]` int8, the best so far, the best first."""
+        return in_order(self._best)
 
     @property
     def finished(self) -> bool:
@@ -113,16 +123,14 @@ class DualSearch:
 
     @property
     def bound(self) -> int:
-        """No integer score is larger."""
-        open_, best = self._depth + 1, int(self._best[0])
+        """No integer score is larger, but those of `states`."""
+        open_, last = self._depth + 1, int(self._best.scores[-1])
         pending = self._stack.bound[:open_][self._stack.tried[:open_] < 2]
-        return max(best, int(pending.max(initial=best)))
+        return max(last, int(pending.max(initial=last)))
 
     def offer(self, z: np.ndarray) -> None:
-        """Takes an assignment `[n]` where it is better than its own."""
-        score = self._scores.score(z[None])
-        if score[0] > self._best[0]:
-            self._best[:], self.z[:] = score, z
+        """Takes an assignment `[n]` where it is better than the last of its own."""
+        take(self._best, self._scores.score(z[None])[0], z.astype(np.int8))
 
     def run(self, deadline: Deadline, visits: float = np.inf) -> None:
         """Goes on until all is searched, or the deadline has passed, or the stack is full.
@@ -135,7 +143,8 @@ class DualSearch:
             self._run(deadline, visits, stop)
 
     def _known(self) -> Known:
-        return Known(self.z[None], self._scores.bound(np.array([self.bound])))
+        bound = max(self.bound, int(self._best.scores[0]))
+        return Known(self.z[None], self._scores.bound(np.array([bound])))
 
     def _run(self, deadline: Deadline, visits: float, stop: np.ndarray) -> None:
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
@@ -144,23 +153,20 @@ class DualSearch:
                 if 2 * sum(array.nbytes for array in self._stack) > STACK_MEMORY:
                     break
                 self._stack = self._stack.doubled()
-            self._depth, more = search(
-                self._graph, self._stack, self._depth, self._best, self.z, at_once, stop
-            )
+            self._depth, more = search(self._graph, self._stack, self._depth, self._best, at_once, stop)
             handled += more
             deadline.tell(self._known)
 
 
 @jit.strict
-def search(graph, stack, depth, best, best_state, nodes, stop):
+def search(graph, stack, depth, best, nodes, stop):
     """Handles up to `nodes` nodes, as far as the stack reaches.
 
     Args:
         graph: of the problem.
         stack: the path to the node at `depth`, which is still to be bounded if `tried` is 0 there.
         depth: where to go on.
-        best: `[1]`, score of the best assignment, updated with it.
-        best_state: `[n]`.
+        best: the best assignments, updated.
         nodes: at least 1.
         stop: `[1]` uint8; the search ends once it is set.
 
@@ -171,13 +177,14 @@ def search(graph, stack, depth, best, best_state, nodes, stop):
     while depth >= 0 and handled < nodes and depth + 1 < len(stack.bound) and not stop[0]:
         if stack.tried[depth] == 0:
             handled += 1
-            _tighten(graph, stack, depth, best[0], stop)
-            if stack.bound[depth] > best[0] and not _choose(graph, stack, depth):
-                best[0] = stack.bound[depth]
-                best_state[:] = np.where(
-                    stack.state[depth] == FREE, stack.field[depth] > 0, stack.state[depth]
-                )
-        if stack.tried[depth] == 2 or stack.bound[depth] <= best[0]:
+            _tighten(graph, stack, depth, best.scores[-1], stop)
+            if stack.bound[depth] > best.scores[-1] and not _choose(
+                graph, stack, depth, len(best.scores) > 1
+            ):
+                z = np.where(stack.state[depth] == FREE, stack.field[depth] > 0, stack.state[depth])
+                take(best, stack.bound[depth], z.astype(np.int8))
+                stack.tried[depth] = 2
+        if stack.tried[depth] == 2 or stack.bound[depth] <= best.scores[-1]:
             depth -= 1
         else:
             _branch(graph, stack, depth)
@@ -204,8 +211,11 @@ def _tighten(graph, stack, depth, known, stop):
 
 
 @jit.strict_inner
-def _choose(graph, stack, depth):
-    """Chooses the variable to branch on and its first value; False where no edge is left between free ones."""
+def _choose(graph, stack, depth, several):
+    """Chooses the variable to branch on and its first value; False where no edge is left between free ones.
+
+    Where several assignments are wanted, other values of these count too: there it is False where none is left.
+    """
     state, field, message = stack.state[depth], stack.field[depth], stack.message[depth]
     strongest = 0
     for i in range(len(state)):
@@ -214,7 +224,20 @@ def _choose(graph, stack, depth):
             if strength > strongest:
                 strongest = strength
                 stack.variable[depth], stack.value[depth] = i, total > 0
+    if strongest == 0 and several:
+        return _choose_single(stack, depth)
     return strongest > 0
+
+
+@jit.strict_inner
+def _choose_single(stack, depth):
+    """Of free variables without edges the one with the longest field; False where there is none."""
+    state, field, longest = stack.state[depth], stack.field[depth], -1
+    for i in range(len(state)):
+        if state[i] == FREE and abs(field[i]) > longest:
+            longest = abs(field[i])
+            stack.variable[depth], stack.value[depth] = i, field[i] > 0
+    return longest >= 0
 
 
 @jit.strict_inner

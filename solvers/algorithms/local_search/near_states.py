@@ -1,0 +1,46 @@
+"""States around one, from which a search for several begins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...arrays import States
+from ...problem import Problem
+
+
+def states_around(problem: Problem, z: np.ndarray, count: int) -> States:
+    """`near_states` of a state `[n]` of a single instance on the host."""
+    if count == 1:
+        return np.asarray(z[None], np.int8)
+    field = problem.unary[0].astype(np.float64)
+    for here, there in (problem.topology.pairs.T, problem.topology.pairs.T[::-1]):
+        field += np.bincount(here, problem.pairwise[0] * z[there], problem.n)
+    return near_states(z, (1 - 2 * z) * field, count)
+
+
+def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
+    """`[found, n]`, none of them twice: a state, and at least `count` in all that differ where it costs least.
+
+    Args:
+        z: `[n]` of zeros and ones.
+        gains: `[n]`, what flipping each variable adds to the score.
+        count: at most 2^n.
+
+    Example:
+        >>> near_states(np.array([1, 0]), np.array([-2.0, -1.0]), 2).tolist()
+        [[0, 0], [1, 0], [1, 1]]
+    """
+    n = len(z)
+    if count == 1:
+        return np.asarray(z[None], np.int8)
+    cheap = np.argsort(-gains, kind="stable")
+    single = cheap[:count]
+    pairs = cheap[np.stack(np.triu_indices(min(n, 2 + int(2 * count**0.5)), 1))]
+    bits = (count - 1).bit_length()  # at most n: so many flips have as many states
+    codes = np.arange(1 << bits)[:, None] >> np.arange(bits) & 1
+    flips = np.zeros((len(single) + len(pairs[0]) + len(codes), n), np.int8)
+    flips[np.arange(len(single)), single] = 1
+    for end in pairs:
+        flips[len(single) + np.arange(len(end)), end] = 1
+    flips[len(flips) - len(codes) :, cheap[:bits]] = codes
+    return np.unique(z.astype(np.int8) ^ flips, axis=0)
