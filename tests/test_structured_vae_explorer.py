@@ -6,7 +6,8 @@ import time
 import zlib
 from dataclasses import replace
 from io import BytesIO
-from itertools import product
+from itertools import permutations, product
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,14 +16,24 @@ from explorer_server import serving
 from own_networks import Scores
 from PIL import Image
 
-from models import AttributeVAE, DiscreteVAE, MixtureVAE, PretrainedError, paper_vae
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, PretrainedError, paper_vae
 from structured_vae import DataError, RunError, TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import MissingPackageError
-from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
+from structured_vae.explorer.drawings import (
+    DARK,
+    LIGHT,
+    bars_html,
+    graph_html,
+    heat_map_html,
+    image_html,
+    strip_html,
+)
 from structured_vae.explorer.explored_model import Explored, open_model
+from structured_vae.explorer.links import query_of, read_query
 from structured_vae.explorer.serve import explore
-from structured_vae.explorer.upload import read_upload
+from structured_vae.explorer.state_paths import best_path
+from structured_vae.explorer.upload import read_colours, read_upload
 
 SIDE = 3
 GIBBS = TrainConfig(n=4, estimator="exact")
@@ -67,72 +78,184 @@ def test_the_style_of_a_mixture(x):
     assert state == (0, 0, 1, 0)
     zero = model.vae.decoder.every_class(torch.zeros(1, 2))[0, 2].detach().sigmoid()
     assert np.allclose(model.decode(state).ravel(), zero, atol=1e-6)
-    drawn = [model.decode(state, style) for style in (0, 1, 2, 1)]
-    assert np.array_equal(drawn[1], drawn[3])
+    drawn = [model.decode(state, model.drawn_style(number)) for number in (1, 2, 1)]
+    assert np.array_equal(drawn[0], drawn[2])
     assert not np.array_equal(drawn[0], drawn[1])
-    assert not np.array_equal(drawn[1], drawn[2])
-    found = model.encode(x)
-    category = found.state.index(1)
-    assert np.array_equal(found.every_class[:, 3 * category : 3 * category + 3], found.reconstruction)
+    scored = model.score(x)
+    _, style = model.vae.encoder(torch.from_numpy(x)[None])
+    assert np.array_equal(scored.style, style.mean[0].detach().numpy())
+    own = model.vae.decoder(torch.tensor([state]).float(), style.mean).detach().sigmoid()
+    assert np.allclose(model.decode(state, scored.style).ravel(), own[0], atol=1e-6)
 
 
-def by_enumeration(h):
-    """Marginals and the best score of one image's potentials."""
+def test_a_face_is_decoded_with_its_own_code_under_every_attribute():
+    torch.manual_seed(0)
+    vae = AttributeVAE("general", n=8, c=3, channels=2).eval()
+    torch.nn.init.normal_(vae.decoder.prior.weight)
+    model = Explored(vae, None, (64, 64))
+    assert model.names[:2] == ["Eyeglasses", "Male"]
+    face = np.random.default_rng(0).random(3 * 64 * 64, dtype=np.float32)
+    scored = model.score(face)
+    found = model.encode(scored)
+    _, code = vae.encoder(torch.from_numpy(face)[None])
+    z = torch.tensor([found.state]).float()
+    expected = vae.decoder(z, code.mean).detach().reshape(3, 64, 64).permute(1, 2, 0)
+    assert np.allclose(model.decode(found.state, scored.style), expected, atol=1e-5)
+    other = (1 - found.state[0], *found.state[1:])
+    moved = vae.decoded(torch.from_numpy(scored.style)[None], torch.tensor([other]).float())
+    expected = moved.reshape(3, 64, 64).permute(1, 2, 0)
+    assert np.allclose(model.decode(other, scored.style), expected, atol=1e-5)
+    assert model.samples(10, 0, {1: 1}).shape == (64, 640, 3)
+
+
+def scores_of_all(h):
+    """Every state and its score, for one image's potentials."""
     states = torch.tensor(list(product((0.0, 1.0), repeat=h.unary.shape[1])))
-    scores = torch.stack([h.score(state[None])[0] for state in states]).double()
-    return (scores.softmax(0) @ states.double()).detach(), scores.max().item()
+    return states, torch.stack([h.score(state[None])[0] for state in states]).double().detach()
 
 
-def test_the_posterior_of_bits_is_that_of_the_training(bits, x):
-    h = bits.vae.encoder(torch.from_numpy(x)[None])
-    marginals, best = by_enumeration(h)
-    found = bits.encode(x)
-    assert found.how == "exact"
-    assert np.allclose(found.marginals, marginals, atol=1e-6)
-    assert h.score(torch.tensor([found.state], dtype=torch.float32)).item() == pytest.approx(best)
-    assert np.array_equal(found.reconstruction, bits.decode(found.state))
-    perturbed = replace(bits, training=TrainConfig(n=4, estimator="direct", solver="cplex")).encode(x)
+@pytest.mark.parametrize("fixed", [{}, {1: 1}, {0: 0, 2: 1}, {0: 1, 1: 1, 2: 0, 3: 0}], ids=str)
+def test_the_rest_is_solved_again_with_fixed_bits(bits, x, fixed):
+    scored = bits.score(x)
+    states, scores = scores_of_all(scored.potentials)
+    allowed = torch.stack([states[:, i] == value for i, value in fixed.items()] or [scores == scores]).all(0)
+    found = bits.encode(scored, fixed, 5)
+    best = scores[allowed].sort(descending=True).values
+    assert np.allclose(found.best.scores, best[:5], atol=1e-6)
+    assert found.best.optimal.all()
+    assert found.best.bound == pytest.approx(best[0].item(), abs=1e-6)
+    assert all(state[i] == value for state in found.best.states for i, value in fixed.items())
+    given = torch.where(allowed, scores, -torch.inf).softmax(0)
+    assert np.allclose(found.marginals, given @ states.double(), atol=1e-6)
+    assert np.allclose(np.exp(found.best.log_given), given.sort(descending=True).values[: len(best[:5])])
+    assert np.allclose(
+        np.exp(found.best.log_probability), scores.softmax(0)[allowed].sort(descending=True).values[:5]
+    )
+    pixels = torch.from_numpy(x)[None]
+    joint = bits.vae.decoder.cost(pixels, torch.tensor([found.state]).float()).item() + 4 * np.log(2)
+    assert found.cost == pytest.approx(joint, rel=1e-5)
+    evidence = -torch.logsumexp(-bits.vae.decoder.cost(pixels, states[:, None])[:, 0] - 4 * np.log(2), 0)
+    assert found.cost >= evidence.item()
+
+
+def test_perturb_and_map_is_the_posterior_of_a_training_by_it(bits, x):
+    exact = bits.encode(bits.score(x))
+    assert exact.how == "exact"
+    direct = replace(bits, training=TrainConfig(n=4, estimator="direct", solver="cplex"))
+    perturbed = direct.encode(direct.score(x), {2: 1})
     assert perturbed.how == "perturb-and-MAP, 2000 draws"
-    assert perturbed.state == found.state
-    assert np.abs(perturbed.marginals - found.marginals).max() < 0.5
-    assert not np.array_equal(perturbed.marginals, found.marginals)
+    assert perturbed.marginals[2] == 1
+    given = bits.encode(bits.score(x), {2: 1})
+    assert perturbed.state == given.state
+    assert 0 < np.abs(perturbed.marginals - given.marginals).max() < 0.5
+
+
+def test_the_prior_is_what_is_left_without_an_image(bits):
+    vae = paper_vae("general", pixels=9, n=4, hidden=5, prior="gibbs").eval()
+    with torch.no_grad():
+        vae.prior.unary.copy_(torch.tensor([2.0, -1.0, 0.5, -0.3]))
+    learnt = replace(bits, vae=vae)
+    found = learnt.encode(learnt.score(None), {3: 1})
+    assert np.allclose(found.marginals[:3], torch.tensor([2.0, -1.0, 0.5]).sigmoid(), atol=1e-6)
+    assert found.state == (1, 0, 1, 1)
+    assert found.cost is None
+    assert np.allclose(bits.encode(bits.score(None)).marginals, 0.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_order_of_flips_passes_better_states(seed):
+    random = np.random.default_rng(seed)
+    pairs = torch.triu_indices(5, 5, 1).T
+    unary, pairwise = (
+        torch.from_numpy(random.normal(size=(1, 5))),
+        torch.from_numpy(random.normal(size=(1, 10))),
+    )
+    h = Potentials(unary, pairwise, pairs)
+    start, end = random.integers(0, 2, (2, 5)).astype(np.int8)
+    states, scores = best_path(h, start, end)
+    differing = np.flatnonzero(start != end)
+    sums = []
+    for order in permutations(differing):
+        z = start.copy()
+        visited = [z.copy()]
+        for bit in order:
+            z[bit] ^= 1
+            visited.append(z.copy())
+        sums.append(h.score(torch.from_numpy(np.array(visited))[:, None].double()).sum().item())
+    assert scores.sum() == pytest.approx(max(sums))
+    assert np.allclose(h.score(torch.from_numpy(states)[:, None].double())[:, 0], scores)
+    assert np.array_equal(states[0], start)
+    assert np.array_equal(states[-1], end)
+    assert (np.abs(np.diff(states, axis=0)).sum(axis=1) == 1).all()
 
 
 def test_couplings_are_the_pairwise_scores(bits, x):
     h = bits.vae.encoder(torch.from_numpy(x)[None])
-    couplings = bits.encode(x).couplings
+    couplings = bits.encode(bits.score(x)).couplings
     assert np.isnan(np.diag(couplings)).all()
     for (i, j), score in zip(h.edges.tolist(), h.pairwise[0].tolist(), strict=True):
         assert couplings[i, j] == couplings[j, i] == pytest.approx(score)
 
 
-def test_every_model_is_shown(model, x):
-    found = model.encode(x)
+def test_every_model_is_shown(model):
+    x = np.random.default_rng(0).random(9 * (1 if model.colours == 1 else 64 * 64 // 3), dtype=np.float32)
+    scored = model.score(x)
+    found = model.encode(scored, {}, 3)
     assert found.marginals.shape == (4,)
     assert ((found.marginals >= 0) & (found.marginals <= 1)).all()
-    assert (found.couplings is not None) == (model.bits and model.vae.encoder.link is not None)
-    assert found.reconstruction.shape == (3, 3)
+    assert (found.couplings is not None) == (
+        model.bits and getattr(model.vae.encoder, "link", None) is not None
+    )
+    assert model.decode(found.state, scored.style).shape == model.size
     if not model.bits:
         assert found.marginals.sum() == pytest.approx(1)
         assert found.state == model.state(int(found.marginals.argmax()))
+        assert np.allclose(np.exp(found.best.log_probability), np.sort(found.marginals)[:0:-1])
+        chosen = model.encode(scored, {1: 1}, 3)
+        assert chosen.state == model.state(1)
+        assert chosen.best.log_given.tolist() == [0.0]
     columns = 4 if model.has_style else 10
-    drawn = model.samples(2, seed=1)
+    rows = 2 if model.has_style else 20
+    drawn = model.samples(rows, seed=1)
     assert drawn.shape == (2 * 3, columns * 3)
-    assert np.array_equal(drawn, model.samples(2, seed=1))
-    assert not np.array_equal(drawn, model.samples(2, seed=2))
+    assert np.array_equal(drawn, model.samples(rows, seed=1))
+    assert not np.array_equal(drawn, model.samples(rows, seed=2))
+
+
+def test_samples_keep_what_is_fixed(bits, x):
+    for scored in (None, bits.score(x)):
+        picture = bits.samples(20, 0, {0: 1, 3: 0}, scored)
+        tiles = picture.reshape(2, 3, 10, 3).transpose(0, 2, 1, 3).reshape(20, 9)
+        allowed = np.stack([bits.decode((1, i, j, 0)).ravel() for i in (0, 1) for j in (0, 1)])
+        assert np.abs(tiles[:, None] - allowed[None]).max(axis=2).min(axis=1).max() < 1e-6
 
 
 def test_other_types_of_weights_are_shown(x):
     model = Explored(NETWORKS["general"]().double().eval(), None, (SIDE, SIDE))
     assert model.decode((1, 0, 0, 1)).dtype == np.float32
-    assert model.encode(x).marginals.shape == (4,)
+    assert model.encode(model.score(x)).marginals.shape == (4,)
 
 
-def test_test_images_are_those_of_the_training(model):
+def test_test_images_are_those_of_the_training(bits):
     with pytest.raises(RunError, match="does not say which images"):
-        _ = model.test_images
-    known = replace(model, training=TrainConfig())
-    assert np.array_equal(known.test_images, load_dataset("fashion-mnist-mini").test.images)
+        _ = replace(bits, training=None).test_images
+    known = replace(bits, training=TrainConfig())
+    images = load_dataset("fashion-mnist-mini").test.images
+    assert np.array_equal(known.test_images, images)
+    assert np.array_equal(known.test_image(3), images[3])
+
+
+def test_a_link_says_what_is_shown_and_nonsense_is_nothing():
+    for image, fixed, other in ((3, {0: 1, 7: 0}, 5), (None, {}, None), (0, {}, None)):
+        assert read_query(query_of(image, fixed, other), n=8) == (image, fixed, other)
+    for query in (
+        {"image": "-1"},
+        {"image": "1e9"},
+        {"fix": "8:1,0:2,a:b,:"},
+        {"to": "\u0663"},
+        {"image": "9" * 99},
+    ):
+        assert read_query(query, n=8) == (None, {}, None)
 
 
 # --- files that are opened ----------------------------------------------------------------------
@@ -158,9 +281,13 @@ def test_an_exported_folder_is_opened(tmp_path):
             lambda: paper_vae("independent", pixels=9, n=21, hidden=5),
             "has 21 bits; the explorer shows up to 20",
         ),
-        (lambda: AttributeVAE("general", n=3, c=2, channels=1), "holds a AttributeVAE; the explorer shows"),
+        (lambda: AttributeVAE("general", n=21, c=2, channels=1), "has 21 bits; the explorer shows up to 20"),
+        (
+            lambda: GaussianVAE(9, 2, 5),
+            "holds a GaussianVAE; the explorer shows DiscreteVAE, MixtureVAE, AttributeVAE",
+        ),
     ],
-    ids=["pixels", "bits", "attributes"],
+    ids=["pixels", "bits", "attributes", "gaussian"],
 )
 def test_a_model_that_the_page_cannot_show_is_refused(tmp_path, vae, words):
     vae().save_pretrained(tmp_path)
@@ -223,7 +350,7 @@ def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
     explore(tmp_path, model=model)
     assert not visits[0].exception
     assert visits[0].text[0].value.startswith("DiscreteVAE, 3 bits")
-    assert [toggle.key for toggle in visits[0].toggle] == ["bit 0", "bit 1", "bit 2"]
+    assert [control.key for control in visits[0].button_group] == ["bit 0", "bit 1", "bit 2"]
     for name, value in trained.state_dict().items():
         assert torch.equal(model.state_dict()[name], value)
     with pytest.raises(PretrainedError, match="give a DiscreteVAE"):
@@ -323,8 +450,19 @@ def test_a_picture_of_one_column_takes_neither_memory_nor_time():
 )
 @pytest.mark.filterwarnings("error")
 def test_what_is_no_image_is_refused(content):
-    with pytest.raises(DataError, match="image"):
-        read_upload(content, (3, 3), "threshold")
+    for read in (lambda: read_upload(content, (3, 3), "threshold"), lambda: read_colours(content, (64, 64))):
+        with pytest.raises(DataError, match="image") as refused:
+            read()
+        assert "0x" not in str(refused.value)
+
+
+def test_the_central_square_of_a_picture_in_colour():
+    picture = np.zeros((4, 8, 3), dtype=np.uint8)
+    picture[:, 2:6] = (255, 0, 51)
+    file = BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    planes = read_colours(file.getvalue(), (2, 2)).reshape(3, 4)
+    assert planes.tolist() == pytest.approx(np.array([[1.0] * 4, [0.0] * 4, [0.2] * 4]))
 
 
 # --- drawings -----------------------------------------------------------------------------------
@@ -338,16 +476,33 @@ def test_an_image_keeps_its_pixels():
     assert "image-rendering:pixelated" in html
 
 
+def test_ink_is_bright_on_a_dark_page_and_colours_are_what_they_are():
+    def pixels(image, palette):
+        content = base64.b64decode(re.search(r"base64,([^\"]*)", image_html(image, "", 9, palette))[1])
+        return np.asarray(Image.open(BytesIO(content))).tolist()
+
+    ink = np.array([[0.0, 1.0]], dtype=np.float32)
+    assert (pixels(ink, LIGHT), pixels(ink, DARK)) == ([[255, 0]], [[0, 255]])
+    colour = np.array([[[1.0, 0.0, 0.2]]], dtype=np.float32)
+    assert pixels(colour, LIGHT) == pixels(colour, DARK) == [[[255, 0, 51]]]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("n", [1, 15])
-def test_drawings_fetch_nothing(n):
+def test_drawings_fetch_nothing(n, palette):
     couplings = np.random.default_rng(0).normal(size=(n, n))
     np.fill_diagonal(couplings, np.nan)
+    names, marginals = [f"<{i}>" for i in range(n)], np.linspace(0, 1, n)
     for html in (
-        bars_html(np.linspace(0, 1, n), [str(i) for i in range(n)], "bars"),
-        heat_map_html(couplings, "h"),
+        bars_html(marginals, names, "bars", {0}, palette),
+        heat_map_html(couplings, names, "h", palette),
+        graph_html(couplings, marginals, names, "g", {0}, palette),
     ):
         drawing = base64.b64decode(re.search(r"base64,([^\"]*)", html)[1]).decode()
-        body = drawing.partition("</metadata>")[2]
-        assert "<svg" in drawing
-        assert "http" not in body
-        assert "<text" not in body  # letters are paths
+        root = ElementTree.fromstring(drawing)  # noqa: S314  # our own
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "http" not in drawing.replace("http://www.w3.org/2000/svg", "")
+        assert "nan" not in drawing
+        assert root.get("viewBox").split()[2] == root.get("width")
+    strip = strip_html([np.zeros((2, 2), np.float32)], ["a <b>\nc"], "s", 9, palette)
+    assert "a &lt;b&gt;<br>c" in strip

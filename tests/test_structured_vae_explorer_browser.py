@@ -1,5 +1,6 @@
 """The explorer in headless Chromium."""
 
+import re
 import shutil
 from io import BytesIO
 
@@ -18,6 +19,7 @@ QUIET = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 BITS = 6
+DECODED = "image and decoded image 1"
 PATIENCE = 60_000  # milliseconds, on a busy machine
 
 pytestmark = [
@@ -52,12 +54,9 @@ def visit(address, tmp_path_factory):
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         page.goto(address)
-        for description in (
-            "decoded image",
-            "samples from the prior",
-            "heat map of the couplings between bits",
-        ):
+        for description in (DECODED, "samples of the prior", "heat map of the couplings between bits"):
             page.get_by_alt_text(description).wait_for()
+        page.get_by_role("heading", name="Share").wait_for()
         yield page, asked
         browser.close()
 
@@ -75,60 +74,101 @@ def until_changed(page, description, before):
     return page.locator(f"img[alt^='{description}']").get_attribute("src")
 
 
-def test_a_flipped_bit_changes_the_image_and_flipped_back_restores_it(visit):
-    page, _ = visit
-    label = page.locator(".st-key-bits label")
-    label.nth(BITS - 1).wait_for(timeout=PATIENCE)
-    assert label.count() == BITS
-    first = source(page, "decoded image")
-    label.nth(1).click()
-    second = until_changed(page, "decoded image", first)
-    label.nth(4).click()
-    third = until_changed(page, "decoded image", second)
-    assert len({first, second, third}) == 3
-    label.nth(4).click()
-    assert until_changed(page, "decoded image", third) == second
-    label.nth(1).click()
-    assert until_changed(page, "decoded image", second) == first
+def bit(page, i, value):
+    """The button that fixes a bit at a value, or frees it."""
+    return page.locator(f".st-key-bit_{i}, .st-key-bit-{i}").get_by_role("radio", name=str(value), exact=True)
 
 
-def test_an_image_is_encoded_and_its_state_goes_into_the_switches(visit):
+def state_of(page):
+    return page.locator("tr", has_text="state").first.locator("td").inner_text()
+
+
+def test_it_opens_on_an_encoded_image_with_others_to_choose_from(visit):
     page, _ = visit
-    before = source(page, "the image, and the image of its most probable state")
+    thumbnails = page.locator(".st-key-thumbnails-image button")
+    assert thumbnails.count() == 12
+    backgrounds = thumbnails.evaluate_all("all => all.map(each => getComputedStyle(each).backgroundImage)")
+    assert len(set(backgrounds)) == 12
+    assert all("data:image/png" in each for each in backgrounds)
+    assert re.fullmatch(r"[01]{6}", state_of(page))
+    before = source(page, "image and decoded image 0")
+    thumbnails.nth(2).click()
+    until_changed(page, "image and decoded image 0", before)
+    page.wait_for_url("**image=2**")
+
+
+def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
+    page, _ = visit
+    first, free = source(page, DECODED), state_of(page)
+    flipped = 1 - int(free[0])
+    bit(page, 0, flipped).click()
+    second = until_changed(page, DECODED, first)
+    assert int(state_of(page)[0]) == flipped
+    page.wait_for_url(f"**fix=0%3A{flipped}**")
     bars = page.locator("img[alt^='bars: ']").get_attribute("alt")
-    number = page.get_by_label("Number of the test image, from 0")
-    number.fill("2")
-    number.press("Enter")
-    until_changed(page, "the image, and the image of its most probable state", before)
-    page.wait_for_function("before => !document.querySelector(`img[alt='${before}']`)", arg=bars)
-    decoded = source(page, "decoded image")
-    page.get_by_role("button", name="Put this state into the switches").click()
-    until_changed(page, "decoded image", decoded)
-    states = page.locator(".st-key-bits input").evaluate_all("all => all.map(each => each.checked)")
-    assert len(states) == BITS
-    assert any(states)
+    assert f"0: {flipped}.00" in bars
+    bit(page, 0, flipped).click()  # free again
+    assert until_changed(page, DECODED, second) == first
+    assert state_of(page) == free
+
+
+def test_a_link_shows_the_same_state_again(visit, address):
+    page, asked = visit
+    other = page.context.new_page()
+    other.set_default_timeout(PATIENCE)
+    other.on("request", lambda request: asked.append(request.url))
+    other.goto(f"{address}/?image=5&fix=1:1,3:0&to=7")
+    other.get_by_role("heading", name="Share").wait_for()
+    assert state_of(other)[1] == "1"
+    assert state_of(other)[3] == "0"
+    assert other.get_by_label("Number of the test image").input_value() == "5"
+    assert other.get_by_label("Number of the other image").input_value() == "7"
+    assert (
+        f"{address}/?image=5&fix=1:1,3:0&to=7" == other.locator("[data-testid=stCode]").inner_text().strip()
+    )
+    with other.expect_download() as download:
+        other.get_by_role("button", name="Download the decoded picture").click()
+    assert download.value.suggested_filename == f"state-{state_of(other)}.png"
+    assert Image.open(download.value.path()).size == (224, 224)
+    other.close()
+
+
+def test_a_dark_browser_gets_a_dark_page(visit, address):
+    page, _ = visit
+    context = page.context.browser.new_context(color_scheme="dark")
+    dark = context.new_page()
+    dark.set_default_timeout(PATIENCE)
+    dark.goto(address)
+    dark.get_by_role("heading", name="Share").wait_for()
+    colour = dark.locator("[data-testid=stApp]").evaluate("each => getComputedStyle(each).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", colour)[:3])) < 60
+    assert source(dark, "image and decoded image 0") != source(page, "image and decoded image 0")
+    context.close()
 
 
 def test_an_uploaded_image_is_encoded_and_what_is_none_is_refused(visit):
     page, _ = visit
-    page.get_by_text("File", exact=True).click()
+    page.get_by_text("A file", exact=True).click()
     upload = page.locator("input[type=file]")
     upload.set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": b"\x80\x04K\x01."})
-    page.get_by_text("this is no image that can be read").wait_for()
+    refused = page.get_by_text("this is no image that can be read")
+    refused.wait_for()
+    assert "0x" not in refused.inner_text()
     file = BytesIO()
     Image.fromarray(np.tile(np.arange(0, 256, 4, dtype=np.uint8), (64, 1))).save(file, "PNG")
     upload.set_input_files({"name": "b.png", "mimeType": "image/png", "buffer": file.getvalue()})
-    page.get_by_alt_text("the image, and the image of its most probable state").wait_for()
-    page.get_by_text("Test split", exact=True).click()
+    page.get_by_alt_text(DECODED).wait_for()
+    page.get_by_text("Test images", exact=True).click()
+    page.get_by_label("Number of the other image").wait_for()
 
 
 def test_another_seed_draws_other_samples(visit):
     page, _ = visit
-    before = source(page, "samples from the prior")
+    before = source(page, "samples of the prior")
     seed = page.get_by_label("Seed", exact=True)
     seed.fill("7")
     seed.press("Enter")
-    until_changed(page, "samples from the prior", before)
+    until_changed(page, "samples of the prior", before)
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(visit):

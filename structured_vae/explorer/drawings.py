@@ -1,73 +1,248 @@
-"""Images, bars and heat maps as HTML that fetches nothing."""
+"""Images, bars, graphs and heat maps as HTML that fetches nothing, for a light page and a dark one."""
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from io import BytesIO
+from typing import Final
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
+ENLARGED: Final = 8
+"""Pixels of a downloaded picture to a pixel of the image, each way."""
 
-def image_html(intensities: NDArray[np.float32], description: str, width: int) -> str:
-    """An `<img>` of `[height, width]` intensities in [0, 1], ink dark as on paper, every pixel a sharp square.
 
-    Args:
-        intensities: of ink.
-        description: for those who do not see it.
-        width: on the screen, in CSS pixels; less on a narrow one.
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a page.
+
+    Attributes:
+        dark: whether ink is bright.
+        ink: of letters and lines.
+        faint: of what is beside the point.
+        bar: of a probability.
+        fixed: of what was fixed.
+        positive: of couplings that favour being 1 together.
+        negative: of those that avoid it.
     """
-    shades = np.round(255 * (1 - np.clip(intensities, 0, 1))).astype(np.uint8)
+
+    dark: bool
+    ink: str
+    faint: str
+    bar: str
+    fixed: str
+    positive: tuple[int, int, int]
+    negative: tuple[int, int, int]
+
+    def shade(self, value: float) -> str:
+        """The colour of a coupling in [-1, 1]; 0 is that of the paper."""
+        paper = (14, 17, 23) if self.dark else (255, 255, 255)
+        end = self.positive if value >= 0 else self.negative
+        mixed = [round(p + (e - p) * min(abs(value), 1.0)) for p, e in zip(paper, end, strict=True)]
+        return "#{:02x}{:02x}{:02x}".format(*mixed)
+
+
+LIGHT: Final = Palette(False, "#222222", "#9a9a9a", "#3b6ea5", "#c65d00", (178, 24, 43), (33, 102, 172))
+DARK: Final = Palette(True, "#e6e6e6", "#7d7d7d", "#6fa8dc", "#ffa04d", (244, 109, 103), (103, 169, 244))
+
+
+def png_of(intensities: NDArray[np.float32], palette: Palette = LIGHT, enlarged: int = 1) -> bytes:
+    """A PNG of `[height, width]` intensities of ink, or of colours `[height, width, 3]`, in [0, 1]."""
+    clipped = np.clip(intensities, 0, 1)
+    if clipped.ndim == 2 and not palette.dark:
+        clipped = 1 - clipped
+    shades = np.round(255 * clipped).astype(np.uint8).repeat(enlarged, axis=0).repeat(enlarged, axis=1)
     file = BytesIO()
     Image.fromarray(shades).save(file, "PNG")
-    return _img(
-        "image/png",
-        file.getvalue(),
-        description,
-        f"width:{width}px;image-rendering:pixelated;outline:1px solid #ddd",
+    return file.getvalue()
+
+
+def data_url(intensities: NDArray[np.float32], palette: Palette) -> str:
+    """The same as an address that needs no server."""
+    return "data:image/png;base64," + b64encode(png_of(intensities, palette)).decode()
+
+
+def image_html(
+    intensities: NDArray[np.float32], description: str, width: int, palette: Palette = LIGHT
+) -> str:
+    """An `<img>` of intensities, every pixel a sharp square; ink is dark on a light page and bright on a dark one.
+
+    Args:
+        intensities: `[height, width]` of ink, or colours `[height, width, 3]`.
+        description: for those who do not see it.
+        width: on the screen, in CSS pixels; less on a narrow one.
+        palette: of the page.
+    """
+    style = f"width:{width}px;image-rendering:pixelated;outline:1px solid {palette.faint}55"
+    return _img("image/png", png_of(intensities, palette), description, style)
+
+
+def strip_html(
+    images: Sequence[NDArray[np.float32]],
+    captions: Iterable[str],
+    description: str,
+    width: int = 84,
+    palette: Palette = LIGHT,
+) -> str:
+    """Images side by side, each with a caption of lines below; they wrap where the page is narrow."""
+    figures = []
+    for number, (image, caption) in enumerate(zip(images, captions, strict=True)):
+        lines = "<br>".join(escape(line) for line in caption.split("\n"))
+        figures.append(
+            f'<figure style="margin:0;width:{width}px;font-size:0.75rem;line-height:1.25">'
+            + image_html(image, f"{description} {number}", width, palette)
+            + f"<figcaption>{lines}</figcaption></figure>"
+        )
+    return f'<div style="display:flex;flex-wrap:wrap;gap:10px">{"".join(figures)}</div>'
+
+
+def table_html(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and what they are, a row each."""
+    cells = "".join(
+        f'<tr><th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">{escape(name)}</th>'
+        f"<td>{escape(value)}</td></tr>"
+        for name, value in rows
+    )
+    return f'<table style="border-collapse:collapse;font-size:0.95rem;line-height:1.6">{cells}</table>'
+
+
+def bars_html(
+    values: NDArray[np.float64],
+    names: list[str],
+    description: str,
+    fixed: Iterable[int] = (),
+    palette: Palette = LIGHT,
+) -> str:
+    """An `<img>` of probabilities `[n]` as bars, each with its name below; those of fixed bits in another colour."""
+    wide, high, left = 36, 110, 34
+    kept, parts = set(fixed), []
+    for value in (0.0, 0.5, 1.0):
+        y = 10 + high * (1 - value)
+        parts.append(f'<path d="M{left - 4} {y}H{left + wide * len(values)}" stroke="{palette.faint}55"/>')
+        parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
+    slanted = max(map(len, names)) > 4
+    for i, (value, name) in enumerate(zip(values, names, strict=True)):
+        x, tall = left + wide * i, high * min(max(float(value), 0.0), 1.0)
+        colour = palette.fixed if i in kept else palette.bar
+        parts.append(
+            f'<rect x="{x + 6}" y="{10 + high - tall:.2f}" width="{wide - 12}" height="{tall:.2f}" fill="{colour}"/>'
+        )
+        below = 10 + high + 16
+        turn = f' transform="rotate(-50 {x + wide / 2} {below})"' if slanted else ""
+        parts.append(
+            _text(x + wide / 2, below, name, palette.ink, "end" if slanted else "middle", extra=turn)
+        )
+    size = (left + wide * len(values) + 8, 10 + high + (90 if slanted else 24))
+    return _svg_html(parts, size, description)
+
+
+def heat_map_html(
+    values: NDArray[np.float64], names: list[str], description: str, palette: Palette = LIGHT
+) -> str:
+    """An `<img>` of a symmetric matrix `[n, n]`, the colour of the paper at 0, red above and blue below."""
+    n, side, edge = len(values), 24, 30
+    largest = _largest(values)
+    parts = []
+    for i in range(n):
+        at = edge + side * i + side / 2
+        parts.append(_text(at, edge - 8, names[i][:3], palette.ink, "middle"))
+        parts.append(_text(edge - 6, at + 4, names[i][:3], palette.ink, "end"))
+        for j in range(n):
+            fill = palette.faint + "44" if i == j else palette.shade(values[i, j] / largest)
+            parts.append(
+                f'<rect x="{edge + side * j}" y="{edge + side * i}" width="{side - 1}" height="{side - 1}" '
+                f'fill="{fill}"/>'
+            )
+    for step in range(21):
+        value = 1 - step / 10
+        y = edge + step * side * n / 21
+        parts.append(
+            f'<rect x="{edge + side * n + 14}" y="{y:.1f}" width="12" height="{side * n / 21 + 0.5:.1f}" '
+            f'fill="{palette.shade(value)}"/>'
+        )
+    for value, y in ((largest, edge + 8), (0.0, edge + side * n / 2 + 4), (-largest, edge + side * n)):
+        parts.append(_text(edge + side * n + 32, y, f"{value:.1f}", palette.ink, "start"))
+    return _svg_html(parts, (edge + side * n + 70, edge + side * n + 6), description)
+
+
+def graph_html(
+    values: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    names: list[str],
+    description: str,
+    fixed: Iterable[int] = (),
+    palette: Palette = LIGHT,
+) -> str:
+    """An `<img>` of bits in a ring, joined by their couplings, the stronger the thicker.
+
+    Args:
+        values: `[n, n]`, symmetric.
+        marginals: `[n]`, P(z_i = 1): how far a bit is filled.
+        names: of the bits.
+        description: for those who do not see it.
+        fixed: bits with a ring of another colour.
+        palette: of the page.
+    """
+    n, size = len(values), 400
+    angle = [2 * math.pi * i / n - math.pi / 2 for i in range(n)]
+    place = [(size / 2 + 160 * math.cos(a), size / 2 + 160 * math.sin(a)) for a in angle]
+    largest, kept, parts = _largest(values), set(fixed), []
+    pairs = sorted(((i, j) for i in range(n) for j in range(i)), key=lambda pair: abs(values[pair]))
+    for i, j in pairs:
+        strength = values[i, j] / largest
+        if abs(strength) > 0.05:
+            (a, b), (c, d) = place[i], place[j]
+            parts.append(
+                f'<path d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" stroke="{palette.shade(math.copysign(0.9, strength))}" '
+                f'stroke-opacity="{min(abs(strength) + 0.05, 1):.2f}" stroke-width="{0.5 + 6 * abs(strength):.2f}"/>'
+            )
+    for i, (x, y) in enumerate(place):
+        ring = palette.fixed if i in kept else palette.ink
+        paper = palette.shade(0.0)
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="14" fill="{paper}" stroke="{ring}" stroke-width="2"/>'
+        )
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{13 * math.sqrt(min(max(float(marginals[i]), 0), 1)):.2f}" '
+            f'fill="{palette.fixed if i in kept else palette.bar}"/>'
+        )
+        out = 188 / 160
+        parts.append(
+            _text(
+                size / 2 + out * (x - size / 2),
+                size / 2 + out * (y - size / 2) + 4,
+                names[i][:3],
+                palette.ink,
+                "middle",
+            )
+        )
+    return _svg_html(parts, (size, size), description)
+
+
+def _largest(values: NDArray[np.float64]) -> float:
+    return max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-9)
+
+
+def _text(x: float, y: float, words: str, colour: str, anchor: str, extra: str = "") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
     )
 
 
-def bars_html(values: NDArray[np.float64], names: list[str], description: str) -> str:
-    """An `<img>` of probabilities `[n]` as bars, each with its name below."""
-    figure = Figure(figsize=(5.6, 2.0), layout="constrained")
-    axes = figure.subplots()
-    axes.bar(range(len(values)), values, color="#3b6ea5")
-    axes.set_ylim(0, 1)
-    axes.set_xlim(-0.6, len(values) - 0.4)
-    axes.set_xticks(range(len(values)), names)
-    axes.spines[["top", "right"]].set_visible(False)
-    return _figure_html(figure, description)
-
-
-def heat_map_html(values: NDArray[np.float64], description: str) -> str:
-    """An `<img>` of a symmetric matrix `[n, n]`, white at 0, red above and blue below; NaN is grey."""
-    figure = Figure(figsize=(5.6, 4.6), layout="constrained")
-    axes = figure.subplots()
-    largest = max(float(np.nanmax(np.abs(values), initial=0.0)), 1e-9)
-    axes.set_facecolor("#dddddd")
-    mesh = axes.pcolormesh(
-        values, cmap=colormaps["RdBu_r"], vmin=-largest, vmax=largest, edgecolors="#ffffff", linewidth=0.4
+def _svg_html(parts: list[str], size: tuple[float, float], description: str) -> str:
+    """As SVG in the letters of the machine: no font is fetched."""
+    wide, high = size
+    content = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+        f'font-family="sans-serif" font-size="12">{"".join(parts)}</svg>'
     )
-    n = len(values)
-    axes.set_xticks(np.arange(n) + 0.5, [str(i) for i in range(n)])
-    axes.set_yticks(np.arange(n) + 0.5, [str(i) for i in range(n)])
-    axes.invert_yaxis()
-    axes.set_aspect("equal")
-    axes.tick_params(length=0)
-    figure.colorbar(mesh, ax=axes, shrink=0.9)
-    return _figure_html(figure, description)
-
-
-def _figure_html(figure: Figure, description: str) -> str:
-    """As SVG, whose letters are paths: no font is fetched."""
-    file = BytesIO()
-    figure.savefig(file, format="svg")
-    return _img("image/svg+xml", file.getvalue(), description, "width:560px")
+    return _img("image/svg+xml", content.encode(), description, f"width:{wide}px")
 
 
 def _img(kind: str, content: bytes, description: str, style: str) -> str:

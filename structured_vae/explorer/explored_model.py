@@ -13,46 +13,79 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from models import MOST_BITS, AnyPotentials, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
+from models import (
+    MOST_BITS,
+    AnyPotentials,
+    AttributeVAE,
+    CategoricalPotentials,
+    DiscreteVAE,
+    MixtureVAE,
+    Potentials,
+    load_pretrained,
+)
 
+from ..data import ATTRIBUTES
 from ..errors import RunError
 from ..image_grids import grid
-from ..posteriors import Gibbs, PerturbAndMAP, Posterior
-from ..posteriors.argmax import argmax
+from ..posteriors import Gibbs, Posterior
 from ..runs.assembly import dataset_of
 from ..runs.config import TrainConfig
 from ..runs.export import exported_training
 from ..runs.fitting import fitting_estimator, fitting_solver, posterior_of
 from ..runs.folder import Run
 from ..runs.networks import AnyVAE, load_vae
+from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
+from .state_paths import best_path
 
 DRAWS: Final = 2000
 """Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""
 
-SHOWN: Final = ("DiscreteVAE", "MixtureVAE")
+SHOWN: Final = ("DiscreteVAE", "MixtureVAE", "AttributeVAE")
 COLUMNS: Final = 10
 """Of samples side by side."""
+
+COLOUR_SIDE: Final = 64
+"""Of the images of attributes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What the encoder says of an image; without one, what the prior says of any.
+
+    Attributes:
+        pixels: `[pixels]`; None for the prior.
+        potentials: one row.
+        style: `[c]`, the mean of a continuous code; of attributes what it has beyond the prior's mean given the best
+            state. None where there is none.
+    """
+
+    pixels: NDArray[np.float32] | None
+    potentials: AnyPotentials
+    style: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """The posterior of one image.
+    """The posterior of one image, some bits being fixed.
 
     Attributes:
-        marginals: `[n]`, P(z_i = 1); of categories their probabilities.
+        best: the best states with the fixed bits.
+        marginals: `[n]`, P(z_i = 1) given the fixed bits; of categories their probabilities.
         how: where the marginals come from, in words.
         couplings: `[n, n]`, the pairwise scores, symmetric, NaN on the diagonal; None where there are none.
-        state: `[n]`, the most probable state.
-        reconstruction: `[height, width]`, its mean image; of a mixture with the mean style.
-        every_class: `[height, k * width]`, the mean style under every class of a mixture; else None.
+        cost: -log p(x, z) of the best state in nats, a bound on -log p(x); None where that is not known.
     """
 
+    best: Ranked
     marginals: NDArray[np.float64]
     how: str
     couplings: NDArray[np.float64] | None
-    state: tuple[int, ...]
-    reconstruction: NDArray[np.float32]
-    every_class: NDArray[np.float32] | None = None
+    cost: float | None = None
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """`[n]`: the most probable state with the fixed bits."""
+        return tuple(map(int, self.best.states[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,69 +98,136 @@ class Explored:
         size: height and width of an image.
     """
 
-    vae: DiscreteVAE | MixtureVAE
+    vae: DiscreteVAE | MixtureVAE | AttributeVAE
     training: TrainConfig | None
     size: tuple[int, int]
 
     @property
     def bits(self) -> bool:
         """Whether the latent state is n bits, rather than one of n categories."""
-        return isinstance(self.vae, DiscreteVAE) and not self.vae.categorical
+        return isinstance(self.vae, AttributeVAE) or (
+            isinstance(self.vae, DiscreteVAE) and not self.vae.categorical
+        )
 
     @property
     def has_style(self) -> bool:
-        """Whether there is a continuous style beside the category."""
-        return isinstance(self.vae, MixtureVAE)
+        """Whether there is a continuous style or code beside the state."""
+        return isinstance(self.vae, MixtureVAE | AttributeVAE)
+
+    @property
+    def colours(self) -> int:
+        """3 where images are red, green and blue, else 1."""
+        return 3 if isinstance(self.vae, AttributeVAE) else 1
+
+    @property
+    def names(self) -> list[str]:
+        """Of the bits or categories: their places in z, or the attributes of the images that they were learnt from."""
+        if isinstance(self.vae, AttributeVAE) and self.vae.n == len(ATTRIBUTES):
+            return [name.replace("_", " ") for name in ATTRIBUTES]
+        return [str(i) for i in range(self.vae.n)]
+
+    @property
+    def passed_on(self) -> bool:
+        """Whether the terms of the images let pictures of them leave this machine."""
+        return self.training is None or self.training.data.name != "celeba"
 
     def state(self, category: int) -> tuple[int, ...]:
         """`[n]`: the one-hot vector of a category."""
         return tuple(int(place == category) for place in range(self.vae.n))
 
     @torch.no_grad()
-    def decode(self, state: tuple[int, ...], style: int = 0) -> NDArray[np.float32]:
-        """`[height, width]`: the mean image of a state.
+    def decode(self, state: tuple[int, ...], style: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """`[height, width]`, in colour `[height, width, 3]`: the mean image of a state.
 
         Args:
             state: `[n]`, bits or a one-hot vector.
-            style: of a mixture: 0 for the mean of the prior, any other number for a draw of its own.
+            style: `[c]`, as `Scored` has it; None for the mean of the prior.
         """
-        z = self._row(state)
-        if isinstance(self.vae, MixtureVAE):
-            return self._image(self.vae.decoder(z, self._style(style)).sigmoid())
-        return self._image(self.vae.decoder.mean(z))
+        return self._decoded(self._rows([state]), style)[0]
 
     @torch.no_grad()
-    def encode(self, pixels: NDArray[np.float32], seed: int = 0) -> Encoded:
-        """The posterior of an image `[pixels]`, the same for the same seed."""
+    def decode_all(
+        self, states: NDArray[np.int8], style: NDArray[np.float32] | None = None
+    ) -> list[NDArray[np.float32]]:
+        """The mean images of `states [m, n]`."""
+        return self._decoded(self._rows(states), style)
+
+    @torch.no_grad()
+    def score(self, pixels: NDArray[np.float32] | None) -> Scored:
+        """What the encoder says of an image `[pixels]`, or the prior of none."""
+        if pixels is None:
+            return Scored(None, self._prior_scores())
         x = torch.from_numpy(pixels)[None].to(self._weight.dtype)
-        if isinstance(self.vae, MixtureVAE):
-            return self._encode_with_style(self.vae, x)
-        h = self.vae.encoder(x)
-        z = argmax(h)
-        marginals, how = self._marginals(h, seed)
-        return Encoded(
-            marginals,
-            how,
-            _couplings(h),
-            tuple(map(int, z[0].tolist())),
-            self._image(self.vae.decoder.mean(z)),
-        )
+        if isinstance(self.vae, DiscreteVAE):
+            return Scored(pixels, self.vae.encoder(x))
+        h, code = self.vae.encoder(x)
+        mean = code.mean
+        if isinstance(self.vae, AttributeVAE):
+            best = torch.from_numpy(ranked(h, {}, 1).states).to(mean)
+            mean = mean - self.vae.decoder.prior(best)
+        return Scored(pixels, h, mean[0].float().numpy())
 
-    def samples(self, rows: int, seed: int) -> NDArray[np.float32]:
-        """`[rows * height, columns * width]`: mean images of states from the prior, side by side.
+    @torch.no_grad()
+    def encode(self, scored: Scored, fixed: Fixed | None = None, count: int = 1, seed: int = 0) -> Encoded:
+        """The posterior given fixed bits, with the `count` best states; the same for the same seed."""
+        fixed, h = fixed or {}, scored.potentials
+        best = ranked(h, fixed, count)
+        posterior = Gibbs if scored.pixels is None else self._posterior
+        found, how = marginals(h, fixed, posterior, torch.Generator().manual_seed(seed), DRAWS)
+        return Encoded(best, found, how, _couplings(h), self._cost(scored, best))
 
-        A row of a mixture is one style under every class.
+    @torch.no_grad()
+    def samples(
+        self, count: int, seed: int, fixed: Fixed | None = None, scored: Scored | None = None
+    ) -> NDArray[np.float32]:
+        """`[rows * height, columns * width]`, or with colours: mean images of states with the fixed bits, side by side.
+
+        A row of a mixture from the prior is one style under every class.
+
+        Args:
+            count: images; of a mixture from the prior rows.
+            seed: of the draws.
+            fixed: bits, or a category.
+            scored: an image, whose Gibbs distribution the states are drawn from; None for the prior.
         """
-        generator = torch.Generator().manual_seed(seed)
-        if isinstance(self.vae, MixtureVAE):
-            images, columns = self.vae.grid(rows, generator), self.vae.n
+        generator, columns = torch.Generator().manual_seed(seed), COLUMNS
+        fixed = fixed or {}
+        if isinstance(self.vae, MixtureVAE) and scored is None:
+            images, columns = self.vae.grid(count, generator), self.vae.n
+            if fixed:
+                images = images.reshape(count, columns, -1)[:, next(iter(fixed))]
+                columns = count
         else:
-            images, columns = self.vae.sample(rows * COLUMNS, generator), COLUMNS
-        return grid(images.float(), columns, 1, *self.size)[..., 0]
+            h = self._prior_scores() if scored is None else scored.potentials
+            z = draws_given(h, fixed, count, generator, self._weight)
+            images = self._means(z, self._styles(count, generator, scored))
+        tiles = grid(images.float(), min(columns, len(images)), self.colours, *self.size)
+        return tiles if self.colours > 1 else tiles[..., 0]
+
+    def drawn_style(self, number: int) -> NDArray[np.float32]:
+        """`[c]`: a style of the prior, the same for the same number."""
+        generator = torch.Generator().manual_seed(number)
+        style: NDArray[np.float32] = torch.randn(self._style_size, generator=generator).numpy()
+        return style
+
+    @torch.no_grad()
+    def path(
+        self, scored: Scored, other: Scored, end: tuple[int, ...], start: tuple[int, ...]
+    ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+        """The flips from `start` to `end` through states whose mean score of both images adds up to the most.
+
+        `[flips + 1, n]`, and the mean score of each.
+        """
+        a, b = scored.potentials, other.potentials
+        if isinstance(a, CategoricalPotentials) or isinstance(b, CategoricalPotentials):
+            raise TypeError("categories have no flips")
+        pairwise = None if a.pairwise is None or b.pairwise is None else (a.pairwise + b.pairwise) / 2
+        mean = Potentials((a.unary + b.unary) / 2, pairwise, a.edges if pairwise is not None else None)
+        return best_path(mean, np.array(start, dtype=np.int8), np.array(end, dtype=np.int8))
 
     @cached_property
-    def test_images(self) -> NDArray[np.float32]:
-        """`[count, pixels]`: the test split of what the model was trained on.
+    def test_images(self) -> NDArray[np.float32] | NDArray[np.uint8]:
+        """`[count, pixels]`: the test split of what the model was trained on, in [0, 1], or bytes that are mapped.
 
         Raises:
             RunError: it is not known what that was.
@@ -135,7 +235,17 @@ class Explored:
         """
         if self.training is None:
             raise RunError("config.json does not say which images this model was trained on")
-        return dataset_of(self.training).test.images.astype(np.float32, copy=False)
+        return dataset_of(self.training).test.images
+
+    def test_image(self, number: int) -> NDArray[np.float32]:
+        """`[pixels]`, in [0, 1]."""
+        stored = np.array(self.test_images[number])
+        return stored.astype(np.float32) / (255 if stored.dtype == np.uint8 else 1)
+
+    def shown(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
+        """`[height, width]`, or with colours: an image as it is looked at."""
+        planes = pixels.reshape(self.colours, *self.size)
+        return planes.transpose(1, 2, 0) if self.colours > 1 else planes[0]
 
     @cached_property
     def _posterior(self) -> Callable[[AnyPotentials], Posterior]:
@@ -145,43 +255,52 @@ class Explored:
         solver = fitting_solver("auto", self.vae)
         return posterior_of(fitting_estimator(self.training, self.vae, solver), solver)
 
-    def _marginals(self, h: AnyPotentials, seed: int) -> tuple[NDArray[np.float64], str]:
-        """`[n]`, and where they come from."""
-        q = self._posterior(h)
-        if h.pairwise is not None and isinstance(q, PerturbAndMAP):
-            draws = q.sample(torch.Generator().manual_seed(seed), DRAWS)[:, 0]
-            return draws.double().mean(dim=0).numpy(), f"perturb-and-MAP, {DRAWS} draws"
-        return Gibbs(h).marginals[0][0].double().numpy(), "exact"
+    def _prior_scores(self) -> AnyPotentials:
+        """One row: those of a learnt prior, or zeros."""
+        if isinstance(self.vae, DiscreteVAE) and self.vae.prior is not None:
+            return self.vae.prior.potentials()
+        zeros = torch.zeros((1, self.vae.n), dtype=self._weight.dtype)
+        return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
 
-    def _encode_with_style(self, vae: MixtureVAE, x: torch.Tensor) -> Encoded:
-        h, style = vae.encoder(x)
-        category = int(h.unary.argmax())
-        images = vae.decoder.every_class(style.mean)[0].sigmoid().float().reshape(vae.n, *self.size)
-        return Encoded(
-            h.unary[0].softmax(dim=-1).double().numpy(),
-            "exact",
-            None,
-            self.state(category),
-            images[category].numpy(),
-            images.permute(1, 0, 2).reshape(self.size[0], -1).numpy(),
-        )
+    def _cost(self, scored: Scored, best: Ranked) -> float | None:
+        """-log p(x, z) of the best state; of grey images, whose cost is no likelihood, and of styles it is not said."""
+        binarised = self.training is None or self.training.data.binarisation != "none"
+        if scored.pixels is None or not isinstance(self.vae, DiscreteVAE) or not binarised:
+            return None
+        z = self._rows(best.states[:1])
+        x = torch.from_numpy(scored.pixels)[None].to(self._weight.dtype)
+        prior = Gibbs(self._prior_scores()).log_prob(z)
+        return float((self.vae.decoder.cost(x, z) - prior)[0])
+
+    @property
+    def _style_size(self) -> int:
+        return 0 if isinstance(self.vae, DiscreteVAE) else self.vae.decoder.c
+
+    def _styles(self, count: int, generator: torch.Generator, scored: Scored | None) -> torch.Tensor:
+        """`[count, c]`: that of the image, or draws of the prior."""
+        if scored is not None and scored.style is not None:
+            return torch.from_numpy(scored.style).expand(count, -1).to(self._weight.dtype)
+        return torch.randn((count, self._style_size), generator=generator).to(self._weight.dtype)
+
+    def _decoded(self, z: torch.Tensor, style: NDArray[np.float32] | None) -> list[NDArray[np.float32]]:
+        given = torch.zeros(self._style_size) if style is None else torch.from_numpy(style)
+        means = self._means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
+        return [self.shown(each) for each in means]
+
+    def _means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        """`[m, pixels]`: of states `[m, n]` with styles `[m, c]`."""
+        if isinstance(self.vae, MixtureVAE):
+            return self.vae.decoder(z, style).sigmoid()
+        if isinstance(self.vae, AttributeVAE):
+            return self.vae.decoder(z, style + self.vae.decoder.prior(z))
+        return self.vae.decoder.mean(z)
 
     @property
     def _weight(self) -> torch.Tensor:
         return next(self.vae.parameters())
 
-    def _row(self, values: tuple[int, ...]) -> torch.Tensor:
-        return torch.tensor([values], dtype=self._weight.dtype)
-
-    def _style(self, number: int) -> torch.Tensor:
-        style = torch.zeros(1, self.vae.decoder.c) if isinstance(self.vae, MixtureVAE) else torch.zeros(1, 0)
-        if number:
-            style.normal_(generator=torch.Generator().manual_seed(number))
-        return style.to(self._weight.dtype)
-
-    def _image(self, means: torch.Tensor) -> NDArray[np.float32]:
-        image: NDArray[np.float32] = means[0].float().reshape(self.size).numpy()
-        return image
+    def _rows(self, values: NDArray[np.int8] | list[tuple[int, ...]]) -> torch.Tensor:
+        return torch.from_numpy(np.asarray(values)).to(self._weight.dtype)
 
 
 def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored:
@@ -206,14 +325,17 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
         )
-    if not isinstance(vae, DiscreteVAE | MixtureVAE):
-        raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {' and '.join(SHOWN)}")
+    if not isinstance(vae, DiscreteVAE | MixtureVAE | AttributeVAE):
+        raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {', '.join(SHOWN)}")
     if isinstance(vae, DiscreteVAE) and vae.categorical and vae.variables > 1:
         raise RunError(
             f"the model of {folder} has {vae.variables} variables of several values; the explorer shows one"
         )
-    if isinstance(vae, DiscreteVAE) and not vae.categorical and vae.n > MOST_BITS:
+    categorical = isinstance(vae, MixtureVAE) or (isinstance(vae, DiscreteVAE) and vae.categorical)
+    if not categorical and vae.n > MOST_BITS:
         raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")
+    if isinstance(vae, AttributeVAE):
+        return Explored(vae, training, (COLOUR_SIDE, COLOUR_SIDE))
     return Explored(vae, training, _size(vae.pixels, training, folder))
 
 
@@ -238,5 +360,5 @@ def _couplings(h: AnyPotentials) -> NDArray[np.float64] | None:
     couplings = np.zeros((n, n))
     np.fill_diagonal(couplings, np.nan)
     first, second = h.edges.numpy().T
-    couplings[first, second] = couplings[second, first] = h.pairwise[0].double().numpy()
+    couplings[first, second] = couplings[second, first] = h.pairwise[0].detach().double().numpy()
     return couplings

@@ -3,26 +3,77 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from structured_vae.errors import StructuredVAEError
-from structured_vae.explorer.drawings import bars_html, heat_map_html, image_html
-from structured_vae.explorer.explored_model import Encoded, Explored, open_model
+from structured_vae.explorer.drawings import (
+    DARK,
+    ENLARGED,
+    LIGHT,
+    Palette,
+    bars_html,
+    data_url,
+    graph_html,
+    heat_map_html,
+    image_html,
+    png_of,
+    strip_html,
+    table_html,
+)
+from structured_vae.explorer.explored_model import Encoded, Explored, Scored, open_model
+from structured_vae.explorer.links import query_of, read_query
 from structured_vae.explorer.own_networks import NETWORKS
-from structured_vae.explorer.upload import read_upload
+from structured_vae.explorer.upload import read_colours, read_upload
 
+THUMBNAILS = 12
+BEST = 8
 STYLES = 20
-ROWS = 4
+ROWS = 3
+SPLIT, FILE, PRIOR = "Test images", "A file", "No image: the prior"
+OF_IMAGE, OF_PRIOR = "of the image", "mean of the prior"
 STYLE = """
-h1 {font-size: 1.8rem !important}
-h2 {font-size: 1.5rem !important}
-h3 {font-size: 1.15rem !important}
-.stMainBlockContainer {padding-top: 2rem; padding-bottom: 3rem}
-.st-key-bits {display: grid; grid-template-columns: repeat(auto-fill, minmax(4.5rem, 1fr)); gap: 0.5rem}
+h1 {font-size: 1.7rem !important}
+h2 {font-size: 1.35rem !important; padding-top: 1rem !important}
+h3 {font-size: 1.1rem !important}
+.stMainBlockContainer {padding-top: 2.5rem; padding-bottom: 3rem; max-width: 78rem}
+.st-key-bits {display: grid; grid-template-columns: repeat(auto-fill, minmax(%s, 1fr)); gap: 0.4rem 0.6rem}
+.st-key-bits [data-testid=stButtonGroup] {min-width: 0}
+[class*=st-key-thumbnails] {display: flex; flex-direction: row; flex-wrap: wrap; gap: 6px}
+[class*=st-key-thumbnails] > div {width: auto !important}
+[class*=st-key-thumbnails] button {width: 58px; height: 58px; min-height: 0; padding: 0; border-radius: 4px;
+  background-size: contain; background-repeat: no-repeat; background-position: center; image-rendering: pixelated}
+[class*=st-key-thumbnails] button p {font-size: 0}
+[class*=st-key-thumbnails] button[kind=primary] {outline: 3px solid #c65d00; outline-offset: 1px}
 """
+
+
+@dataclass(frozen=True)
+class View:
+    """What all parts of the page know.
+
+    Attributes:
+        model: the networks.
+        folder: where they lie.
+        palette: of the visitor's theme.
+        scored: the image that was chosen, or the prior.
+        image: its number in the test split, if it is of that.
+        fixed: bits, or a category.
+        found: the posterior of the image given these.
+        style: `[c]` of what is decoded; None for the prior's mean, or where there is none.
+    """
+
+    model: Explored
+    folder: str
+    palette: Palette
+    scored: Scored
+    image: int | None
+    fixed: dict[int, int]
+    found: Encoded
+    style: NDArray[np.float32] | None
 
 
 @st.cache_resource(max_entries=1)
@@ -32,83 +83,101 @@ def opened(folder: str) -> Explored:
 
 
 @st.cache_resource(max_entries=64)
-def encoded(folder: str, pixels: NDArray[np.float32]) -> tuple[Encoded, str, str | None]:
-    """The posterior of an image, its bars and its heat map."""
-    model = opened(folder)
-    found = model.encode(pixels)
-    bars = bars_html(found.marginals, names(model), "bars: " + spoken(found.marginals))
-    couplings = found.couplings
-    heat = None if couplings is None else heat_map_html(couplings, "heat map of the couplings between bits")
-    return found, bars, heat
+def scored_image(folder: str, pixels: NDArray[np.float32] | None) -> Scored:
+    """What the encoder says of an image."""
+    return opened(folder).score(pixels)
+
+
+@st.cache_resource(max_entries=64)
+def encoded(folder: str, pixels: NDArray[np.float32] | None, fixed: tuple[tuple[int, int], ...]) -> Encoded:
+    """The posterior of an image with fixed bits."""
+    return opened(folder).encode(scored_image(folder, pixels), dict(fixed), BEST)
 
 
 def main(folder: str) -> None:
     """The whole page."""
     st.set_page_config(page_title="structured-vae explorer", layout="wide")
-    st.html(f"<style>{STYLE}</style>")
     model = opened(folder)
+    palette = DARK if st.context.theme.type == "dark" else LIGHT
+    width = "7.5rem" if max(map(len, model.names)) > 4 else "5rem"
+    st.html(f"<style>{STYLE.replace('%s', width)}</style>")
+    read_link(model)
     st.title("structured-vae explorer")
     st.text(title(model))
+    image, pixels = chosen_image(model, palette)
     left, right = st.columns(2, gap="large")
     with left:
-        switches(model)
-        samples(model)
+        st.header("Fix some bits, and the rest is solved again" if model.bits else "Choose a category")
+        fixed = controls(model)
+        style = chosen_style(model, folder, pixels)
+    found = encoded(folder, pixels, tuple(sorted(fixed.items())))
+    view = View(model, folder, palette, scored_image(folder, pixels), image, fixed, found, style)
+    with left:
+        bars(view)
     with right:
-        posterior(folder, model)
+        decoded(view)
+    if found.couplings is not None:
+        couplings(view, found.couplings)
+    best_states(view)
+    if model.bits and image is not None:
+        path(view)
+    samples(view)
+    share(view)
 
 
-@st.fragment
-def switches(model: Explored) -> None:
-    """Every bit or category, and the image of the state."""
-    st.header("Decode")
-    if model.bits:
-        with st.container(key="bits"):
-            bits = tuple(int(st.toggle(name, key=f"bit {name}")) for name in names(model))
-    else:
-        bits = model.state(int(st.radio("Category", names(model), horizontal=True, key="category")))
-    style = 0
-    if model.has_style:
-        style = st.slider("Style: 0 is the mean of the prior, every other one a draw from it", 0, STYLES)
-    st.html(image_html(model.decode(bits, style), "decoded image", 308))
-
-
-@st.fragment
-def posterior(folder: str, model: Explored) -> None:
-    """An image, its reconstruction and its posterior."""
-    st.header("Encode")
-    pixels = chosen_image(model)
-    if pixels is None:
+def read_link(model: Explored) -> None:
+    """Puts what a link says into the controls, on the first run of a visit."""
+    if "visited" in st.session_state:
         return
-    found, bars, heat = encoded(folder, pixels)
-    pair = np.concatenate([pixels.reshape(model.size), np.zeros((model.size[0], 2)), found.reconstruction], 1)
-    st.html(image_html(pair, "the image, and the image of its most probable state", 348))
-    st.text("Left: the image. Right: its most probable state, decoded.")
-    wish = "Put this state into the switches" if model.bits else "Choose this category"
-    if st.button(wish, on_click=copy, args=(model, found.state)):
-        st.rerun()  # of the whole page: the switches are another part
-    if found.every_class is not None:
-        st.text("Its style under every class:")
-        st.html(image_html(found.every_class, "the style of the image under every class", 560))
-    st.subheader("Probability of each bit being 1" if model.bits else "Probability of each category")
-    st.text(f"Posterior: {found.how}.")
-    st.html(bars)
-    if heat is not None:
-        st.subheader("Couplings between bits")
-        st.text("Pairwise scores: red pairs favour being 1 together, blue pairs avoid it.")
-        st.html(heat)
+    st.session_state["visited"] = True
+    image, fixed, other = read_query(st.query_params.to_dict(), model.vae.n)
+    st.session_state["image"], st.session_state["other"] = image or 0, other
+    if model.bits:
+        for i, value in fixed.items():
+            st.session_state[f"bit {i}"] = str(value)
+    elif chosen := [i for i, value in fixed.items() if value]:
+        st.session_state["category"] = model.names[chosen[0]]
 
 
-def chosen_image(model: Explored) -> NDArray[np.float32] | None:
-    """`[pixels]`: from the test split or from a file; None as long as there is neither."""
-    if st.radio("Image", ["Test split", "File"], horizontal=True) == "File":
-        return uploaded_image(model)
+def chosen_image(model: Explored, palette: Palette) -> tuple[int | None, NDArray[np.float32] | None]:
+    """The number in the test split and `[pixels]`: None for a file, and for no image at all."""
+    source = st.radio("What is encoded", [SPLIT, FILE, PRIOR], horizontal=True, key="source")
+    if source == PRIOR:
+        return None, None
+    if source == FILE:
+        return None, uploaded_image(model)
     try:
-        images = model.test_images
+        number = test_image(model, palette, "image")
     except StructuredVAEError as error:
         refuse(error)
-        return None
-    number = st.number_input("Number of the test image, from 0", 0, len(images) - 1)
-    return np.asarray(images[int(number)])
+        return None, None
+    return number, model.test_image(number)
+
+
+def test_image(model: Explored, palette: Palette, key: str) -> int:
+    """The number of a test image, from thumbnails or typed."""
+    count = len(model.test_images)
+    chosen = st.session_state[key] = min(st.session_state.get(key) or 0, count - 1)
+    first = chosen // THUMBNAILS * THUMBNAILS
+    numbers = range(first, min(first + THUMBNAILS, count))
+    rules = [
+        f".st-key-{key}-{number - first} button {{background-image: "
+        f"url({data_url(model.shown(model.test_image(number)), palette)})}}"
+        for number in numbers
+    ]
+    st.html(f"<style>{' '.join(rules)}</style>")
+    with st.container(key=f"thumbnails-{key}"):
+        for number in numbers:
+            kind = "primary" if number == chosen else "secondary"
+            name = f"test image {number}"
+            st.button(name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number))
+    words = "Number of the test image" if key == "image" else "Number of the other image"
+    return int(st.number_input(words, 0, count - 1, key=key, width=220))
+
+
+def choose(key: str, number: int) -> None:
+    """Takes a test image."""
+    st.session_state[key] = number
 
 
 def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
@@ -118,39 +187,188 @@ def uploaded_image(model: Explored) -> NDArray[np.float32] | None:
         return None
     binarisation = (model.training and model.training.data.binarisation) or "threshold"
     try:
+        if model.colours > 1:
+            return read_colours(file.getvalue(), model.size)
         return read_upload(file.getvalue(), model.size, binarisation)
     except StructuredVAEError as error:
         refuse(error)
         return None
 
 
-@st.fragment
-def samples(model: Explored) -> None:
-    """Images from the prior."""
-    st.header("Samples")
-    seed = st.number_input("Seed", 0, 10**6, 0)
-    picture = model.samples(ROWS, int(seed))
-    st.html(image_html(picture, "samples from the prior", 2 * picture.shape[1]))
+def controls(model: Explored) -> dict[int, int]:
+    """What is fixed: bits, or a category."""
+    if not model.bits:
+        free = "most probable"
+        chosen = st.radio("Category", [free, *model.names], horizontal=True, key="category")
+        return {} if chosen in (None, free) else {model.names.index(chosen): 1}
+    st.text("A bit without a choice is free. Press a value again to free it.")
+    fixed = {}
+    with st.container(key="bits"):
+        for i, name in enumerate(model.names):
+            value = st.segmented_control(name, ["0", "1"], key=f"bit {i}")
+            if value is not None:
+                fixed[i] = int(value)
+    one, two = st.columns(2)
+    one.button("Free all bits", on_click=set_bits, args=(model.vae.n, None), width="stretch")
+    two.button("Fix all as they are", on_click=fix_as_found, args=(model.vae.n,), width="stretch")
+    return fixed
+
+
+def set_bits(n: int, state: tuple[int, ...] | None) -> None:
+    """Fixes all bits, or frees them."""
+    for i in range(n):
+        st.session_state[f"bit {i}"] = None if state is None else str(state[i])
+
+
+def fix_as_found(n: int) -> None:
+    """Fixes all bits at the best state that the page shows."""
+    set_bits(n, st.session_state["state"])
+
+
+def chosen_style(
+    model: Explored, folder: str, pixels: NDArray[np.float32] | None
+) -> NDArray[np.float32] | None:
+    """`[c]`: that of the image, the prior's mean, or a draw."""
+    if not model.has_style:
+        return None
+    choices = [OF_PRIOR, *(f"draw {number}" for number in range(1, STYLES + 1))]
+    if pixels is not None:
+        choices = [OF_IMAGE, *choices]
+    chosen = st.selectbox("Style" if model.colours == 1 else "Person", choices, key="style")
+    if chosen == OF_IMAGE:
+        return scored_image(folder, pixels).style
+    return None if chosen == OF_PRIOR else model.drawn_style(int(chosen.split()[1]))
+
+
+def bars(view: View) -> None:
+    """The probabilities given what is fixed."""
+    found, model = view.found, view.model
+    heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
+    st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
+    st.html(
+        bars_html(found.marginals, model.names, "bars: " + spoken(found.marginals), view.fixed, view.palette)
+    )
+    st.text(f"Posterior: {found.how}." if view.scored.pixels is not None else "Those of the prior.")
+
+
+def decoded(view: View) -> None:
+    """The image, the best state with the fixed bits, and what is known of it."""
+    model, found = view.model, view.found
+    st.header("Image and best state")
+    st.session_state["state"] = found.state
+    picture = model.decode(found.state, view.style)
+    images, captions = [picture], ["decoded"]
+    if view.scored.pixels is not None:
+        images, captions = (
+            [model.shown(view.scored.pixels), picture],
+            ["the image", "its best state, decoded"],
+        )
+    st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
+    st.html(table_html(facts(view)))
+    name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
+    if model.passed_on:
+        file = png_of(picture, LIGHT, ENLARGED)
+        st.download_button("Download the decoded picture", file, f"state-{name}.png", "image/png")
+    else:
+        st.text("Pictures of these images may not be passed on, so there is no download.")
+
+
+def facts(view: View) -> list[tuple[str, str]]:
+    """Score, probability and bound of the best state, by name."""
+    best, model = view.found.best, view.model
+    state = "".join(map(str, view.found.state)) if model.bits else model.names[view.found.state.index(1)]
+    proof = "no state" + (" with the fixed bits" if view.fixed else "") + " scores more: proved"
+    rows = [
+        ("state", state),
+        ("score", f"{best.scores[0]:.3f}"),
+        ("bound on scores", f"{best.bound:.3f}" + (f" ({proof})" if best.optimal[0] else "")),
+        ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
+    ]
+    if view.fixed:
+        rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
+    if view.found.cost is not None:
+        rows.append(("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state"))
+    return rows
+
+
+def couplings(view: View, values: NDArray[np.float64]) -> None:
+    """The pairwise scores, as a graph and as a heat map."""
+    st.header("Couplings between bits")
+    st.text("Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it.")
+    left, right = st.columns(2, gap="large")
+    names, palette = view.model.names, view.palette
+    with left:
+        described = "graph of the couplings between bits"
+        st.html(graph_html(values, view.found.marginals, names, described, view.fixed, palette))
+    with right:
+        st.html(heat_map_html(values, names, "heat map of the couplings between bits", palette))
+
+
+def best_states(view: View) -> None:
+    """The best states, in order."""
+    best, model = view.found.best, view.model
+    st.header("The best states" + (", with the fixed bits" if view.fixed and model.bits else ""))
+    captions = []
+    for state, score, log_given in zip(best.states, best.scores, best.log_given, strict=True):
+        changed = [model.names[i] for i in np.flatnonzero(state != best.states[0])]
+        what = model.names[int(state.argmax())] if not model.bits else "flips " + ", ".join(changed)
+        first = "best" if model.bits and not changed else what
+        captions.append(f"{first}\nscore {score:.2f}\np {np.exp(log_given):.3f}")
+    images = model.decode_all(best.states, view.style)
+    st.html(strip_html(images, captions, "best state", 100, view.palette))
+
+
+def path(view: View) -> None:
+    """From the image's state to that of another, flip by flip."""
+    model = view.model
+    st.header("A path to another image")
+    st.text("One flip at a time, in the order whose states have the highest mean scores of both images.")
+    if st.session_state.get("other") is None:
+        st.session_state["other"] = (view.image or 0) + 1
+    other = test_image(model, view.palette, "other")
+    pixels = model.test_image(other)
+    end = encoded(view.folder, pixels, tuple(sorted(view.fixed.items()))).state
+    states, scores = model.path(view.scored, scored_image(view.folder, pixels), end, view.found.state)
+    captions = [f"start\n{scores[0]:.2f}"]
+    for before, after, score in zip(states, states[1:], scores[1:], strict=False):
+        [bit] = np.flatnonzero(before != after)
+        captions.append(f"{model.names[bit]} becomes {after[bit]}\n{score:.2f}")
+    images = model.decode_all(states, view.style)
+    st.html(strip_html(images, captions, "state of the path", 84, view.palette))
+
+
+def samples(view: View) -> None:
+    """Images from the prior or the posterior, with what is fixed."""
+    st.header("Samples" + (", with what is fixed" if view.fixed else ""))
+    left, right = st.columns([1, 2])
+    seed = left.number_input("Seed", 0, 10**6, 0)
+    of = "of the prior"
+    if view.scored.pixels is not None:
+        of = right.radio("Samples", ["of the prior", "of the image's posterior"], horizontal=True)
+    scored = view.scored if of != "of the prior" else None
+    rows = ROWS if view.model.has_style and view.model.colours == 1 and scored is None else ROWS * 10
+    picture = view.model.samples(rows, int(seed), view.fixed, scored)
+    width = min(640, 2 * picture.shape[1])
+    st.html(image_html(picture, f"samples {of}", width, view.palette))
+
+
+def share(view: View) -> None:
+    """The address of what is shown."""
+    st.header("Share")
+    other = st.session_state.get("other") if view.image is not None else None
+    query = query_of(view.image, view.fixed, other)
+    st.query_params.from_dict(query)
+    if view.image is None:
+        st.text("The link has what is fixed, and not the image.")
+    words = "&".join(f"{name}={value}" for name, value in query.items())
+    base = (st.context.url or "").split("?")[0]
+    st.code(f"{base}?{words}", language=None, wrap_lines=True)
 
 
 def refuse(error: Exception) -> None:
     """Why there is nothing to see, as plain text: Markdown in a name could fetch a picture."""
     with st.container(border=True):
         st.text(str(error))
-
-
-def copy(model: Explored, state: tuple[int, ...]) -> None:
-    """Puts a state into the switches."""
-    if model.bits:
-        for name, bit in zip(names(model), state, strict=True):
-            st.session_state[f"bit {name}"] = bool(bit)
-    else:
-        st.session_state["category"] = str(state.index(1))
-
-
-def names(model: Explored) -> list[str]:
-    """Of the bits or categories: their places in z."""
-    return [str(i) for i in range(model.vae.n)]
 
 
 def spoken(marginals: NDArray[np.float64]) -> str:

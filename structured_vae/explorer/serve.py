@@ -95,7 +95,6 @@ def _options(address: str, port: int) -> list[str]:
         "client.showErrorDetails": "none",
         "client.showErrorLinks": "false",
         "runner.postScriptGC": "false",  # a full collection, with torch loaded, would follow every switch
-        "theme.base": "light",
     }
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     if ip_address(address).is_loopback:

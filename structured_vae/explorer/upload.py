@@ -21,6 +21,24 @@ LONGEST_SIDE: Final = 20_000
 """Of an upload; rows cost memory too."""
 
 
+def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
+    """`[3 * height * width]`: the central square of an image file at the model's size, in [0, 1], plane by plane.
+
+    Args:
+        content: of the file.
+        size: height and width that the model takes.
+
+    Raises:
+        DataError: it is no image, or too large a one.
+    """
+    image = _on_paper(content)
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    square = image.crop((left, top, left + side, top + side))
+    values = np.asarray(square.resize((size[1], size[0]), Image.Resampling.BOX), dtype=np.float32) / 255
+    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1)
+
+
 def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
     """`[pixels]`: an image file in grey, at the model's size, ink as 1, binarised as in training.
 
@@ -34,7 +52,7 @@ def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDA
     Raises:
         DataError: it is no image, or too large a one.
     """
-    grey = _grey(content).resize((size[1], size[0]), Image.Resampling.BOX)
+    grey = _on_paper(content).convert("L").resize((size[1], size[0]), Image.Resampling.BOX)
     values = np.asarray(grey)
     border = np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])
     ink = 255 - values if np.median(border) > 127 else values
@@ -48,7 +66,7 @@ def _opened(content: bytes) -> Image.Image:
         return Image.open(BytesIO(content), formats=FORMATS)
 
 
-def _grey(content: bytes) -> Image.Image:
+def _on_paper(content: bytes) -> Image.Image:
     """What is transparent becomes white."""
     try:
         with _opened(content) as image:
@@ -61,6 +79,8 @@ def _grey(content: bytes) -> Image.Image:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"this is no image that can be read ({', '.join(FORMATS)}): {error}") from error
+        # Pillow names the object in memory, not the file, of what it does not know at all.
+        why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
+        raise DataError(f"this is no image that can be read ({', '.join(FORMATS)}){why}") from error
     paper = Image.new("RGBA", coloured.size, "white")
-    return Image.alpha_composite(paper, coloured).convert("L")
+    return Image.alpha_composite(paper, coloured).convert("RGB")

@@ -1,0 +1,149 @@
+"""Scores of bits of which some are fixed: what is best, how probable it is, and the posterior of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import solvers
+from models import AnyPotentials, CategoricalPotentials, Potentials
+
+from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+
+Fixed: TypeAlias = Mapping[int, int]
+"""Bits that keep a value; of categories at most one, with the value 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The best states with the fixed bits, in order.
+
+    Attributes:
+        states: `[m, n]`.
+        scores: `[m]`.
+        optimal: `[m]`, whether it is proved that no others score more.
+        bound: none of them scores more than this.
+        log_probability: `[m]`, of each under exp(score) / Z over all states, in nats.
+        log_given: `[m]`, the same over the states with the fixed bits.
+    """
+
+    states: NDArray[np.int8]
+    scores: NDArray[np.float64]
+    optimal: NDArray[np.bool_]
+    bound: float
+    log_probability: NDArray[np.float64]
+    log_given: NDArray[np.float64]
+
+
+def ranked(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
+    """The `count` best states of one row of potentials with the fixed bits; fewer where there are no more."""
+    log_z = float(Gibbs(h).log_partition[0])
+    if isinstance(h, CategoricalPotentials):
+        return _ranked_categories(h, fixed, count, log_z)
+    n = h.unary.shape[-1]
+    pairs = () if h.pairwise is None else (h.pairwise[0].double().numpy(),)
+    edges = None if h.edges is None else h.edges.numpy()
+    best = solvers.solve(
+        h.unary[0].double().numpy(),
+        *pairs,
+        edges=edges,
+        fix=dict(fixed),
+        k_best=min(count, 2 ** (n - len(fixed))),
+    )
+    scores = np.asarray(best.score, dtype=np.float64)
+    free, constant = reduced(h, fixed)
+    given = constant if free is None else constant + float(Gibbs(free).log_partition[0])
+    return Ranked(
+        np.asarray(best.z, dtype=np.int8),
+        scores,
+        np.asarray(best.optimal, dtype=bool),
+        max(float(np.max(best.bound)), float(scores[0])),
+        scores - log_z,
+        scores - given,
+    )
+
+
+def _ranked_categories(h: CategoricalPotentials, fixed: Fixed, count: int, log_z: float) -> Ranked:
+    scores = h.unary[0].double().numpy()
+    order = np.argsort(-scores, kind="stable")[:count]
+    if fixed:
+        order = np.array([next(iter(fixed))])
+    log_given = scores[order] - (scores[order][0] if fixed else log_z)
+    eye = np.eye(len(scores), dtype=np.int8)
+    best = float(scores[order][0])
+    return Ranked(
+        eye[order], scores[order], np.ones(len(order), bool), best, scores[order] - log_z, log_given
+    )
+
+
+def reduced(h: Potentials, fixed: Fixed) -> tuple[Potentials | None, float]:
+    """The scores of the free bits, and what the fixed ones score among themselves; None where no bit is free.
+
+    h(z) = constant + h_free(z_free): a fixed bit's pairwise scores are unary ones of its neighbours.
+    """
+    n = h.unary.shape[-1]
+    value = torch.tensor([fixed.get(i, 0) for i in range(n)], dtype=h.unary.dtype)
+    constant = float(h.score(value[None])[0])
+    free = [i for i in range(n) if i not in fixed]
+    if not free:
+        return None, constant
+    unary = h.field(value[None])[:, free]
+    if h.pairwise is None or h.edges is None:
+        return Potentials(unary), constant
+    place = torch.full((n,), -1)
+    place[free] = torch.arange(len(free))
+    edges = place[h.edges]
+    kept = (edges >= 0).all(dim=1)
+    if not kept.any():
+        return Potentials(unary), constant
+    return Potentials(unary, h.pairwise[:, kept], edges[kept]), constant
+
+
+def marginals(
+    h: AnyPotentials,
+    fixed: Fixed,
+    posterior: Callable[[AnyPotentials], Posterior],
+    generator: torch.Generator,
+    draws: int,
+) -> tuple[NDArray[np.float64], str]:
+    """`[n]`: P(z_i = 1) given the fixed bits, and where it comes from."""
+    n = h.unary.shape[-1]
+    found = np.zeros(n)
+    for i, value in fixed.items():
+        found[i] = value
+    if isinstance(h, CategoricalPotentials):
+        return (found if fixed else h.unary[0].softmax(dim=-1).double().numpy()), "exact"
+    free, _ = reduced(h, fixed)
+    if free is None:
+        return found, "every bit is fixed"
+    places = [i for i in range(n) if i not in fixed]
+    q = posterior(free)
+    if free.pairwise is not None and isinstance(q, PerturbAndMAP):
+        drawn = q.sample(generator, draws)[:, 0]
+        found[places] = drawn.double().mean(dim=0).numpy()
+        return found, f"perturb-and-MAP, {draws} draws"
+    found[places] = Gibbs(free).marginals[0][0].double().numpy()
+    return found, "exact"
+
+
+def draws_given(
+    h: AnyPotentials, fixed: Fixed, count: int, generator: torch.Generator, like: torch.Tensor
+) -> torch.Tensor:
+    """`[count, n]`: exact draws of exp(score) / Z over the states with the fixed bits."""
+    n = h.unary.shape[-1]
+    z = torch.zeros((count, n), dtype=like.dtype)
+    for i, value in fixed.items():
+        z[:, i] = value
+    if isinstance(h, CategoricalPotentials):
+        return z if fixed else Gibbs(h).sample(generator, count)[:, 0].to(like.dtype)
+    free, _ = reduced(h, fixed)
+    if free is not None:
+        z[:, [i for i in range(n) if i not in fixed]] = (
+            Gibbs(free).sample(generator, count)[:, 0].to(like.dtype)
+        )
+    return z

@@ -1,0 +1,41 @@
+"""What the page shows, as the query of its address, so that a link shows it again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .fixed_bits import Fixed
+
+
+def query_of(image: int | None, fixed: Fixed, other: int | None) -> dict[str, str]:
+    """The query of an image of the test split, of the fixed bits and of the image that the path ends at.
+
+    Example:
+        >>> query_of(3, {0: 1, 7: 0}, None)
+        {'image': '3', 'fix': '0:1,7:0'}
+    """
+    found = {}
+    if image is not None:
+        found["image"] = str(image)
+    if fixed:
+        found["fix"] = ",".join(f"{i}:{value}" for i, value in sorted(fixed.items()))
+    if other is not None:
+        found["to"] = str(other)
+    return found
+
+
+def read_query(query: Mapping[str, str], n: int) -> tuple[int | None, dict[int, int], int | None]:
+    """The inverse; what makes no sense is as if it were not there, since anybody can have written the link.
+
+    Example:
+        >>> read_query({"image": "3", "fix": "0:1,7:0,99:1,x"}, n=8)
+        (3, {0: 1, 7: 0}, None)
+    """
+    pairs = re.findall(r"(?:^|,)(\d{1,2}):([01])(?=,|$)", query.get("fix", "")[:400])
+    fixed = {int(i): int(value) for i, value in pairs if int(i) < n}
+    return _number(query.get("image")), fixed, _number(query.get("to"))
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{1,7}", text) else None

@@ -1,0 +1,68 @@
+"""From one state to another, a flip at a time, through states of high score."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import Potentials
+
+
+def best_path(
+    h: Potentials, start: NDArray[np.int8], end: NDArray[np.int8]
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """The order of flips whose states have the highest sum of scores: `[flips + 1, n]`, and the score of each.
+
+    Every differing bit flips once. With d of them the best sum to each of the 2^d sets of flips follows from those of
+    one flip less (dynamic programming over sets), so that no other order is better.
+
+    Args:
+        h: scores, one row.
+        start: `[n]`, bits.
+        end: `[n]`, bits; at most 20 differ.
+    """
+    differing = np.flatnonzero(start != end)
+    d = len(differing)
+    sets = np.arange(2**d)
+    flipped = (sets[:, None] >> np.arange(d) & 1).astype(bool)
+    scores = _scores(h, start, differing, flipped)
+    size = flipped.sum(axis=1)
+    best, last = scores.copy(), np.zeros(2**d, dtype=np.int64)
+    for count in range(1, d + 1):
+        now = sets[size == count]
+        before = np.full((len(now), d), -np.inf)
+        for i in range(d):
+            has = flipped[now, i]
+            before[has, i] = best[now[has] ^ (1 << i)]
+        last[now] = before.argmax(axis=1)
+        best[now] += before.max(axis=1)
+    visited = [2**d - 1]
+    while visited[-1]:
+        visited.append(visited[-1] ^ (1 << int(last[visited[-1]])))
+    order = visited[::-1]
+    states = np.repeat(start[None], d + 1, axis=0)
+    states[:, differing] ^= flipped[order].astype(np.int8)
+    return states, scores[order]
+
+
+def _scores(
+    h: Potentials, start: NDArray[np.int8], differing: NDArray[np.int64], flipped: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """`[2^d]`: of start with each set of flips. Edges outside add constants or unary scores, so none is left out."""
+    signs = 1.0 - 2.0 * start[differing]
+    unary = h.unary[0].double().numpy()
+    z = start.astype(np.float64)
+    constant = float(unary @ z)
+    slope = unary[differing] * signs
+    n = len(start)
+    weights = np.zeros((n, n))
+    if h.pairwise is not None and h.edges is not None:
+        first, second = h.edges.numpy().T
+        weights[first, second] = h.pairwise[0].double().numpy()
+        weights = weights + weights.T
+        constant += float(z @ weights @ z) / 2
+        slope = slope + signs * (weights @ z)[differing]
+    moves = flipped * signs
+    own = weights[np.ix_(differing, differing)]
+    scores: NDArray[np.float64] = constant + flipped @ slope + np.einsum("si,ij,sj->s", moves, own, moves) / 2
+    return scores
