@@ -114,7 +114,20 @@ def spread(values: Sequence[float]) -> str:
     return f"{mean(values):.1f}{span}"
 
 
+def set_ups() -> list[list[str]]:
+    """A row a size and length: where each set-up ends on validation images."""
+    rows = record("defaults")["rows"]
+    settings = list(dict.fromkeys(row["setting"] for row in rows))
+    bounds = {(row["size"], row["epochs"], row["setting"]): row["bound"] for row in rows}
+    lines = [["code", "epochs", *settings]]
+    for size, epochs in dict.fromkeys((row["size"], row["epochs"]) for row in rows):
+        found = [bounds.get((size, epochs, setting)) for setting in settings]
+        lines.append([size, str(epochs), *("" if each is None else f"{each:.1f}" for each in found)])
+    return lines
+
+
 TABLES = (
+    set_ups,
     estimators_of_independent_bits,
     estimators_of_coupled_bits,
     convolutional_pair,

@@ -896,8 +896,9 @@ def test_help_of_train_has_every_list_of_choices_once(cli):
     assert "Literal" not in text
     assert "{" not in text.replace("checkpoints/{best,last}", "")
     for hint in get_type_hints(TrainConfig).values():
-        if get_origin(hint) is Literal:
-            assert all(str(choice) in text for choice in get_args(hint))
+        for part in (hint, *get_args(hint)):
+            if get_origin(part) is Literal:
+                assert all(str(choice) in text for choice in get_args(part))
     assert text.count("gumbel_softmax, straight_through") == 1
 
 

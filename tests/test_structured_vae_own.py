@@ -103,7 +103,7 @@ def test_own_networks_are_evaluated_exactly(finished, arrays):
 def test_own_networks_learn(tmp_path, arrays):
     run = train(
         folder=tmp_path / "run", model=convolutional_vae(), data=arrays, estimator="exact",
-        **{**SMALL, "epochs": 8, "learning_rate": 0.01},
+        **{**SMALL, "epochs": 8, "learning_rate": 0.01, "rate_decay": "none"},
     )  # fmt: skip
     bounds = run.metrics["validation/bound"]
     assert bounds[-1] < bounds[0] - 50

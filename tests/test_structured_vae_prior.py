@@ -306,7 +306,7 @@ def test_what_no_prior_can_be(tmp_path):
     with pytest.raises(
         ConfigError, match="the recipe paper leaves out with the estimator direct: set recipe to elbo"
     ):
-        train(TrainConfig(prior="gibbs", n=3, hidden=5), tmp_path / "run")
+        train(TrainConfig(prior="gibbs", recipe="paper", n=3, hidden=5), tmp_path / "run")
     with pytest.raises(ConfigError, match="log Z is out of reach"):
         train(
             TrainConfig(

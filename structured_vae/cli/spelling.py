@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NoReturn, get_origin
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
 
@@ -31,7 +31,8 @@ class _Formatter(DefaultHelpFormatter):
     """Help without the choices of an option behind its description, which names them already."""
 
     def _get_type_str(self, action: Any) -> str | None:
-        if get_origin(getattr(action, "_typehint", None)) is Literal:
+        hint = getattr(action, "_typehint", None)
+        if any(get_origin(part) is Literal for part in (hint, *get_args(hint))):
             return None
         return super()._get_type_str(action)
 

@@ -471,8 +471,8 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
 
     Those of a whole bound are what came out best on validation images (`results/defaults.json`).
     """
-    recipe = config.recipe or ("elbo" if config.kind in ("discrete", "own") else "paper")
-    whole = recipe == "elbo"
+    recipe = "elbo" if config.kind in ("discrete", "own") else "paper"
+    whole = (config.recipe or recipe) == "elbo"
     decay = config.rate_decay or ("cosine" if whole or config.kind == "gaussian" else "none")
     bits = config.variables * math.log2(config.k) if config.encoder == "categorical" else config.n
     few = config.kind == "discrete" and bits <= FEW_BITS

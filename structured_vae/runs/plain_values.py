@@ -121,7 +121,7 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
         value, path = getattr(config, name), f"{place}{name}"
         if not (isinstance(kind, type) and is_dataclass(kind)):
             if type(value) not in _types(kind):
-                wanted = " or ".join(TYPES[each] for each in _types(kind))
+                wanted = " or ".join(TYPES[each] for each in _named_types(kind))
                 yield f"{path} must be {wanted}; got {shortened(value)}"
             elif type(value) is int and abs(value) > MAGNITUDE:
                 yield f"{path} is {shortened(value)}; at most {MAGNITUDE} is taken"
@@ -129,6 +129,12 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
             yield from mistyped(value, f"{path}.")
         else:
             yield f"{path} must be an object of {kind.__name__}; got {shortened(value)}"
+
+
+def _named_types(kind: Any) -> tuple[type, ...]:
+    """Those to name to somebody who gave another: whole numbers go without saying where all numbers do."""
+    types = _types(kind)
+    return tuple(each for each in types if each is not int or float not in types)
 
 
 def _types(kind: Any) -> tuple[type, ...]:
