@@ -77,3 +77,37 @@ def chunking(part: str) -> Tokens:
     with gzip.open(folder() / "sequences" / f"conll2000_{part}.txt.gz", "rt", encoding="utf-8") as file:
         blocks = file.read().strip().split("\n\n")
     return [[line.split() for line in block.split("\n")] for block in blocks]
+
+
+def stereo(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A pair of images and the disparity that was measured.
+
+    Args:
+        name: "motorcycle_d4", "motorcycle_d2", "tsukuba" or "teddy".
+
+    Returns:
+        Left and right image `[height, width, 3]`, float64, and disparity `[height, width]` in pixels, nan where it is
+        unknown: the right column is the left one less the disparity.
+    """
+    with np.load(folder() / "stereo" / f"{name}.npz") as data:
+        left, right = (data[side].astype(np.float64) for side in ("left", "right"))
+        if "disparity_x4" in data:
+            known, scale = data["disparity_x4"], 4.0
+        else:
+            known, scale = data["disparity"], 1.0
+        disparity = known.astype(np.float64) / scale
+    if not np.isnan(disparity).any():
+        disparity[disparity == 0] = np.nan
+    return left, right, disparity
+
+
+def tsukuba_potts() -> tuple[np.ndarray, float]:
+    """A published energy of stereo: costs `[height, width, 16]`, and that of two neighbours with different labels."""
+    with np.load(folder() / "stereo" / "tsukuba_potts_mrf.npz") as data:
+        return data["unary"].astype(np.float64), float(data["potts_weight"])
+
+
+def network_files() -> list[Path]:
+    """Problems that come with toulbar2, in its formats."""
+    files = (folder() / "toulbar2").iterdir()
+    return sorted(file for file in files if file.suffix == ".gz")

@@ -441,3 +441,18 @@ def test_a_snake_is_a_grid_of_neighbourhoods(benchmark):
     assert np.array_equal(parts[6, 2:], features[[2, 5]])
     assert not parts[:4, 2:].any()
     assert not parts[4:, :2].any()
+
+
+def test_a_stereo_row_has_energy_bound_and_errors(benchmark):
+    stereo = benchmark("stereo")
+    problem = stereo.LabelProblem.from_arrays(
+        np.eye(6, 3)[[0, 0, 1, 1, 2, 2]], potts=0.1, edges=stereo.grid_edges(2, 3)
+    )
+    disparity = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, np.nan]])
+    task = stereo.Task(problem, 7.0, disparity)
+    found = stereo.row(task, "dual_ascent", 60.0)
+    assert found["optimal"]
+    assert found["energy"] == pytest.approx(7.0 - float(problem.score([0, 0, 1, 1, 2, 2])))
+    assert found["energy"] >= found["bound"]
+    assert task.wrong(np.array([0, 0, 1, 1, 2, 2])) == pytest.approx(1 / 5)
+    assert stereo.applicable(problem)
