@@ -298,6 +298,8 @@ def test_refusals_have_reasons():
         solve(np.zeros((2, 3)), **frustrated, solver="independent")
     with pytest.raises(UnsupportedProblemError, match="assignments"):
         solve(np.zeros((30, 3)), solver="exhaustive")
+    with pytest.raises(UnsupportedProblemError, match="more than 1e\\+300 assignments"):
+        solve(np.zeros((3000, 3)), solver="exhaustive")
     with pytest.raises(ProblemError, match="LabelProblem"):
         several.Bits().solve(np.zeros(3))
 

@@ -25,7 +25,8 @@ class Exhaustive(LabelSolver):
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """More than 2^20 assignments."""
         many = problem.states > MOST_STATES
-        reason = f"there are {float(problem.states):.3g} assignments and it tries at most {MOST_STATES:,}"
+        states = "more than 1e+300" if problem.states > 10**300 else f"{float(problem.states):.3g}"
+        reason = f"there are {states} assignments and it tries at most {MOST_STATES:,}"
         return (*super().why_not(problem), *((reason,) if many else ()))
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
