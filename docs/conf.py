@@ -1,5 +1,6 @@
 """Sphinx configuration: pages in Markdown, API from docstrings, a gallery of scripts, every example run."""
 
+import dataclasses
 import sys
 import tomllib
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import build_marks  # noqa: E402
 import built_html  # noqa: E402  # beside this file
 import generated_pages  # noqa: E402
 
@@ -26,9 +28,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",  # formulas without a network
 ]
-exclude_patterns = ["_build", "gallery", "generated"]
+exclude_patterns = ["_build", "gallery", "generated", "api"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery's pages are made as .rst
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 default_role = "literal"  # single backticks in docstrings are code
@@ -66,15 +68,20 @@ nitpick_ignore_regex = [
 doctest_test_doctest_blocks = ""
 doctest_path = [str(HERE / "examples")]
 
+# What scripts show depends on the library, not on the script alone: where it has changed, all of them run again.
+LIBRARY = [HERE.parent / package for package in ("solvers", "models", "structured_vae")]
+RAN = HERE / "auto_gallery" / ".library"
+
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
-    "run_stale_examples": True,  # what they show depends on the library, not on the script alone
+    "run_stale_examples": build_marks.changed(RAN, LIBRARY),
     "capture_repr": (),
     "reset_modules": ("matplotlib", "gallery_style.apply"),
     "image_srcset": ["2x"],
+    "thumbnail_size": (320, 224),
     "min_reported_time": 1e9,  # the machine's load says nothing about the example
     "download_all_examples": False,
     "show_signature": False,
@@ -84,12 +91,20 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
+html_theme_options = {"sidebar_hide_name": False}
 html_copy_source = False
 html_show_sphinx = False
 
 
 def _readable(app, what, name, obj, options, signature, return_annotation):
-    """Defaults that a factory makes as `...`: `<factory>` is no expression, and Sphinx wraps it badly."""
+    """Defaults that a factory makes as what it makes: `<factory>` is no expression, and Sphinx wraps it badly."""
+    if signature and dataclasses.is_dataclass(obj):
+        made = (each.default_factory for each in dataclasses.fields(obj) if each.init)
+        for factory in (each for each in made if each is not dataclasses.MISSING):
+            shown = repr(factory())
+            signature = signature.replace("<factory>", "..." if "<" in shown else shown, 1)
     return signature and signature.replace("<factory>", "..."), return_annotation
 
 
@@ -106,9 +121,15 @@ def _show_colon(app, what, name, obj, options, lines):
     lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
+def _keep_gallery(app, error):
+    if error is None and app.builder.name == "html" and app.config.plot_gallery not in (False, "False", "0"):
+        build_marks.keep(RAN, LIBRARY)
+
+
 def setup(app):
     app.connect("builder-inited", generated_pages.write)
     app.connect("autodoc-process-docstring", _hide_colon, priority=400)
     app.connect("autodoc-process-docstring", _show_colon, priority=600)
     app.connect("autodoc-process-signature", _readable)
     app.connect("build-finished", built_html.check)
+    app.connect("build-finished", _keep_gallery)

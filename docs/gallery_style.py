@@ -1,4 +1,4 @@
-"""The look of the gallery's figures."""
+"""The look of the gallery's figures: on nothing, so that the page may be light or dark."""
 
 import matplotlib.pyplot as plt
 
@@ -8,6 +8,9 @@ SETTINGS = {
     "font.size": 10,
     "axes.titlesize": 10,
     "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
 }
 
 

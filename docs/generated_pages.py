@@ -15,6 +15,8 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the benchmarks lie
 sys.path.insert(0, str(Path(__file__).parent))
 
+import api_pages
+import build_marks
 import learning_pages
 import structure_pages
 from matplotlib.figure import Figure
@@ -32,19 +34,42 @@ RESULTS = HERE.parent / "results"
 
 def write(app) -> None:
     """Writes the tables in `generated/`, and a page in `reproduction/` for each experiment that has records."""
-    for folder in ("generated", "reproduction"):
+    for folder in ("generated", "reproduction", "reference"):
         (HERE / folder).mkdir(exist_ok=True)
+    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets, *learning_pages.TABLES):
+        heading, *lines = rows()
+        write_changed(HERE / "generated" / f"{rows.__name__}.md", table(heading, lines))
+    for page in (backends, losses, qplib, regret):
+        write_changed(HERE / "generated" / f"{page.__name__}.md", page())
+    reference = api_pages.pages()
+    for name, text in reference.items():
+        write_changed(HERE / "reference" / f"{name}.md", text)
+    for old in (HERE / "reference").glob("*.md"):
+        if old.stem not in reference:
+            old.unlink()
+    if build_marks.changed(
+        HERE / "generated" / ".drawn", [RESULTS, HERE / "structure_pages.py", Path(__file__)]
+    ):
+        draw()
+        build_marks.keep(
+            HERE / "generated" / ".drawn", [RESULTS, HERE / "structure_pages.py", Path(__file__)]
+        )
+
+
+def draw() -> None:
+    """The pictures and reports of the records."""
     loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
     for picture in (structure_pages.chosen_pixels, structure_pages.regret_by_degree):
         picture().savefig(HERE / "generated" / f"{picture.__name__}.png", dpi=150)
-    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets, *learning_pages.TABLES):
-        heading, *lines = rows()
-        (HERE / "generated" / f"{rows.__name__}.md").write_text(table(heading, lines), encoding="utf-8")
-    for page in (backends, losses, qplib, regret):
-        (HERE / "generated" / f"{page.__name__}.md").write_text(page(), encoding="utf-8")
     for experiment in map(Experiment.named, experiment_names()):
         if records_of(experiment, RESULTS):
             write_report(experiment, RESULTS, HERE / "reproduction")
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Writes a file whose content is another one, so that Sphinx reads no page again for nothing."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def backends() -> str:

@@ -162,11 +162,11 @@ def test_constraints_that_are_not_linear_or_not_hard_are_refused(dimod):
         from_dimod(soft)
 
 
-PAGE = Path(__file__).parents[1] / "docs" / "three_ways.md"
+PAGE = Path(__file__).parents[1] / "docs" / "coming_from.md"
 
 
 def block(package):
-    """What the page of three ways does by a package, and what it ends with."""
+    """What the page for those who come from other packages does by one, and what it ends with."""
     worth = {"ann": 3.0, "ben": 2.0, "cem": 2.0, "dora": 3.0}
     known = {"worth": worth, "together": {("ann", "dora"): -4.0, ("ann", "ben"): 0.5}}
     (code,) = (each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if package in each)
@@ -174,13 +174,13 @@ def block(package):
     return known
 
 
-def test_the_page_of_three_ways_by_dimod(dimod):
+def test_the_page_for_those_who_come_from_others_by_dimod(dimod):
     known = block("dimod")
     assert (known["team"], known["value"], known["proved"]) == (["ann", "ben", "cem"], 7.5, True)
     assert (known["pair"].energy, known["pair"].is_feasible) == (-5.5, True)
 
 
-def test_the_page_of_three_ways_by_pyepo():
+def test_the_page_for_those_who_come_from_others_by_pyepo():
     pytest.importorskip("pyepo", reason="PyEPO is not installed")
     known = block("pyepo")
     assert (known["team"], float(known["value"])) == (["ann", "ben", "cem"], 7.5)

@@ -114,7 +114,8 @@ def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
 
 def test_a_link_shows_the_same_state_again(visit, address):
     page, asked = visit
-    other = page.context.new_page()
+    context = page.context.browser.new_context()
+    other = context.new_page()
     other.set_default_timeout(PATIENCE)
     other.on("request", lambda request: asked.append(request.url))
     other.goto(f"{address}/?image=5&fix=1:1,3:0&to=7")
@@ -130,7 +131,7 @@ def test_a_link_shows_the_same_state_again(visit, address):
         other.get_by_role("button", name="Download the decoded picture").click()
     assert download.value.suggested_filename == f"state-{state_of(other)}.png"
     assert Image.open(download.value.path()).size == (224, 224)
-    other.close()
+    context.close()
 
 
 def test_a_dark_browser_gets_a_dark_page(visit, address):
