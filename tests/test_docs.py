@@ -13,7 +13,9 @@ from statistics import mean, median
 import pytest
 from PIL import Image
 
+import solvers
 from solvers import solver_class
+from solvers.labels import solve as solve_labels
 from solvers.registry import BUILT_IN
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.reproduction.quantities import shown
@@ -59,6 +61,52 @@ def test_the_check_of_built_pages_names_what_leads_nowhere(tmp_path):
     (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
     found = runpy.run_path(str(ROOT / "docs" / "built_html.py"))["broken_targets"](tmp_path)
     assert list(found) == ["a.html: #gone", "a.html: b.html#gone", "a.html: c.html", "a.html: gone.png"]
+
+
+def test_a_build_that_is_heavy_or_does_not_know_a_word_is_refused_and_pictures_come_late(tmp_path):
+    built = runpy.run_path(str(ROOT / "docs" / "built_html.py"))
+    page = tmp_path / "a.html"
+    page.write_text(
+        '<img src="1.png"><p><img src="2.png"><img loading="eager" src="3.png">', encoding="utf-8"
+    )
+    for _ in range(2):
+        built["fetch_late"](page)
+        assert page.read_text(encoding="utf-8") == (
+            '<img src="1.png"><p><img loading="lazy" src="2.png"><img loading="eager" src="3.png">'
+        )
+    assert list(built["heavy_pages"](tmp_path)) == []
+    page.write_text("x" * 300_001, encoding="utf-8")
+    assert list(built["heavy_pages"](tmp_path)) == [(page, 300_001)]
+    index = tmp_path / "searchindex.js"
+    known = {word: 0 for word in built["WORDS"] if word != "qubo"}
+    index.write_text(f"Search.setIndex({json.dumps({'terms': known, 'titleterms': {}})})", encoding="utf-8")
+    assert built["unknown_words"](index) == ["qubo"]
+
+
+def test_what_was_made_is_made_again_where_a_file_is_another(tmp_path):
+    marks = runpy.run_path(str(ROOT / "docs" / "build_marks.py"))
+    source, mark = tmp_path / "source", tmp_path / "made" / "mark"
+    source.mkdir()
+    (source / "a.py").write_text("1")
+    assert marks["changed"](mark, [source])
+    marks["keep"](mark, [source])
+    assert not marks["changed"](mark, [source])
+    (source / "a.py").write_text("2")
+    assert marks["changed"](mark, [source])
+    marks["keep"](mark, [source])
+    (source / "b.py").write_text("")
+    assert marks["changed"](mark, [source])
+
+
+def test_every_topic_of_the_reference_has_a_summary_of_its_objects():
+    pages = runpy.run_path(str(ROOT / "docs" / "api_pages.py"))
+    topics = {topic.name: topic for topic in pages["topics"]()}
+    assert set(pages["ALSO"]) <= set(topics)
+    assert len(topics) > 30
+    listed = dict(topics["solvers-solving"].entries())
+    assert listed["solvers.solve"] is solvers.solve
+    assert "| {py:obj}`solve <solvers.solve>` | " in pages["page"](topics["solvers-solving"])
+    assert dict(topics["solvers-labels"].entries())["solvers.labels.solve"] is solve_labels
 
 
 def documented():
