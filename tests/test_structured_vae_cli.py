@@ -673,7 +673,7 @@ def test_time_limit_is_for_the_whole_file():
     problem = dense(90, 40, np.random.default_rng(0)).problem()
     start = time.monotonic()
     answers = solve_in_chunks(problem, solver_class("cp_sat")(), 0.5)
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 10  # 20 s if the limit were that of each instance
     assert answers.solution.z.shape == (40, 90)
     assert not answers.solution.optimal.any()
     assert answers.reached < 40
