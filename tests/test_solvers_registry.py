@@ -72,10 +72,10 @@ CHOICES = {
     "balanced": (flipped(supermodular(40, 2, GENERATOR)).problem(), "max_flow", "bit flips make"),
     "wide": (spin_glass(11, 11, 1, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
     "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive", "n = 23 is at most 25, with scores of"),
-    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 300, with scores of"),
-    "large": (dense(130, 1, GENERATOR).problem(), "branch_and_bound", "n = 130 is at most 300"),
+    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 600, with scores of"),
+    "large": (dense(130, 1, GENERATOR).problem(), "branch_and_bound", "n = 130 is at most 600"),
     "very large and dense": (
-        dense(301, 1, GENERATOR).problem(),
+        dense(601, 1, GENERATOR).problem(),
         "cplex",
         "an exact search, which may take long",
     ),
@@ -117,7 +117,7 @@ def alone(monkeypatch):
 
 def test_auto_takes_what_is_there(alone):
     random = np.random.default_rng(0)
-    large = dense(310, 1, random).problem()
+    large = dense(610, 1, random).problem()
     selection = select_solver(large)
     assert selection.solver.name == "dual_ascent"
     assert "cp_sat would need ortools" in selection.reason
@@ -186,7 +186,7 @@ def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
         given = list(turns(problem, Deadline.after(limit)))
         assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [np.inf] * 2
         assert [turn.leading for turn in given] == [False, False, True, False]
-    assert in_turn(regular(301, 6, 0.0)) == in_turn(regular(200, 4, 0.0)) == ["cycle_cuts"]
+    assert in_turn(regular(601, 6, 0.0)) == in_turn(regular(200, 4, 0.0)) == ["cycle_cuts"]
 
 
 @pytest.mark.parametrize("leader", ["cycle_cuts", "branch_and_bound"])
@@ -216,7 +216,7 @@ def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
 def test_no_linear_programs_of_ten_thousand_variables():
     needs("cplex", "cp_sat")
     assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]
-    assert in_turn(regular(400, 12)) == ["dual_ascent", "cplex"]
+    assert in_turn(regular(601, 12)) == ["dual_ascent", "cplex"]
 
 
 def independent_set(n, degree):

@@ -46,7 +46,7 @@ class BranchAndBound(ArgmaxSolver):
     start: Any = field(default=None, compare=False)
 
     name = "branch_and_bound"
-    capabilities = Capabilities(exact=True, max_size=300, time_limit=True)
+    capabilities = Capabilities(exact=True, max_size=600, time_limit=True)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
