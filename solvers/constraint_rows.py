@@ -140,6 +140,27 @@ class Count:
     high: int
     values: Int[np.ndarray, "n"]
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest number of ones that the fixed variables of the group leave."""
+        values = self.values[self.group]
+        return int((values == 1).sum()), int((values != 0).sum())
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no state has such a count."""
+        least, most = self.ends
+        return self.low > self.high or self.high < least or self.low > most
+
+    @property
+    def implied(self) -> Int[np.ndarray, "n"]:
+        """`[n]`: `values`, and the rest of the group where it has to be all 0 or all 1."""
+        least, most = self.ends
+        if least < self.high and self.low < most:
+            return self.values
+        rest = self.group & (self.values < 0)
+        return np.where(rest, np.int8(self.high > least), self.values).astype(np.int8)
+
 
 def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
     given = dict.fromkeys(range(n), 1.0) if constraint.coefficients is None else constraint.coefficients

@@ -187,11 +187,14 @@ def test_fixed_variables_are_constraints_too(name):
 
 def test_auto_takes_one_that_can():
     random = np.random.default_rng(2)
-    for n, expected in ((8, "exhaustive"), (30, "cp_sat")):
+    for n, expected in ((8, "exhaustive"), (30, "branch_and_bound")):
         solution = solve(drawn_problem(random, n, 1), constraints=[cardinality(4)])
         assert solution.solver == expected
         assert solution.z.sum() == 4
         assert solution.optimal.all()
+    solution = solve(drawn_problem(random, 22, 1), constraints=[cardinality(4), implies(0, 1)])
+    assert solution.solver == "cp_sat"
+    assert solution.z.sum() == 4
 
 
 def test_a_start_that_satisfies_them_is_kept_and_another_one_is_not():

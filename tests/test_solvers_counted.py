@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import InfeasibleError, Problem, UnsupportedProblemError, solve, solver_class
+from solvers import InfeasibleError, Problem, UnsupportedProblemError, instances, solve, solver_class
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
 
 
@@ -143,3 +143,71 @@ def test_a_batch_is_its_instances(dtype):
             constraints=[cardinality(7)],
         )
         assert alone.score == together.score[b]
+
+
+def graph(random, n, kind):
+    """One instance on any graph: signs that tie, or scores of many powers of ten."""
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    edges = edges[random.random(len(edges)) < random.choice([0.3, 0.7, 1.0])]
+    unary, pairwise = random.normal(size=n), random.normal(size=len(edges))
+    if kind == "signs":
+        unary, pairwise = np.sign(unary), np.sign(pairwise)
+    if kind == "tenths":
+        unary, pairwise = np.round(unary, 1), np.round(pairwise, 1)
+    if kind == "wild":
+        unary, pairwise = (x * 10.0 ** random.integers(-20, 4, len(x)) for x in (unary, pairwise))
+    return Problem.from_arrays([unary], [pairwise], edges=edges)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 11),
+    st.sampled_from(["normal", "signs", "tenths", "wild", "zero"]),
+)
+def test_the_best_state_of_a_count_in_any_graph(seed, n, kind):
+    random = np.random.default_rng(seed)
+    problem = graph(random, n, kind)
+    if kind == "zero":
+        problem = Problem.from_arrays(0 * problem.unary, 0 * problem.pairwise, edges=problem.edges)
+    constraints, test = drawn(random, n)
+    states = np.array([z for z in itertools.product((0, 1), repeat=n) if test(z)], np.int8).reshape(-1, n)
+    if not len(states):
+        with pytest.raises(InfeasibleError):
+            solve(problem, solver="branch_and_bound", constraints=constraints)
+        return
+    best = max(float(problem.score([z])[0]) for z in states)
+    solution = solve(problem, solver="branch_and_bound", constraints=constraints)
+    assert test(solution.z[0].tolist())
+    assert abs(solution.score[0] - best) <= problem.rounding[0]
+    assert solution.bound[0] >= best - problem.rounding[0]
+    assert solution.optimal[0] or kind not in ("signs", "zero")
+
+
+def test_dense_problems_beyond_enumeration():
+    random = np.random.default_rng(1)
+    problem = graph(random, 21, "signs")
+    for constraints in ([cardinality(9)], [at_most(9)], [at_least(17, range(18))], [at_least(0)]):
+        found = solve(problem, constraints=constraints)
+        assert found.solver == "branch_and_bound"
+        assert found.optimal.all()
+        other = solve(problem, solver="exhaustive", constraints=[*constraints, linear({0: 1.0}, ">=", 1.0)])
+        assert found.score >= other.score
+        if found.z[0, 0]:
+            assert found.score == other.score
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.02])
+def test_a_count_that_time_cuts_off_has_honest_bounds(seconds):
+    problem = instances.dense(60, 3, np.random.default_rng(0)).problem()
+    proved = solve(problem, solver="branch_and_bound", constraints=[cardinality(20)])
+    late = solve(problem, solver="branch_and_bound", constraints=[cardinality(20)], time_limit=seconds)
+    assert proved.optimal.all()
+    assert (late.z.sum(axis=1) == 20).all()
+    assert (late.bound >= proved.score - problem.rounding).all()
+
+
+def test_other_constraints_are_refused():
+    problem = graph(np.random.default_rng(0), 5, "normal")
+    with pytest.raises(UnsupportedProblemError, match="one group"):
+        solve(problem, solver="branch_and_bound", constraints=[implies(0, 1)])

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.branch_and_bound.counted import search_counted
 from ..algorithms.branch_and_bound.search import rank_dense, search_dense
+from ..algorithms.presolve.decomposition import single_instance
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..algorithms.presolve.ranked import ranked
+from ..algorithms.presolve.reduction import Reduced, reduced
 from ..arrays import States
 from ..compiled.threads import available_cores
+from ..constraint_rows import Count, Rows
+from ..errors import InfeasibleError
 from ..limits.deadline import Deadline
+from ..limits.interrupts import in_threads
+from ..limits.progress import Known
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser, Ranking
@@ -26,7 +34,8 @@ class BranchAndBound(ArgmaxSolver):
 
     Depth-first search with a bound from a concave relaxation on the box, whose diagonal is near the dual of
     the semidefinite relaxation. Where that leaves a large gap, best-first search with triangle inequalities in the
-    semidefinite relaxation. Instances of a batch share the cores.
+    semidefinite relaxation. Instances of a batch share the cores. Constraints on how many variables of a group are 1
+    become a linear and a concave term of problems without constraints.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -46,7 +55,7 @@ class BranchAndBound(ArgmaxSolver):
     start: Any = field(default=None, compare=False)
 
     name = "branch_and_bound"
-    capabilities = Capabilities(exact=True, max_size=600, time_limit=True)
+    capabilities = Capabilities(exact=True, max_size=600, time_limit=True, constraints=2**54)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -54,6 +63,22 @@ class BranchAndBound(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         threads = self.threads or available_cores()
         return one_by_one(problem, time_limit, _solve, threads, given_states(self.start, problem))
+
+    def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
+        """Constraints that are no count of one group."""
+        if reason := super().why_not_within(problem, constraints):
+            return reason
+        if constraints.as_count() is None:
+            return "it takes how many variables of one group are 1, and fixed ones, and no other constraints"
+        return None
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        deadline, count = Deadline.after(time_limit), constraints.as_count()
+        if count is None or count.impossible:
+            raise InfeasibleError(constraints.names)
+        calls = [partial(_solve_within, problem, b, count, deadline) for b in range(problem.batch)]
+        states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
+        return Maximiser(np.stack(states), np.array(bounds))
 
     def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
         """Those of highest score, of one search that keeps so many."""
@@ -66,3 +91,35 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
 
 def _rank(problem: Problem, deadline: Deadline, count: int) -> tuple[States, float]:
     return rank_dense(problem, deadline, count)[:2]
+
+
+def _solve_within(
+    problem: Problem, instance: int, count: Count, deadline: Deadline
+) -> tuple[np.ndarray, float]:
+    """One instance of a batch: what is left once variables are fixed, and the way back."""
+    pairs = problem.topology.pairs
+    whole = single_instance(problem.unary[instance], problem.pairwise[instance], pairs)
+    values = count.implied
+    left, free = reduced(whole.unary[0], whole.pairwise[0], pairs, values), values < 0
+    if not free.any():
+        return values, float(whole.score_flat(values[None])[0])
+    rest, given = (
+        single_instance(left.unary, left.pairwise, left.edges),
+        int(values[count.group & ~free].sum()),
+    )
+    part = slice(instance, instance + 1)
+    mine = deadline.within_whole(rest, lambda known: _lifted(known, left, whole)._replace(part=part))
+    z, bound = search_counted(rest, count.group[free], count.low - given, count.high - given, mine)
+    found = left.lift(z)
+    if free.all():
+        return found, bound
+    # Proved up to rounding: that of sums of bounds would add up.
+    if bound - rest.score_flat(z[None])[0] <= rest.rounding[0]:
+        return found, float(whole.score_flat(found[None])[0])
+    return found, bound + left.constant + float(whole.rounding[0]) / 2
+
+
+def _lifted(known: Known, left: Reduced, whole: Problem) -> Known:
+    z = None if known.z is None else left.lift(known.z)
+    bound = None if known.bound is None else known.bound + left.constant + whole.rounding / 2
+    return Known(z, bound)

@@ -28,6 +28,9 @@ ELIMINABLE, ELIMINABLE_STATES = 18, 1 << 24
 SPARSE_DEGREE = 20
 """Up to this mean degree presolve makes problems smaller, and a part's backend is chosen for what is left of it."""
 
+COUNTED_DEGREE = 8
+"""Mean degree from which on convex bounds prove the best state of a count sooner than searches over constraints do."""
+
 QUICK_ENTRIES = 1 << 24
 """Tables of so many entries take some hundredths of a second an instance, and less than a search would mostly."""
 
@@ -183,6 +186,12 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
         return _select(
             "elimination", "a tree, and one count of variables: elimination with the count in its tables"
         )
+    dense = COUNTED_DEGREE * problem.n < 2 * problem.e
+    if count == 1 and dense and _counts(problem, rows):
+        return _select(
+            "branch_and_bound",
+            "a count of variables is a linear and a concave term of a dense problem without it",
+        )
     if not (missing := why_not_cp_sat()):
         return _select("cp_sat", "its search takes constraints in whole numbers")
     if problem.n <= _largest("exhaustive"):
@@ -190,6 +199,11 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
     others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
     name = next(each for each in others if solver_class(each)().why_not_within(problem, rows) is None)
     return _select(name, f"its search takes constraints; {missing}")
+
+
+def _counts(problem: Problem, rows: Rows) -> bool:
+    solver = solver_class("branch_and_bound")()
+    return not solver.why_not(problem) and solver.why_not_within(problem, rows) is None
 
 
 def _largest(name: str) -> int:

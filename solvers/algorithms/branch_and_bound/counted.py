@@ -1,0 +1,192 @@
+"""The best state with so many ones in a group, by searches without constraints.
+
+For all s and t the sum s c + t c (c - 1) / 2 is the same number for every state with c = k ones in the group. So none
+of these scores more than the maximum of score + s c + t c (c - 1) / 2 over all states, less that number: a problem of
+the same kind. With t = -2 mu and s = lambda + mu (2k - 1) that is score + lambda (c - k) - mu (c - k)^2; the last term
+is concave, so that no bound has to pay for it, and keeps the relaxation near c = k. Where its maximiser has k ones, it
+is the best of those that have. Else lambda moves against the difference and mu doubles (the method of multipliers).
+
+All are whole numbers, so that nothing rounds but the scores, once; s and t may be any.
+
+References:
+    Hestenes (1969), Multiplier and gradient methods.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ...arrays import home_of
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
+from ...problem import Problem
+from ...topology import Topology
+from ..local_search.tabu import tabu_search
+from ..precision.units import Units, to_units
+from .search import search_dense
+
+BISECTIONS = 12
+"""Of the interval of the first lambda, by what tabu search finds."""
+
+BITS = 53
+"""Sums of whole numbers are below 2^BITS."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """One instance of a dense problem with a group of which ones are counted.
+
+    Attributes:
+        units: of the scores.
+        unary: `[n]`, whole numbers.
+        matrix: `[n, n]`, those of the pairs, symmetric.
+        topology: all pairs.
+        group: `[n]`.
+        inside: of the pairs those within the group.
+    """
+
+    units: Units
+    unary: Float[np.ndarray, "n"]
+    matrix: Float[np.ndarray, "n n"]
+    topology: Topology
+    group: Bool[np.ndarray, "n"]
+    inside: Bool[np.ndarray, "e"]
+
+    @classmethod
+    def of(cls, problem: Problem, group: np.ndarray) -> Counted:
+        """Of a single instance on the host."""
+        n, edges = problem.n, problem.topology.pairs
+        units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
+        matrix = np.zeros((n, n))
+        matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = units.values[n:]
+        pairs = np.stack(np.triu_indices(n, 1), axis=1)
+        inside = np.asarray(group[pairs].all(axis=1))
+        return cls(units, units.values[:n], matrix, Topology(n, pairs), group, inside)
+
+    @property
+    def weights(self) -> Int[np.ndarray, "e"]:
+        """Of all pairs."""
+        pairs = self.topology.pairs
+        return np.asarray(self.matrix[pairs[:, 0], pairs[:, 1]])
+
+    def count(self, z: np.ndarray) -> int:
+        """The ones of a state `[n]` in the group."""
+        return int(z[self.group].sum())
+
+    def searched(
+        self, s: int, t: int, k: int, deadline: Deadline, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float]:
+        """A state of high score with these terms, the best one in time; a bound on all states with k ones."""
+        problem, s, t, coarse, error = self._with_terms(s, t)
+        silent = deadline.within_whole(problem, lambda _: Known(None))
+        z, bound, _ = search_dense(problem, silent, start)
+        exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
+        units = self.units._replace(exponent=self.units.exponent + coarse)
+        return z, units.upper_bound(math.nextafter(float(exact), math.inf) if error else float(exact))
+
+    def _with_terms(self, s: int, t: int) -> tuple[Problem[np.ndarray], int, int, int, float]:
+        """The problem with s c + t c (c - 1) / 2 on top, with s and t; all in units 2^coarse times as large.
+
+        And by how much a score may be more than it seems for that, in these units.
+        """
+        values = np.concatenate((self.unary, self.weights))
+        total = float(np.abs(values).sum()) + abs(s) * int(self.group.sum()) + abs(t) * int(self.inside.sum())
+        coarse = max(0, math.frexp(total * (1.0 + 1e-9))[1] - BITS)
+        s, t = round(Fraction(s, 1 << coarse)), round(Fraction(t, 1 << coarse))
+        exact = np.ldexp(values, -coarse)
+        rounded = np.rint(exact)
+        more = float(np.maximum(exact - rounded, 0.0).sum()) * (1.0 + 1e-9)
+        terms = np.concatenate((np.where(self.group, float(s), 0.0), np.where(self.inside, float(t), 0.0)))
+        unary, pairwise = np.split(rounded + terms, [len(self.unary)])
+        problem = Problem(unary[None], pairwise[None], self.topology, (1,), home_of(unary))
+        return problem, s, t, coarse, more + math.ldexp(self.units.error, -coarse)
+
+    def repaired(self, z: np.ndarray, k: int) -> np.ndarray:
+        """`[n]`: a state with k ones, by the flips that cost least."""
+        z = z.copy()
+        field = self.unary + self.matrix @ z
+        while (missing := k - self.count(z)) != 0:
+            able = self.group & (z == (0 if missing > 0 else 1))
+            i = int(np.argmax(np.where(able, (1 - 2 * z) * field, -np.inf)))
+            field += (1 - 2 * z[i]) * self.matrix[i]
+            z[i] ^= 1
+        return z
+
+    def score(self, z: np.ndarray) -> float:
+        """Of a state `[n]`, in units."""
+        return float(self.unary @ z + z @ np.triu(self.matrix) @ z)
+
+    def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
+        """A lambda with which states with k ones are among the best, and the best one of these that was met."""
+        reach = int((np.abs(self.unary) + np.abs(self.matrix).sum(axis=0)).max())
+        low, high, lam = -reach, reach, 0
+        best = self.repaired(np.zeros(len(self.unary), np.int8), k)
+        for _ in range(BISECTIONS):
+            lam = (low + high) // 2
+            problem, *_ = self._with_terms(lam, 0)
+            arrays = problem.unary, problem.pairwise, problem.topology.pairs
+            z = tabu_search(*arrays, deadline=deadline, threads=1, once=True)[0]
+            best = max(best, self.repaired(z, k), key=self.score)
+            if (count := self.count(z)) == k or deadline.passed:
+                break
+            low, high = (lam, high) if count < k else (low, lam)
+        return lam, best
+
+
+def search_counted(
+    problem: Problem, group: np.ndarray, low: int, high: int, deadline: Deadline
+) -> tuple[np.ndarray, float]:
+    """The best state found `[n]` with `low` to `high` ones in a group, and a bound on the scores of all such states.
+
+    Where the best state without the constraint has more ones, states with `high` are searched first, then a Lagrangian
+    bound is asked what those with less may score; and so on inwards while that is more. With less ones likewise.
+
+    Args:
+        problem: a single instance on the host.
+        group: `[n]`, bool.
+        low: at most `high`.
+        high: at least 0; `low` is at most the size of the group.
+        deadline: when to end.
+    """
+    counted = Counted.of(problem, group)
+    low, high = max(low, 0), min(high, int(group.sum()))
+    best, bound, highest = counted.repaired(np.zeros(problem.n, np.int8), low), math.inf, -math.inf
+    inwards = 0
+    if low < high:
+        z, bound = counted.searched(0, 0, 0, deadline)
+        ones = counted.count(z)
+        best = max(best, counted.repaired(z, min(max(ones, low), high)), key=counted.score)
+        if low <= ones <= high:
+            return best, bound
+        inwards = 1 if ones < low else -1
+    ends = range(high, low - 1, -1) if inwards < 0 else range(low, high + 1)
+    for k in ends:
+        z, proved, lam = _exactly(counted, k, deadline)
+        best, highest = max(best, z, key=counted.score), max(highest, proved)
+        rest = -math.inf
+        if k != ends[-1]:
+            _, rest = counted.searched(inwards * max(0, inwards * lam), 0, k + inwards, deadline)
+        deadline.tell(partial(Known.of, best, min(bound, max(highest, rest))))
+        if rest - problem.score_flat(best[None])[0] <= problem.rounding[0] or deadline.passed:
+            highest = max(highest, rest)
+            break
+    return best, min(bound, highest)
+
+
+def _exactly(counted: Counted, k: int, deadline: Deadline) -> tuple[np.ndarray, float, int]:
+    """The best state found `[n]` with k ones, a bound on the scores of all such states, and lambda."""
+    lam, best = counted.multiplier(k, deadline)
+    weights, bound = np.abs(counted.weights[counted.inside]), math.inf
+    mu = max(1, round(float(weights.mean()))) if len(weights) else 1
+    while True:
+        z, proved = counted.searched(lam + mu * (2 * k - 1), -2 * mu, k, deadline, best)
+        best, bound = max(best, counted.repaired(z, k), key=counted.score), min(bound, proved)
+        if (missing := k - counted.count(z)) == 0 or deadline.passed:
+            return best, bound, lam
+        lam, mu = lam + 2 * mu * missing, 2 * mu
