@@ -11,16 +11,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import States, home_of
-from ..errors import InfeasibleError, OptionError, SolveFailedError, shortened
+from ..errors import InfeasibleError, OptionError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..options import is_whole
 from ..solution import Solution, SolveInterrupted
-from ..solving.k_best import in_order
+from ..solving.k_best import check_count, in_order
 from ..solving.lawler import lawler
 from ..solving.listening import heard_of
 from .problem import LabelProblem
 from .solver import LabelSolver
+
+BITS = 64
+"""So many have more states than anybody asks for: how many labels have, is known here."""
 
 Choose: TypeAlias = Callable[[LabelProblem], LabelSolver]
 """The solver for a problem of which some values may be forbidden."""
@@ -58,11 +60,10 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
 
 
 def _checked(count: Any, problem: LabelProblem) -> int:
-    if not is_whole(count, 1):
-        raise OptionError(f"k_best must be a whole number of states, at least 1; got {shortened(count)}")
-    if (states := math.prod(map(int, problem.sizes))) < count:
-        raise OptionError(f"k_best = {count}, and there are {states} assignments; ask for fewer")
-    return int(count)
+    count = check_count(count, BITS)
+    if problem.states < count:
+        raise OptionError(f"k_best = {count}, and there are {problem.states} assignments; ask for fewer")
+    return count
 
 
 @dataclass(frozen=True, eq=False)
