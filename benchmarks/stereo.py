@@ -149,9 +149,12 @@ def applicable(problem: LabelProblem) -> list[str]:
 
 
 def compiled(solver: str) -> None:
-    """Compiles the kernels of a backend, for tables and for weights."""
-    for pairs in ({"pairwise": np.eye(3)}, {"potts": -1.0}):
-        solve(np.eye(4, 3), **pairs, edges=[[0, 1], [1, 2], [2, 3], [0, 3]], solver=solver)
+    """Compiles the kernels of a backend, for tables and for weights, those of searches and of moves too."""
+    random, edges = np.random.default_rng(0), grid_edges(12, 12)
+    for pairs in ({"pairwise": random.normal(size=(4, 4))}, {"potts": random.normal(size=len(edges))}):
+        problem = LabelProblem.from_arrays(random.normal(size=(144, 4)), edges=edges, **pairs)
+        if not solver_class(solver)().why_not(problem):
+            solve(problem, solver=solver, time_limit=0.5)
 
 
 def main() -> None:

@@ -60,10 +60,10 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
 
 
 def _checked(count: Any, problem: LabelProblem) -> int:
-    count = check_count(count, BITS)
-    if problem.states < count:
-        raise OptionError(f"k_best = {count}, and there are {problem.states} assignments; ask for fewer")
-    return count
+    wanted = check_count(count, BITS)
+    if (states := int(problem.states)) < wanted:
+        raise OptionError(f"k_best = {wanted}, and there are {states} assignments; ask for fewer")
+    return wanted
 
 
 @dataclass(frozen=True, eq=False)
