@@ -18,6 +18,7 @@ PACKAGES = (
     "numpy",
     "numba",
     "PyMaxflow",
+    "pytoulbar2",
     "ortools",
     "highspy",
     "cplex",
