@@ -20,6 +20,7 @@ from models import (
     paper_vae,
     single_changes,
 )
+from solvers import UnknownSolverError
 from structured_vae import (
     ARM,
     RAM,
@@ -47,6 +48,7 @@ from structured_vae.posteriors.argmax import argmax
 from structured_vae.posteriors.kl import kl_ceiling, kl_of_unary
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
+from structured_vae.runs.fitting import fitting_solver
 
 VARIABLES, K, PIXELS = 3, 3, 6
 COUPLINGS = ("none", "potts", "general")
@@ -455,3 +457,14 @@ def test_estimators_and_solvers_that_do_not_fit_are_refused(tmp_path):
     wide = replace(SMALL, variables=12, k=10, couplings="general", estimator="score_function")
     with pytest.raises(ConfigError, match="out of reach"):
         train(wide, tmp_path / "wide", progress=False)
+
+
+@pytest.mark.parametrize("couplings", ["potts", "general"])
+def test_solvers_are_those_that_take_tables_of_every_sign(couplings):
+    vae, _ = vae_of(couplings)
+    for name in ("auto", "elimination", "exhaustive", "dual_ascent"):
+        assert fitting_solver(name, vae) == name
+    with pytest.raises(ConfigError, match="this encoder does not fit: solver"):
+        fitting_solver("max_flow", vae)
+    with pytest.raises(UnknownSolverError, match="no solver"):
+        fitting_solver("max_flows", vae)

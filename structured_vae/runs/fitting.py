@@ -219,11 +219,24 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
         encoder = encoder.attributes
     if isinstance(encoder, NetworkEncoder):
         return _worst_of_own(cast("DiscreteVAE", vae).blank(), solver)
-    return encoder.potentials(-torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features)))
+    found = encoder.potentials(-torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features)))
+    return _worst_tables(found) if isinstance(found, CategoricalPotentials) else found
+
+
+def _worst_tables(potentials: CategoricalPotentials) -> CategoricalPotentials:
+    """Equal values are punished, which no cut takes, and a value of each variable wins all the same, at once."""
+    if potentials.edges is None or potentials.pairwise is None:
+        return potentials
+    unary, e, k = torch.zeros_like(potentials.unary), len(potentials.edges), potentials.k
+    potentials.apart(unary)[..., 0] = 2.0 * potentials.variables
+    punished = torch.ones(e) if potentials.potts else torch.eye(k).flatten().repeat(e)
+    return replace(potentials, unary=unary, pairwise=-punished.expand_as(potentials.pairwise))
 
 
 def _worst_of_own(blank: AnyPotentials, solver: str) -> AnyPotentials:
     if solver != "auto":
         return blank
+    if isinstance(blank, CategoricalPotentials):
+        return _worst_tables(blank)
     pairwise = None if blank.pairwise is None else -torch.ones_like(blank.pairwise)
     return replace(blank, unary=-torch.ones_like(blank.unary), pairwise=pairwise)
