@@ -45,6 +45,7 @@ from structured_vae import (
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.posteriors import Gibbs, PerturbAndMAP, histogram_kl
 from structured_vae.posteriors.argmax import argmax
+from structured_vae.posteriors.gibbs import _sample_table, _table_sums
 from structured_vae.posteriors.kl import kl_ceiling, kl_of_unary
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
@@ -155,6 +156,18 @@ def test_sums_and_their_gradients_are_those_over_all_states(couplings, edges):
     assert kl_of_unary(h).valid == (couplings == "none")
     if couplings == "none":
         np.testing.assert_allclose(kl_of_unary(h).value.detach(), kl.detach(), atol=1e-12)
+
+
+@pytest.mark.parametrize("couplings", ["potts", "general"])
+def test_tables_of_a_device_agree_with_elimination_on_the_host(couplings):
+    h = latent_labels(couplings).potentials(2)
+    log_z, (ones, pairs) = _table_sums(h)
+    q = Gibbs(h)
+    for found, expected in zip((log_z, ones, pairs), (q.log_partition, *q.marginals), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    z = _sample_table(h, 3, seeded(0))
+    assert z.shape == (3, 2, VARIABLES * K)
+    np.testing.assert_array_equal(h.apart(z).sum(dim=-1), 1)
 
 
 @every_coupling
