@@ -113,11 +113,14 @@ def page(topic: Topic) -> str:
 
 def summary(topic: Topic) -> str:
     """A row an object: its name, and the first sentence of its docstring."""
-    rows = [
-        f"| {{py:obj}}`{full.rpartition('.')[2]} <{full}>` | {first_line(value)} |"
-        for full, value in topic.entries()
-    ]
+    rows = [f"| {link(full, value)} | {first_line(value)} |" for full, value in topic.entries()]
     return "\n".join(["| name | what it is |", "|---|---|", *rows]) + "\n" if rows else ""
+
+
+def link(full: str, value: Any) -> str:
+    """To an object; constants of a module may stand on its page without an entry of their own."""
+    name = full.rpartition(".")[2]
+    return f"{{py:obj}}`{name} <{full}>`" if inspect.isclass(value) or inspect.isroutine(value) else f"`{name}`"
 
 
 def first_line(value: Any) -> str:

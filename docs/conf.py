@@ -55,12 +55,12 @@ nitpick_ignore_regex = [
     (r"py:class", r".*'|'.*"),
     (
         r"py:class",
-        r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT|progress\.StatesT)",
+        r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT|(limits\.)?progress\.StatesT)",
     ),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
     (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
     (r"py:class", r"solvers\.topology\.Topology"),  # private
-    (r"py:class", r"solvers\.progress\.(Watch|Known)"),  # private
+    (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private
 ]
 
