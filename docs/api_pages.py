@@ -120,7 +120,9 @@ def summary(topic: Topic) -> str:
 def link(full: str, value: Any) -> str:
     """To an object; constants of a module may stand on its page without an entry of their own."""
     name = full.rpartition(".")[2]
-    return f"{{py:obj}}`{name} <{full}>`" if inspect.isclass(value) or inspect.isroutine(value) else f"`{name}`"
+    return (
+        f"{{py:obj}}`{name} <{full}>`" if inspect.isclass(value) or inspect.isroutine(value) else f"`{name}`"
+    )
 
 
 def first_line(value: Any) -> str:

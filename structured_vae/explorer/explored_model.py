@@ -226,7 +226,7 @@ class Explored:
         return best_path(mean, np.array(start, dtype=np.int8), np.array(end, dtype=np.int8))
 
     @cached_property
-    def test_images(self) -> NDArray[np.float32] | NDArray[np.uint8]:
+    def test_images(self) -> NDArray[np.float32 | np.uint8]:
         """`[count, pixels]`: the test split of what the model was trained on, in [0, 1], or bytes that are mapped.
 
         Raises:
@@ -240,7 +240,8 @@ class Explored:
     def test_image(self, number: int) -> NDArray[np.float32]:
         """`[pixels]`, in [0, 1]."""
         stored = np.array(self.test_images[number])
-        return stored.astype(np.float32) / (255 if stored.dtype == np.uint8 else 1)
+        pixels = stored.astype(np.float32)
+        return pixels / np.float32(255) if stored.dtype == np.uint8 else pixels
 
     def shown(self, pixels: NDArray[np.float32]) -> NDArray[np.float32]:
         """`[height, width]`, or with colours: an image as it is looked at."""

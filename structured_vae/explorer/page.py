@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import streamlit as st
@@ -168,7 +169,7 @@ def test_image(model: Explored, palette: Palette, key: str) -> int:
     st.html(f"<style>{' '.join(rules)}</style>")
     with st.container(key=f"thumbnails-{key}"):
         for number in numbers:
-            kind = "primary" if number == chosen else "secondary"
+            kind: Literal["primary", "secondary"] = "primary" if number == chosen else "secondary"
             name = f"test image {number}"
             st.button(name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number))
     words = "Number of the test image" if key == "image" else "Number of the other image"
