@@ -19,9 +19,16 @@ check: .venv/for-development  ## format, lint, import layers, types, docs
 	$(BIN)/mypy
 	$(MAKE) docs
 
-docs: .venv/for-development  ## HTML in docs/_build/html; every example in it is run
-	$(BIN)/sphinx-build -W --keep-going -q -b doctest -D plot_gallery=0 docs docs/_build/doctest
+docs: .venv/for-development docs/_build/doctested  ## HTML in docs/_build/html; every example in it is run
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+# The examples of pages run again where a page or a package has changed.
+docs/_build/doctested: .venv/for-development $(shell find docs solvers models structured_vae results \
+		-path docs/_build -prune -o -path docs/auto_gallery -prune -o -path docs/generated -prune \
+		-o -path docs/reference -prune -o -path docs/reproduction -prune \
+		-o \( -name '*.py' -o -name '*.md' -o -name '*.json' \) -print)
+	$(BIN)/sphinx-build -W --keep-going -q -b doctest -D plot_gallery=0 docs docs/_build/doctest
+	touch $@
 
 solvers-alone:  ## `solvers` without torch in an environment of its own: installed, tried, and some of its tests
 	PYTHON=$(PYTHON) TESTS="tests/test_solvers_imports.py tests/test_solvers_given.py tests/test_solvers_formats.py" \
