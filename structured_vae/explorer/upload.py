@@ -35,8 +35,9 @@ def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
     square = image.crop((left, top, left + side, top + side))
-    values = np.asarray(square.resize((size[1], size[0]), Image.Resampling.BOX), dtype=np.float32) / 255
-    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1)
+    values = np.asarray(square.resize((size[1], size[0]), Image.Resampling.BOX), dtype=np.float32)
+    pixels: NDArray[np.float32] = values.transpose(2, 0, 1).reshape(-1) / np.float32(255)
+    return pixels
 
 
 def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
