@@ -24,7 +24,12 @@ from rich.table import Table
 from solvers import Problem, SolverError, available_solvers, select_solver, solve, solver_class
 from solvers.instances import dense
 
-SHAPES = {"dense 300": (300, None), "dense 600": (600, None), "dense 5000": (5000, None), "sparse 50000": (50_000, 4)}
+SHAPES = {
+    "dense 300": (300, None),
+    "dense 600": (600, None),
+    "dense 5000": (5000, None),
+    "sparse 50000": (50_000, 4),
+}
 """n, and the mean degree; None joins all pairs."""
 
 PATIENCE = 300
