@@ -335,6 +335,16 @@ def test_direct_optimization_moves_to_the_best_state_of_scores_less_costs(coupli
     assert estimate.stats["changed"] == float((draws != 0).any())
 
 
+@pytest.mark.parametrize(("held", "saturated"), [(0.0, 1.0), (100.0, 0.0)])
+def test_a_sample_is_saturated_where_all_variables_are_at_their_cheapest_values(held, saturated):
+    unary = torch.zeros(1, 4)
+    unary[0, 1] = held  # the value of the first variable that costs more
+    cost = CostOfCategories(lambda z: z @ torch.tensor([0.0, 1.0, 0.0, 1.0]), 2)
+    estimator = Direct(epsilon=Constant(1.0), noise=lambda h, generator, samples: 0 * h.unary[None])
+    stats = estimator(CategoricalPotentials(unary, variables=2), cost, seeded()).stats
+    assert stats["saturated"] == saturated
+
+
 @every_coupling
 def test_all_other_estimators_take_them_or_say_why_not(couplings):
     this = latent_labels(couplings)
