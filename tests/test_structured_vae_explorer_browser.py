@@ -114,6 +114,7 @@ def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
 
 def test_a_link_shows_the_same_state_again(visit, address):
     page, asked = visit
+    playwright = pytest.importorskip("playwright.sync_api")
     context = page.context.browser.new_context()
     other = context.new_page()
     other.set_default_timeout(PATIENCE)
@@ -122,8 +123,8 @@ def test_a_link_shows_the_same_state_again(visit, address):
     other.get_by_role("heading", name="Share").wait_for()
     assert state_of(other)[1] == "1"
     assert state_of(other)[3] == "0"
-    assert other.get_by_label("Number of the test image").input_value() == "5"
-    assert other.get_by_label("Number of the other image").input_value() == "7"
+    playwright.expect(other.get_by_label("Number of the test image")).to_have_value("5", timeout=PATIENCE)
+    playwright.expect(other.get_by_label("Number of the other image")).to_have_value("7", timeout=PATIENCE)
     assert (
         f"{address}/?image=5&fix=1:1,3:0&to=7" == other.locator("[data-testid=stCode]").inner_text().strip()
     )
