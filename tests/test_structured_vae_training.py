@@ -229,6 +229,7 @@ def test_what_is_not_set_follows_the_recipe(given, sides, start, decay, rate):
     ("given", "warmup", "start"),
     [
         ({"n": 8}, 7, 4.0),
+        ({"n": 10}, 7, 4.0),
         ({"n": 11}, 0, 0.0),
         ({"encoder": "categorical", "epochs": 10}, 2, 4.0),
         ({"n": 8, "epochs": 3}, 0, 0.0),
