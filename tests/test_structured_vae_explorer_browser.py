@@ -129,7 +129,8 @@ def test_a_link_shows_the_same_state_again(visit, address):
     with other.expect_download() as download:
         other.get_by_role("button", name="Download the decoded picture").click()
     assert download.value.suggested_filename == f"state-{state_of(other)}.png"
-    assert Image.open(download.value.path()).size == (224, 224)
+    with Image.open(download.value.path()) as picture:
+        assert picture.size == (224, 224)
     context.close()
 
 
