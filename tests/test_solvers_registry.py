@@ -133,9 +133,11 @@ def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
     assert (found.solver, found.z.sum()) == ("exhaustive", 3)
     larger = dense(30, 1, random).problem()
     with pytest.raises(SolverUnavailableError, match="pip install ortools"):
-        solve(larger, constraints=[cardinality(3)])
+        solve(larger, constraints=[cardinality(3), implies(0, 1)])
     monkeypatch.setattr(solver_class("cplex"), "missing_packages", classmethod(lambda cls: ()))
-    assert select_within(larger, Rows.of([cardinality(3)], 30)).solver.name == "cplex"
+    both = Rows.of([cardinality(3), implies(0, 1)], 30)
+    assert select_within(larger, both).solver.name == "cplex"
+    assert select_within(larger, Rows.of([cardinality(3)], 30)).solver.name == "branch_and_bound"
     much = Rows.of([linear([1e7] * 29 + [1.0], "<=", 3)], 30)
     assert select_within(larger, much).solver.name == "cp_sat"  # CPLEX takes no coefficients so large
 

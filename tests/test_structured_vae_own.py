@@ -142,8 +142,8 @@ def test_own_networks_are_exported_and_explored(finished, tmp_path):
         fresh.fit_to(784)
         explored = open_model(folder, fresh)
         assert explored.decode((0, 1, 0, 1)).shape == (28, 28)
-        assert explored.encode(np.zeros(784, np.float32)).marginals.shape == (4,)
-        assert explored.samples(1, 0).shape == (28, 280)
+        assert explored.encode(explored.score(np.zeros(784, np.float32))).marginals.shape == (4,)
+        assert explored.samples(10, 0).shape == (28, 280)
 
 
 def test_own_networks_have_a_figure_of_gradients(finished, arrays, tmp_path):

@@ -28,7 +28,7 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
 
     Example:
         >>> near_states(np.array([1, 0]), np.array([-2.0, -1.0]), 2).tolist()
-        [[0, 0], [1, 0], [1, 1]]
+        [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     n = len(z)
     if count == 1:
