@@ -90,7 +90,7 @@ def compilation_ends() -> None:
     """Lets the clock run again; says once where it was stopped for long."""
     if _CLOCK.noticed(NOTICED):
         LOGGER.warning(
-            "kernels are being compiled, once for this installation; it does not count against time limits. "
+            "kernels are being compiled, once for each kind of problem here; that does not count against time limits. "
             "`structured-vae warmup` or solvers.warmup() compiles all of them at a time of your choice"
         )
     _CLOCK.start()

@@ -303,14 +303,18 @@ def _fit(
             trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
         except SystemExit as stop:  # Lightning's answer to both signals
             if not trainer.received_sigterm:
-                raise KeyboardInterrupt(f"stopped; it goes on from the last epoch with: {again}") from stop
+                raise KeyboardInterrupt(
+                    f"stopped; it goes on from the last whole epoch, if there is one, with: {again}"
+                ) from stop
         except OSError as error:
             raise RunError(
                 f"{run.folder} cannot be written to ({error}). What was saved before is whole; when there is room, "
                 f"go on with: {again}"
             ) from error
     if trainer.received_sigterm:
-        raise TerminatedError(f"training was terminated; it goes on from the last epoch with: {again}")
+        raise TerminatedError(
+            f"training was terminated; it goes on from the last whole epoch, if there is one, with: {again}"
+        )
 
 
 @contextmanager
