@@ -350,3 +350,9 @@ def test_floats_that_torch_does_not_add_are_refused():
     crf, emissions, _, mask = chains()
     with pytest.raises(StructureError, match="16 bits"):
         crf.decode(emissions.to(torch.float8_e4m3fn), mask)
+
+
+@pytest.mark.parametrize("edges", [np.array(3), np.array(None), 3, [[0, 1], [1]]], ids=str)
+def test_edges_that_are_none_get_an_error_of_ours(edges):
+    with pytest.raises(StructureError, match="edges must be pairs"):
+        PairwiseCRF(3, 2, edges)

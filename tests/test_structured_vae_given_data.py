@@ -1,5 +1,7 @@
 """Images that a caller gives in memory, and folders of image files."""
 
+import zipfile
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from PIL import Image
 
 from structured_vae import DataError, dataset_of_images, load_dataset
 from structured_vae.data.binarisation import BINARISATIONS
+from structured_vae.data.files.npz import read_npz
 from structured_vae.data.splits import SPLITS, drawn_splits, refuse_overlap
 
 RANDOM = np.random.default_rng(0)
@@ -267,3 +270,12 @@ def test_a_folder_that_is_not_there(tmp_path):
         load_dataset("missing")
     with pytest.raises(DataError, match="give them again"):
         load_dataset("given-0123456789abcdef")
+
+
+def test_an_archive_that_python_2_wrote_is_read_without_a_warning(tmp_path):
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 3L), }"
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    member = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(range(6))
+    with zipfile.ZipFile(tmp_path / "old.npz", "w") as archive:
+        archive.writestr("a.npy", member)
+    assert read_npz(tmp_path / "old.npz", ["a"])["a"].tolist() == [[0, 1, 2], [3, 4, 5]]

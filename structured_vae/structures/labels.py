@@ -212,7 +212,11 @@ class PairwiseLabels:
 
 
 def _is_empty(edges: EdgesLike | None) -> bool:
-    return edges is None or (isinstance(edges, np.ndarray | list | tuple) and len(edges) == 0)
+    return edges is None or (not edges.size if isinstance(edges, np.ndarray) else _is_empty_sequence(edges))
+
+
+def _is_empty_sequence(edges: object) -> bool:
+    return isinstance(edges, list | tuple) and not edges
 
 
 class _LogPartition(torch.autograd.Function):

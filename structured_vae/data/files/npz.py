@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -64,7 +65,8 @@ def read_npz(file: Path, wanted: Iterable[str]) -> dict[str, NDArray[Any]]:
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stored: int) -> NDArray[Any]:
-    with archive.open(member) as stream:
+    with archive.open(member) as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
         version = np.lib.format.read_magic(stream)
         if version not in HEADERS:
             raise ValueError(f"{member.filename} is of version {version}, which no array of numbers needs")
@@ -74,6 +76,7 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stored: int) -> NDA
         raise ValueError(
             f"{member.filename} claims the shape {list(shape)}, which takes {claimed:,} bytes, and has at most {most:,}"
         )
-    with archive.open(member) as stream:
+    with archive.open(member) as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
         array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array
