@@ -293,7 +293,7 @@ def test_a_callback_hears_of_labels_and_ends_the_search(solver):
     if solver == "toulbar2" and (missing := solver_class(solver).missing_packages()):
         pytest.skip(f"needs {missing}")
     problem, heard = frustrated(batch=1 if solver in ("cp_sat", "toulbar2") else 2), Heard()
-    found = solve(problem, solver=solver, time_limit=60, callback=heard)
+    found = solve(problem, solver=solver, time_limit=8, callback=heard)
     assert len(heard.said) >= heard.calls
     assert not found.optimal.any()
     assert "callback" not in found.stats
