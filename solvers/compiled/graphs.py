@@ -31,3 +31,9 @@ def neighbour_lists(n, edges):
             near[end[v]], which[end[v]] = edges[e, 1 - side], e
             end[v] += 1
     return starts, near, which
+
+
+def sides_of(starts: np.ndarray, edge: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """`[2 e]`: which end of its edge the owner of each entry of `neighbour_lists` is, 0 or 1."""
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return np.asarray(edges[edge, 0] != owner, np.int64)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from models import Potentials
+
+from .fixed_bits import reduced
+
+SCORED_TOGETHER: Final = 1 << 14
+"""States, of each of which all pairs of differing bits are looked at."""
 
 
 def best_path(
@@ -48,21 +56,14 @@ def best_path(
 def _scores(
     h: Potentials, start: NDArray[np.int8], differing: NDArray[np.int64], flipped: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """`[2^d]`: of start with each set of flips. Edges outside add constants or unary scores, so none is left out."""
-    signs = 1.0 - 2.0 * start[differing]
-    unary = h.unary[0].double().numpy()
-    z = start.astype(np.float64)
-    constant = float(unary @ z)
-    slope = unary[differing] * signs
-    n = len(start)
-    weights = np.zeros((n, n))
-    if h.pairwise is not None and h.edges is not None:
-        first, second = h.edges.numpy().T
-        weights[first, second] = h.pairwise[0].double().numpy()
-        weights = weights + weights.T
-        constant += float(z @ weights @ z) / 2
-        slope = slope + signs * (weights @ z)[differing]
-    moves = flipped * signs
-    own = weights[np.ix_(differing, differing)]
-    scores: NDArray[np.float64] = constant + flipped @ slope + np.einsum("si,ij,sj->s", moves, own, moves) / 2
+    """`[2^d]`: of start with each set of flips."""
+    kept = {i: int(start[i]) for i in range(len(start)) if i not in differing}
+    double = Potentials(h.unary.double(), None if h.pairwise is None else h.pairwise.double(), h.edges)
+    free, constant = reduced(double, kept)
+    if free is None:
+        return np.array([constant])
+    states = torch.from_numpy(flipped ^ start[differing].astype(bool))
+    starts = range(0, len(states), SCORED_TOGETHER)
+    found = torch.cat([free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts])
+    scores: NDArray[np.float64] = constant + found.numpy()
     return scores

@@ -317,69 +317,20 @@ LEAST: Final = {
 }
 """The smallest value of what is counted."""
 
+_LABELS = ("labels", "label_weight", "consistency", "channels")
+_COUPLED = ("bandwidth", "variables", "couplings")
+_KL = ("kl_warmup", "kl_start", "prior")
+_GRADIENT = (
+    *("estimator", "solver", "recipe", "samples", "completions", "sides"),
+    *("epsilon", "epsilon_rule", "temperature"),
+)
+
 FOREIGN: Final = {
-    "discrete": ("labels", "label_weight", "consistency", "channels"),
-    "gaussian": (
-        "estimator",
-        "solver",
-        "recipe",
-        "bandwidth",
-        "k",
-        "variables",
-        "couplings",
-        "samples",
-        "completions",
-        "sides",
-        "epsilon",
-        "epsilon_rule",
-        "temperature",
-        "labels",
-        "label_weight",
-        "consistency",
-        "channels",
-        "prior",
-    ),
-    "mixture": (
-        "encoder",
-        "solver",
-        "recipe",
-        "n",
-        "bandwidth",
-        "variables",
-        "couplings",
-        "hidden",
-        "kl_warmup",
-        "kl_start",
-        "consistency",
-        "channels",
-        "prior",
-    ),
-    "attributes": (
-        "recipe",
-        "n",
-        "bandwidth",
-        "k",
-        "variables",
-        "couplings",
-        "hidden",
-        "kl_warmup",
-        "kl_start",
-        "prior",
-    ),
-    "own": (
-        "prior",
-        "encoder",
-        "n",
-        "bandwidth",
-        "k",
-        "variables",
-        "couplings",
-        "hidden",
-        "labels",
-        "label_weight",
-        "consistency",
-        "channels",
-    ),
+    "discrete": _LABELS,
+    "gaussian": (*_GRADIENT, *_COUPLED, "k", "prior", *_LABELS),
+    "mixture": ("encoder", "solver", "recipe", "n", *_COUPLED, "hidden", *_KL, "consistency", "channels"),
+    "attributes": ("recipe", "n", "k", *_COUPLED, "hidden", *_KL),
+    "own": ("encoder", "n", "k", *_COUPLED, "hidden", "prior", *_LABELS),
 }
 """What each kind of model has no use for, and so must not be set."""
 

@@ -29,7 +29,7 @@ from ...problem import Problem
 from ...topology import Topology
 from ..local_search.tabu import tabu_search
 from ..precision.units import Units, to_units
-from .search import search_dense
+from .search import matrix_of, score_of, search_dense
 
 BISECTIONS = 12
 """Of the interval of the first lambda, by what tabu search finds."""
@@ -63,8 +63,7 @@ class Counted:
         """Of a single instance on the host."""
         n, edges = problem.n, problem.topology.pairs
         units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
-        matrix = np.zeros((n, n))
-        matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = units.values[n:]
+        matrix = matrix_of(n, units.values[n:], edges)
         pairs = np.stack(np.triu_indices(n, 1), axis=1)
         inside = np.asarray(group[pairs].all(axis=1))
         return cls(units, units.values[:n], matrix, Topology(n, pairs), group, inside)
@@ -120,7 +119,7 @@ class Counted:
 
     def score(self, z: np.ndarray) -> float:
         """Of a state `[n]`, in units."""
-        return float(self.unary @ z + z @ np.triu(self.matrix) @ z)
+        return score_of(self.unary, self.matrix, z)
 
     def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
         """A lambda with which states with k ones are among the best, and the best one of these that was met."""

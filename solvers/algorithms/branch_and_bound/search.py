@@ -102,7 +102,7 @@ def rank_dense(
     if not units.values.any():
         zeros = np.zeros(n, np.int8)
         return near_states(zeros, units.values[:n], count)[:count], units.upper_bound(units.error), 0
-    h, matrix = units.values[:n], _matrix(n, units.values[n:], problem.edges)
+    h, matrix = units.values[:n], matrix_of(n, units.values[n:], problem.edges)
     z, turned = _first(h, units.values[n:], problem, start, deadline), 0
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
         n, turned = n - 1, 1  # flipping all bits changes nothing: the last one may stay at 0
@@ -134,7 +134,7 @@ def rank_dense(
 def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:
     """The best of a state `[n]` and of some around it."""
     if count == 1:
-        return Best.of(z[None], np.full(1, _score(h, matrix, z)), 1)
+        return Best.of(z[None], np.full(1, score_of(h, matrix, z)), 1)
     states = near_states(z, (1 - 2 * z) * (h + matrix @ z), count)
     halves = states @ np.triu(matrix)
     return Best.of(states, states @ h + (halves * states).sum(axis=1), count)
@@ -153,10 +153,11 @@ def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, best: Be
     """Takes a state `[n]` or `[n + 1]` of the problem, whose last bit may be turned to 0, where it is better."""
     if state is not None:
         offered = (state ^ (state[-1] if len(state) > len(h) else 0))[: len(h)]
-        take(best, _score(h, matrix, offered), offered)
+        take(best, score_of(h, matrix, offered), offered)
 
 
-def _matrix(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
+def matrix_of(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
+    """`[n, n]`, symmetric: the pairwise scores `[e]`."""
     matrix = np.zeros((n, n))
     matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
     return matrix
@@ -172,8 +173,9 @@ def _first(
     return np.asarray(found[0])
 
 
-def _score(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
-    return float(h @ z + z @ matrix @ z / 2)  # exact: whole numbers below 2^53
+def score_of(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
+    """Of a state `[n]`; exact: whole numbers whose magnitudes sum to less than 2^53, every pair once."""
+    return float(h @ z + z @ (np.tril(matrix) @ z))
 
 
 def _margin(units: Units) -> float:

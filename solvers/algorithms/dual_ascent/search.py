@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import States
 from ...compiled import jit
 from ...compiled.best import Best, in_order, take
-from ...compiled.graphs import neighbour_lists
+from ...compiled.graphs import neighbour_lists, sides_of
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
@@ -100,8 +100,7 @@ class DualSearch:
         joined = scores.pairwise[0] != 0  # a pair without a score would go unnoticed among free variables
         n, edges, pairwise = scores.unary.shape[1], scores.edges[joined], scores.pairwise[0, joined]
         starts, near, edge = neighbour_lists(n, edges)
-        side = (edges[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
-        self._graph = Graph(starts, near, edge, side, pairwise)
+        self._graph = Graph(starts, near, edge, sides_of(starts, edge, edges), pairwise)
         self._stack, self._depth = Stack.of(scores.unary[0], pairwise), 0
         self._size = n + len(edges)
         self._scores, self._best = scores, Best.of(known, scores.score(known), count)

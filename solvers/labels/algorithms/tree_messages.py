@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import jit
-from ...compiled.graphs import neighbour_lists
+from ...compiled.graphs import neighbour_lists, sides_of
 from ..problem import LabelProblem
 
 
@@ -64,7 +64,7 @@ class Tree(NamedTuple):
     def of(cls, problem: LabelProblem) -> Tree:
         """Of a host problem of one instance."""
         starts, near, edge = neighbour_lists(problem.n, problem.topology.pairs)
-        side = problem.topology.pairs[edge, 0] != np.repeat(np.arange(problem.n), np.diff(starts))
+        side = sides_of(starts, edge, problem.topology.pairs)
         order = roots_last(starts, near)
         tables = np.ascontiguousarray(problem.tables[0], np.float64)
         factors = np.ones(problem.e) if problem.weights is None else problem.weights[0].astype(np.float64)
@@ -73,7 +73,7 @@ class Tree(NamedTuple):
             starts,
             near,
             edge,
-            side.astype(np.int64),
+            side,
             order,
             np.argsort(order),
             problem.sizes,

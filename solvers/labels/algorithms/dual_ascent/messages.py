@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....compiled import jit
-from ....compiled.graphs import neighbour_lists
+from ....compiled.graphs import neighbour_lists, sides_of
 from ..whole_scores import WholeScores
 
 IMPOSSIBLE = -(1 << 60)
@@ -67,7 +67,7 @@ class Graph(NamedTuple):
         parts = scores.tables
         n = len(scores.sizes)
         starts, near, edge = neighbour_lists(n, parts.pairs)
-        side = (parts.pairs[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
+        side = sides_of(starts, edge, parts.pairs)
         both = np.stack([parts.tables, np.ascontiguousarray(parts.tables.swapaxes(1, 2))])
         return cls(starts, near, edge, side, parts.table_of, both, parts.weights)
 
