@@ -8,9 +8,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 demo: .venv/for-demo  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
 
-# A worker has a core: the threads of PyTorch in several workers would wait for each other.
+# A worker has a core: the threads of PyTorch in several workers would wait for each other. A file stays with one worker,
+# so that fewer kernels are compiled by both.
 test: .venv/for-development  ## the fast tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup -q
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -q
 
 check: .venv/for-development  ## format, lint, import layers, types, docs
 	$(BIN)/ruff format --check .

@@ -30,15 +30,15 @@ NARROW = 12
 """Greatest treewidth for elimination, whose tables double in size with it."""
 
 
-def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, float]:
+def warmup(progress: Callable[[str, int, int], object] = lambda name, done, total: None) -> dict[str, float]:
     """Compiles the kernels of all installed backends and of `gibbs`, and keeps them on disk.
 
     Numba compiles for the processor that it runs on, so kernels cannot come with the installation. Once compiled they
     are read from disk by all later processes, which takes tenths of a second.
 
     Args:
-        progress: called with the name of every backend before its turn, then with "gibbs", and with the names of
-            label solvers, such as "labels elimination".
+        progress: called before every turn with its name, how many there were before it and how many there are: every
+            backend, "gibbs", and those of labels, such as "labels elimination".
 
     Returns:
         The seconds that each backend took: next to none where its kernels were there already.
@@ -52,8 +52,8 @@ def warmup(progress: Callable[[str], object] = lambda name: None) -> dict[str, f
     steps |= {f"labels {name}": partial(_solve_labels, name) for name in OF_LABELS}
     steps["labels gibbs"] = _label_gibbs
     seconds = {}
-    for name, step in steps.items():
-        progress(name)
+    for done, (name, step) in enumerate(steps.items()):
+        progress(name, done, len(steps))
         begin = time.perf_counter()
         step()
         seconds[name] = time.perf_counter() - begin

@@ -104,13 +104,14 @@ def test_exhaustive_beyond_one_table(n):
     generator = np.random.default_rng(n)
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
     unary, pairwise = generator.standard_normal(n), generator.standard_normal(len(edges))
-    state = np.arange(2**n)
-    score = np.zeros(2**n)
-    bits = [((state >> i) & 1).astype(np.float64) for i in range(n)]
+    weights = np.zeros((n, n))
+    weights[edges[:, 1], edges[:, 0]] = pairwise
+    score = np.zeros(1)  # of all states of the first i bits
     for i in range(n):
-        score += unary[i] * bits[i]
-    for (i, j), weight in zip(edges, pairwise, strict=True):
-        score += weight * (bits[i] * bits[j])
+        gained = np.full(1, unary[i])
+        for weight in weights[i, :i]:
+            gained = np.concatenate((gained, gained + weight))
+        score = np.concatenate((score, score + gained))
     solution = solve(unary, pairwise, edges=edges, solver="exhaustive")
     assert float(solution.score) == pytest.approx(score.max(), rel=1e-13)
 

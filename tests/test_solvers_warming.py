@@ -33,13 +33,16 @@ SECONDS_LATER = ["solvers.algorithms.cycle_cuts.sweep", "extended_table"]
 """What only sweeps over millions of states call, which take longer than it does to compile it."""
 
 
+TURNS = [*BUILT_IN, "gibbs", *(f"labels {name}" for name in (*OF_LABELS, "gibbs"))]
+
+
 def test_every_backend_has_its_turn(monkeypatch):
     monkeypatch.setattr(warming, "_problems", lambda: [Problem.from_arrays([1.0, -1.0])])
     for name in ("_gibbs", "_label_gibbs", "_hard", "_solve_labels"):
         monkeypatch.setattr(warming, name, lambda *names: ())
     seen = []
-    of_labels = [f"labels {name}" for name in (*OF_LABELS, "gibbs")]
-    assert list(warmup(seen.append)) == seen == [*BUILT_IN, "gibbs", *of_labels]
+    assert list(warmup(lambda *turn: seen.append(turn))) == TURNS
+    assert seen == [(name, done, len(TURNS)) for done, name in enumerate(TURNS)]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

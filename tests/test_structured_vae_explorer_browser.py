@@ -24,7 +24,6 @@ PATIENCE = 60_000  # milliseconds, on a busy machine
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),  # one server and one Chromium for all
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
 ]
 

@@ -24,6 +24,9 @@ from .solver import LabelSolver
 BITS = 64
 """So many have more states than anybody asks for: how many labels have, is known here."""
 
+SEARCHED_TOGETHER = 1 << 14
+"""Unary scores of the regions between which nobody looks at the clock."""
+
 Choose: TypeAlias = Callable[[LabelProblem], LabelSolver]
 """The solver for a problem of which some values may be forbidden."""
 
@@ -128,14 +131,17 @@ class _Exclusion:
         yield from self._searched(problem, parts, taken.bound)
 
     def _searched(self, problem: LabelProblem, parts: list[np.ndarray], bound: float) -> list[_Region]:
-        """Regions `[n, k]` with their best assignments; those without any are left out."""
-        if not parts:
-            return []
-        if self.deadline.passed and bound < math.inf:
-            return [self._unsearched(problem, part, bound) for part in parts]
-        batch = problem.instances(np.zeros(len(parts), np.int64))
-        batch = replace(batch, unary=np.where(np.stack(parts), batch.unary, -np.inf))
-        return self._solved(problem, batch, parts, bound)
+        """Regions `[n, k]` with their best assignments, in parts of a batch; those without any are left out."""
+        together, regions = max(1, SEARCHED_TOGETHER // (problem.n * problem.k)), []
+        for first in range(0, len(parts), together):
+            some = parts[first : first + together]
+            if self.deadline.passed and bound < math.inf:
+                regions += [self._unsearched(problem, part, bound) for part in some]
+                continue
+            batch = problem.instances(np.zeros(len(some), np.int64))
+            batch = replace(batch, unary=np.where(np.stack(some), batch.unary, -np.inf))
+            regions += self._solved(problem, batch, some, bound)
+        return regions
 
     def _solved(
         self, problem: LabelProblem, batch: LabelProblem, parts: list[np.ndarray], bound: float

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from solvers import available_solvers, warmup
+from solvers import warmup
 
 from .terminal import command
 
@@ -23,11 +23,12 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Compiles, shows how far it is, and prints the seconds that each backend took."""
-    names = [info.name for info in available_solvers() if info.origin == "built in"] + ["gibbs"]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("compiling", total=len(names))
-        seconds_of = warmup(lambda name: progress.update(bar, description=name, completed=names.index(name)))
+        bar = progress.add_task("compiling", total=None)
+        seconds_of = warmup(
+            lambda name, done, total: progress.update(bar, description=name, completed=done, total=total)
+        )
     table = Table("solver", "seconds", title="kernels compiled, or read from disk")
     for name, seconds in seconds_of.items():
         table.add_row(name, f"{seconds:.1f}")
