@@ -23,6 +23,9 @@ from .messages import Graph, Node, begin, keep, remove, sweep
 ROOT_SWEEPS, SWEEPS = 500, 3
 """Pairs of sweeps at most, there and back."""
 
+NANOSECONDS = 3.0
+"""For an entry of a message, in a sweep; an entry of a table takes as long."""
+
 ROOT_PART, PART = 1024, 32
 """Sweeps go on while they gain more than the gap divided by this."""
 
@@ -152,8 +155,10 @@ class LabelSearch:
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
         if self._notes.fresh[0] and not deadline.passed:
             # One long call. Until it ends the bound of the root is that of all, so that it can be read meanwhile.
-            with deadline.flag(known=self._known) as stop:
+            with deadline.flag(self._root_seconds(), self._known) as stop:
                 self._go_on(1, stop)
+        if self.finished:
+            return
         with deadline.flag() as stop:
             while not self.finished and not deadline.passed and handled * self._size < visits:
                 if self._depth + 1 == len(self._stack.bound):
@@ -162,6 +167,11 @@ class LabelSearch:
                     self._stack = self._stack.doubled()
                 handled += self._go_on(at_once, stop)
                 deadline.tell(self._known)
+
+    def _root_seconds(self) -> float:
+        """What the bound of the root takes, about, where no sweep is left out."""
+        of_entry = 1 if len(self._scores.tables.weights) else self._scores.unary.shape[1]
+        return 1e-9 * NANOSECONDS * 2 * ROOT_SWEEPS * self._size * of_entry
 
     def _go_on(self, nodes: int, stop: np.ndarray) -> int:
         """Handles up to so many nodes; returns how many."""
