@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ from hypothesis import strategies as st
 from solvers import InfeasibleError, OptionError
 from solvers.labels import LabelProblem, from_factors, portfolio, select_solver, solve, solver_class
 from solvers.labels.algorithms.dual_ascent import search as dual_search
+from solvers.labels.algorithms.dual_ascent.decoding import score_of
+from solvers.labels.algorithms.dual_ascent.messages import Graph
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
+from solvers.labels.algorithms.fusion import fused_until
+from solvers.labels.algorithms.tabu import tabu_until
 from solvers.labels.algorithms.whole_scores import WholeScores
 from solvers.limits.deadline import Deadline
 
@@ -253,6 +258,35 @@ def test_the_best_assignments_within_a_limit_say_what_is_proved():
     assert time.process_time() - begin < 3.0  # a region for each of 900 variables took 13 seconds
     assert (found.bound >= found.score).all()
     assert not found.optimal.all()
+
+
+@some
+@given(seed=seeds)
+def test_a_walk_ends_with_labels_no_worse_than_those_it_began_with_and_leaves_forbidden_ones(seed):
+    problem = drawn(seed).instances(slice(0, 1))
+    (expected,) = maxima(problem)
+    begun_with = np.random.default_rng(seed).integers(0, problem.sizes)
+    labels = tabu_until(WholeScores.of(problem), begun_with, Deadline.after(None))
+    assert ((labels >= 0) & (labels < problem.sizes)).all()
+    before, after = problem.score_flat(np.stack([begun_with, labels]))
+    assert expected == -np.inf or after >= before - problem.rounding[0]
+    assert problem.n == 1 or after >= expected - problem.rounding[0]
+
+
+def test_a_walk_gets_labels_out_of_where_cuts_leave_them():
+    random = np.random.default_rng(0)
+    plain = potts_grid(12, 12, 8, 0)
+    pairwise = random.normal(size=(plain.e, 8, 8))
+    scores = WholeScores.of(LabelProblem.from_arrays(plain.unary[0], pairwise, edges=plain.edges))
+    search = LabelSearch(scores)
+    search.run(Deadline.after(None), 1)
+    cut = fused_until(scores, search.labels, Deadline.after(None))
+    walked = tabu_until(scores, cut, Deadline.after(None))
+    score = partial(score_of, scores.unary, Graph.of(scores))
+    assert score(walked) > score(cut)
+    np.testing.assert_array_equal(tabu_until(scores, cut, Deadline.after(None)), walked)
+    stopped = tabu_until(scores, cut, Deadline.after(0.0))
+    assert score(stopped) >= score(cut)
 
 
 class Heard:

@@ -1,10 +1,11 @@
-"""What comes before a long search: a bound by messages, and labels that moves by cuts have improved."""
+"""What comes before a long search: a bound by messages, and labels that moves by cuts and a tabu search improved."""
 
 from __future__ import annotations
 
 from ...limits.deadline import Deadline
 from .dual_ascent.search import LabelSearch
 from .fusion import fused_until
+from .tabu import tabu_until
 from .whole_scores import WholeScores
 
 BOUND_SHARE = 0.5
@@ -12,7 +13,7 @@ BOUND_SHARE = 0.5
 
 
 def begun(scores: WholeScores, deadline: Deadline) -> LabelSearch:
-    """A search with its bound of the root; where it is not over, with labels that no expansion, swap or jump improves.
+    """A search with its bound of the root; where it is not over, with what cuts and a tabu search find.
 
     Args:
         scores: of the instance.
@@ -22,4 +23,5 @@ def begun(scores: WholeScores, deadline: Deadline) -> LabelSearch:
     search.run(deadline.within(BOUND_SHARE * deadline.left), 1)
     if not search.finished:
         search.offer(fused_until(scores, search.labels, deadline))
+        search.offer(tabu_until(scores, search.labels, deadline))
     return search

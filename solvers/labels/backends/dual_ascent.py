@@ -25,9 +25,9 @@ class DualAscent(LabelSolver):
     """Exact depth-first branch and bound; the bounds come from messages along the edges.
 
     Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of equal values (Potts) in
-    time linear in the number of values. Where that alone proves nothing, moves by minimum cuts improve the labels that
-    the search starts from. Values that cannot lead above the best labels so far are removed. On large problems it
-    rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
+    time linear in the number of values. Where that alone proves nothing, moves by minimum cuts and a tabu search
+    improve the labels that the search starts from. Values that cannot lead above the best labels so far are removed. On
+    large problems it rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
 
     Attributes:
         threads: instances at a time; None for all cores.

@@ -24,6 +24,8 @@ from ..solver import LabelSolver
 class ExpansionMoves(LabelSolver):
     """Expansion, swap and jump moves by minimum cuts, from labels that messages give, with the bound of these.
 
+    A tabu search takes what the cuts leave, where there are not too many values to look at.
+
     Never says `optimal`: how good its labels are, `bound` says.
 
     Attributes:

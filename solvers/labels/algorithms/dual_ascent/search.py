@@ -171,7 +171,7 @@ class LabelSearch:
     def _root_seconds(self) -> float:
         """What the bound of the root takes, about, where no sweep is left out."""
         of_entry = 1 if len(self._scores.tables.weights) else self._scores.unary.shape[1]
-        return 1e-9 * NANOSECONDS * 2 * ROOT_SWEEPS * self._size * of_entry
+        return float(1e-9 * NANOSECONDS * 2 * ROOT_SWEEPS * self._size * of_entry)
 
     def _go_on(self, nodes: int, stop: np.ndarray) -> int:
         """Handles up to so many nodes; returns how many."""
