@@ -97,12 +97,12 @@ class Session:
             subprocess.run(["bash", "-euo", "pipefail", "-c", "\n".join(lines)], check=True)  # noqa: S607
 
     def _doctest(self, block: Block) -> None:
-        test = doctest.DocTestParser().get_doctest(block.text, self.names, "page", None, block.line)
+        test = doctest.DocTestParser().get_doctest(block.text, {}, "page", None, block.line)
+        test.globs = self.names  # no copy: functions of a block before see the names of this one
         report = StringIO()
         flags = doctest.ELLIPSIS  # the default of Sphinx, with the next
         flags |= doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
         found = doctest.DocTestRunner(optionflags=flags).run(test, out=report.write, clear_globs=False)
-        self.names.update(test.globs)
         if found.failed:
             raise AssertionError(report.getvalue())
 

@@ -51,6 +51,12 @@ def test_a_page_that_does_not_run_as_written_fails(tmp_path, body, words):
     assert pasted(page, "```{doctest}\n>>> 1 + 1\n2\n```\n", tmp_path).endswith("page.md: 1 blocks\n")
 
 
+def test_a_function_of_one_block_sees_what_a_later_one_changes(tmp_path):
+    first, second = ">>> x = 1\n>>> def f():\n...     return x\n", ">>> x = 2\n>>> f()\n2\n"
+    body = f"```{{doctest}}\n{first}```\n\n```{{doctest}}\n{second}```\n"
+    assert pasted(tmp_path / "page.md", body, tmp_path).endswith("page.md: 2 blocks\n")
+
+
 def pasted(page, body, folder):
     page.write_text(body)
     done = subprocess.run(
