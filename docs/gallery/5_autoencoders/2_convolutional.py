@@ -2,7 +2,7 @@
 Networks of your own
 ====================
 
-A convolutional encoder and decoder, in a variational auto-encoder with 15 bits and a score for each of their 105 pairs.
+A convolutional encoder and decoder, in a variational auto-encoder with 12 bits and a score for each of their 66 pairs.
 """
 
 # %%
@@ -21,7 +21,7 @@ from structured_vae import Gibbs, ScoreFunction, elbo_recipe, evaluate, load_dat
 
 
 class Encoder(nn.Module):
-    def __init__(self, n=15, channels=16):
+    def __init__(self, n=12, channels=16):
         super().__init__()
         self.n, self.pairs = n, torch.triu_indices(n, n, 1).T
         self.layers = nn.Sequential(
@@ -48,7 +48,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, n=15, channels=16):
+    def __init__(self, n=12, channels=16):
         super().__init__()
         self.layers = nn.Sequential(
             *(nn.Linear(n, 300), nn.ReLU(), nn.Linear(300, 2 * channels * 49), nn.ReLU()),
@@ -73,7 +73,7 @@ print(vae.n, "bits")
 
 dataset = load_dataset("fashion-mnist-mini")
 images = torch.from_numpy(dataset.train.images)
-estimator = ScoreFunction(4)
+estimator = ScoreFunction(2)
 adam = torch.optim.Adam(vae.parameters(), lr=3e-3)
 noise = torch.Generator().manual_seed(0)
 costs = []
@@ -103,7 +103,7 @@ for axes, image in zip(grid.flat, torch.cat([shown, decoded]), strict=True):
     axes.set(xticks=[], yticks=[])
 
 # %%
-# Every sum over the 32,768 states is exact, whatever the networks are. How far such a pair is ahead of the fully
+# Every sum over the 4,096 states is exact, whatever the networks are. How far such a pair is ahead of the fully
 # connected one at equal epochs is on the page :doc:`/own_networks`.
 
 evaluation = evaluate(
