@@ -1,10 +1,10 @@
 import base64
-import importlib.util
 import re
 import socket
 import time
 import zlib
 from dataclasses import replace
+from importlib.util import find_spec
 from io import BytesIO
 from itertools import permutations, product
 from xml.etree import ElementTree
@@ -316,7 +316,7 @@ def test_without_streamlit_the_message_says_what_to_install(tmp_path, monkeypatc
         explore(tmp_path)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
 def test_a_port_that_is_taken(tmp_path):
     paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RunError, match="with --port"):
@@ -326,7 +326,7 @@ def test_a_port_that_is_taken(tmp_path):
             explore(tmp_path, address, port)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
     from streamlit.testing.v1 import AppTest
@@ -357,6 +357,74 @@ def test_the_page_shows_networks_of_ones_own(tmp_path, monkeypatch):
         explore(tmp_path)
 
 
+@pytest.fixture
+def visited(tmp_path, monkeypatch):
+    """A page of networks without a browser, its HTML in one text after each run."""
+    from streamlit.testing.v1 import AppTest
+
+    def visit(vae):
+        folder = tmp_path / type(vae).__name__
+        vae.save_pretrained(folder)
+        monkeypatch.setattr("sys.argv", ["page.py", str(folder)])
+        page = find_spec("structured_vae.explorer.page").origin
+        return AppTest.from_file(page, default_timeout=60).run()
+
+    return visit
+
+
+def html_of(page):
+    assert not page.exception
+    return "\n".join(each.proto.body for each in page.get("html"))
+
+
+@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_page_of_attributes_says_their_names(visited):
+    torch.manual_seed(0)
+    page = visited(AttributeVAE("general", n=8, c=2, channels=1).eval())
+    assert [control.label for control in page.button_group][:2] == ["Eyeglasses", "Male"]
+    assert 'alt="bars: Eyeglasses: 0.50, Male: 0.50' in html_of(page)
+    for i in range(8):
+        page.session_state[f"bit {i}"] = str(int(i in (1, 7)))
+    shown = html_of(page.run())
+    assert "<td>01000001</td>" in shown
+    assert "<td>Male, Young</td>" in shown
+
+
+@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_category_that_is_chosen_stays_among_the_others(visited):
+    torch.manual_seed(0)
+    page = visited(MixtureVAE(9, k=4, c=2).eval())
+    free = html_of(page)
+    [category] = [control for control in page.radio if control.label == "Category"]
+    shown = html_of(category.set_value("2").run())
+    for html in (free, shown):
+        assert 'alt="bars: 0: 0.25, 1: 0.25, 2: 0.25, 3: 0.25"' in html
+        assert html.count('alt="best state ') == 4
+    assert '<th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">state' in shown
+    assert "<td>2</td>" in shown
+    assert "with the fixed bits" not in shown
+    model = Explored(MixtureVAE(9, k=4, c=2).eval(), None, (SIDE, SIDE))
+    assert model.samples(30, 0, {2: 1}).shape == (9, 30)
+
+
+def test_long_names_have_room_in_drawings():
+    names, couplings = ["Eyeglasses", "Wearing Hat", "Young"], np.zeros((3, 3))
+    for html in (heat_map_html(couplings, names, "h"), graph_html(couplings, np.ones(3), names, "g")):
+        drawing = base64.b64decode(re.search(r"base64,([^\"]*)", html)[1]).decode()
+        root = ElementTree.fromstring(drawing)  # noqa: S314  # our own
+        wide = float(root.get("width"))
+        for each in root.iter("{http://www.w3.org/2000/svg}text"):
+            if each.text in names:
+                x, letters = float(each.get("x")), 6 * len(each.text)
+                left = {"start": 0, "middle": letters / 2, "end": letters}[each.get("text-anchor")]
+                assert left <= x <= wide - letters + left
+                outwards = ("middle", "start", "end")[round(np.sign(x - wide / 2))]
+                assert 'alt="g"' not in html or each.get("text-anchor") == outwards
+    assert {each.text for each in root.iter("{http://www.w3.org/2000/svg}text")} == set(names)
+
+
 LISTED = """
 import os, sys
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -372,7 +440,7 @@ main()
 """Runs the command line, and lists every address that it connects to or asks for in a file."""
 
 
-@pytest.mark.skipif(importlib.util.find_spec("streamlit") is None, reason="needs the extra explorer")
+@pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
 def test_the_server_asks_no_other_machine_when_a_page_of_another_site_connects(tmp_path):
     paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path / "model")
     asked = tmp_path / "asked"

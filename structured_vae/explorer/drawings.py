@@ -42,7 +42,7 @@ class Palette:
 
     def shade(self, value: float) -> str:
         """The colour of a coupling in [-1, 1]; 0 is that of the paper."""
-        paper = (14, 17, 23) if self.dark else (255, 255, 255)
+        paper = (23, 22, 20) if self.dark else (255, 255, 255)  # Streamlit's
         end = self.positive if value >= 0 else self.negative
         mixed = [round(p + (e - p) * min(abs(value), 1.0)) for p, e in zip(paper, end, strict=True)]
         return "#{:02x}{:02x}{:02x}".format(*mixed)
@@ -126,7 +126,7 @@ def bars_html(
         y = 10 + high * (1 - value)
         parts.append(f'<path d="M{left - 4} {y}H{left + wide * len(values)}" stroke="{palette.faint}55"/>')
         parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
-    slanted = max(map(len, names)) > 4
+    slanted = are_words(names)
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
         x, tall = left + wide * i, high * min(max(float(value), 0.0), 1.0)
         colour = palette.fixed if i in kept else palette.bar
@@ -146,29 +146,32 @@ def heat_map_html(
     values: NDArray[np.float64], names: list[str], description: str, palette: Palette = LIGHT
 ) -> str:
     """An `<img>` of a symmetric matrix `[n, n]`, the colour of the paper at 0, red above and blue below."""
-    n, side, edge = len(values), 24, 30
+    n, side, slanted = len(values), 24, are_words(names)
+    left, top = (16 + _width(names), 14 + _width(names)) if slanted else (30, 30)
+    right, below = left + side * n, top + side * n
     largest = _largest(values)
     parts = []
     for i in range(n):
-        at = edge + side * i + side / 2
-        parts.append(_text(at, edge - 8, names[i][:3], palette.ink, "middle"))
-        parts.append(_text(edge - 6, at + 4, names[i][:3], palette.ink, "end"))
+        x, y = left + side * (i + 0.5), top + side * (i + 0.5)
+        turn = f' transform="rotate(-50 {x} {top - 8})"' if slanted else ""
+        parts.append(_text(x, top - 8, names[i], palette.ink, "start" if slanted else "middle", extra=turn))
+        parts.append(_text(left - 6, y + 4, names[i], palette.ink, "end"))
         for j in range(n):
             fill = palette.faint + "44" if i == j else palette.shade(values[i, j] / largest)
             parts.append(
-                f'<rect x="{edge + side * j}" y="{edge + side * i}" width="{side - 1}" height="{side - 1}" '
+                f'<rect x="{left + side * j}" y="{top + side * i}" width="{side - 1}" height="{side - 1}" '
                 f'fill="{fill}"/>'
             )
     for step in range(21):
         value = 1 - step / 10
-        y = edge + step * side * n / 21
+        y = top + step * side * n / 21
         parts.append(
-            f'<rect x="{edge + side * n + 14}" y="{y:.1f}" width="12" height="{side * n / 21 + 0.5:.1f}" '
+            f'<rect x="{right + 14}" y="{y:.1f}" width="12" height="{side * n / 21 + 0.5:.1f}" '
             f'fill="{palette.shade(value)}"/>'
         )
-    for value, y in ((largest, edge + 8), (0.0, edge + side * n / 2 + 4), (-largest, edge + side * n)):
-        parts.append(_text(edge + side * n + 32, y, f"{value:.1f}", palette.ink, "start"))
-    return _svg_html(parts, (edge + side * n + 70, edge + side * n + 6), description)
+    for value, y in ((largest, top + 8), (0.0, top + side * n / 2 + 4), (-largest, below)):
+        parts.append(_text(right + 32, y, f"{value:.1f}", palette.ink, "start"))
+    return _svg_html(parts, (right + 70, below + 6), description)
 
 
 def graph_html(
@@ -189,9 +192,11 @@ def graph_html(
         fixed: bits with a ring of another colour.
         palette: of the page.
     """
-    n, size = len(values), 400
+    n, words = len(values), are_words(names)
+    radius, beside = (130, 26 + _width(names)) if words else (160, 40)  # words stand outside the ring
+    middle, centre = radius + beside, radius + 40
     angle = [2 * math.pi * i / n - math.pi / 2 for i in range(n)]
-    place = [(size / 2 + 160 * math.cos(a), size / 2 + 160 * math.sin(a)) for a in angle]
+    place = [(middle + radius * math.cos(a), centre + radius * math.sin(a)) for a in angle]
     largest, kept, parts = _largest(values), set(fixed), []
     pairs = sorted(((i, j) for i in range(n) for j in range(i)), key=lambda pair: abs(values[pair]))
     for i, j in pairs:
@@ -212,17 +217,22 @@ def graph_html(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{13 * math.sqrt(min(max(float(marginals[i]), 0), 1)):.2f}" '
             f'fill="{palette.fixed if i in kept else palette.bar}"/>'
         )
-        out = 188 / 160
-        parts.append(
-            _text(
-                size / 2 + out * (x - size / 2),
-                size / 2 + out * (y - size / 2) + 4,
-                names[i][:3],
-                palette.ink,
-                "middle",
-            )
-        )
-    return _svg_html(parts, (size, size), description)
+        sideways = math.cos(angle[i]) if words else 0.0
+        anchor = "middle" if abs(sideways) < 0.1 else "start" if sideways > 0 else "end"
+        out = radius + (20 if anchor != "middle" else 28)
+        name_x, name_y = middle + out * math.cos(angle[i]), centre + out * math.sin(angle[i]) + 4
+        parts.append(_text(name_x, name_y, names[i], palette.ink, anchor))
+    return _svg_html(parts, (2 * middle, 2 * centre), description)
+
+
+def are_words(names: Sequence[str]) -> bool:
+    """Whether names are longer than places in z, and so need room."""
+    return max(map(len, names)) > 4
+
+
+def _width(names: Sequence[str]) -> int:
+    """Of the longest name in the drawings' letters, about."""
+    return 7 * max(map(len, names))
 
 
 def _largest(values: NDArray[np.float64]) -> float:

@@ -196,7 +196,7 @@ class Explored:
             images, columns = self.vae.grid(count, generator), self.vae.n
             if fixed:
                 images = images.reshape(count, columns, -1)[:, next(iter(fixed))]
-                columns = count
+                columns = COLUMNS
         else:
             h = self._prior_scores() if scored is None else scored.potentials
             z = draws_given(h, fixed, count, generator, self._weight)

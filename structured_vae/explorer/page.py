@@ -16,6 +16,7 @@ from structured_vae.explorer.drawings import (
     ENLARGED,
     LIGHT,
     Palette,
+    are_words,
     bars_html,
     data_url,
     graph_html,
@@ -64,6 +65,8 @@ class View:
         image: its number in the test split, if it is of that.
         fixed: bits, or a category.
         found: the posterior of the image given these.
+        ranking: the posterior that states are ordered by: of bits that given the fixed ones, of categories that of all,
+            the chosen one being one of them.
         style: `[c]` of what is decoded; None for the prior's mean, or where there is none.
     """
 
@@ -74,6 +77,7 @@ class View:
     image: int | None
     fixed: dict[int, int]
     found: Encoded
+    ranking: Encoded
     style: NDArray[np.float32] | None
 
 
@@ -100,7 +104,7 @@ def main(folder: str) -> None:
     st.set_page_config(page_title="structured-vae explorer", layout="wide")
     model = opened(folder)
     palette = DARK if st.context.theme.type == "dark" else LIGHT
-    width = "7.5rem" if max(map(len, model.names)) > 4 else "5rem"
+    width = "7.5rem" if are_words(model.names) else "5rem"
     st.html(f"<style>{STYLE.replace('%s', width)}</style>")
     read_link(model)
     st.title("structured-vae explorer")
@@ -112,7 +116,8 @@ def main(folder: str) -> None:
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
     found = encoded(folder, pixels, tuple(sorted(fixed.items())))
-    view = View(model, folder, palette, scored_image(folder, pixels), image, fixed, found, style)
+    ranking = found if model.bits else encoded(folder, pixels, ())
+    view = View(model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style)
     with left:
         bars(view)
     with right:
@@ -243,27 +248,24 @@ def chosen_style(
 
 def bars(view: View) -> None:
     """The probabilities given what is fixed."""
-    found, model = view.found, view.model
+    found, model = view.ranking, view.model
     heading = "Probability of each bit being 1" if model.bits else "Probability of each category"
     st.subheader(heading + (", given the fixed ones" if view.fixed and model.bits else ""))
-    st.html(
-        bars_html(found.marginals, model.names, "bars: " + spoken(found.marginals), view.fixed, view.palette)
-    )
+    described = "bars: " + spoken(model.names, found.marginals)
+    st.html(bars_html(found.marginals, model.names, described, view.fixed, view.palette))
     st.text(f"Posterior: {found.how}." if view.scored.pixels is not None else "Those of the prior.")
 
 
 def decoded(view: View) -> None:
     """The image, the best state with the fixed bits, and what is known of it."""
     model, found = view.model, view.found
-    st.header("Image and best state")
+    st.header("Image and best state" if model.bits else "Image and category")
     st.session_state["state"] = found.state
     picture = model.decode(found.state, view.style)
     images, captions = [picture], ["decoded"]
     if view.scored.pixels is not None:
-        images, captions = (
-            [model.shown(view.scored.pixels), picture],
-            ["the image", "its best state, decoded"],
-        )
+        what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
+        images, captions = [model.shown(view.scored.pixels), picture], ["the image", f"{what}, decoded"]
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
     name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
@@ -276,16 +278,21 @@ def decoded(view: View) -> None:
 
 def facts(view: View) -> list[tuple[str, str]]:
     """Score, probability and bound of the best state, by name."""
-    best, model = view.found.best, view.model
+    best, ranking, model = view.found.best, view.ranking.best, view.model
     state = "".join(map(str, view.found.state)) if model.bits else model.names[view.found.state.index(1)]
-    proof = "no state" + (" with the fixed bits" if view.fixed else "") + " scores more: proved"
-    rows = [
-        ("state", state),
+    given = " with the fixed bits" if view.fixed and model.bits else ""
+    proof = f" (no {'state' if model.bits else 'category'}{given} scores more: proved)"
+    proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
+    rows = [("state", state)]
+    if model.bits and are_words(model.names):
+        ones = [name for name, bit in zip(model.names, view.found.state, strict=True) if bit]
+        rows.append(("bits that are 1", ", ".join(ones) or "none"))
+    rows += [
         ("score", f"{best.scores[0]:.3f}"),
-        ("bound on scores", f"{best.bound:.3f}" + (f" ({proof})" if best.optimal[0] else "")),
+        ("bound on scores", f"{ranking.bound:.3f}" + (proof if proved else "")),
         ("probability", f"{np.exp(best.log_probability[0]):.4f} of all states, exp(score) / Z"),
     ]
-    if view.fixed:
+    if given:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
     if view.found.cost is not None:
         rows.append(("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state"))
@@ -307,8 +314,9 @@ def couplings(view: View, values: NDArray[np.float64]) -> None:
 
 def best_states(view: View) -> None:
     """The best states, in order."""
-    best, model = view.found.best, view.model
-    st.header("The best states" + (", with the fixed bits" if view.fixed and model.bits else ""))
+    best, model = view.ranking.best, view.model
+    what = "The best states" if model.bits else "The best categories"
+    st.header(what + (", with the fixed bits" if view.fixed and model.bits else ""))
     captions = []
     for state, score, log_given in zip(best.states, best.scores, best.log_given, strict=True):
         changed = [model.names[i] for i in np.flatnonzero(state != best.states[0])]
@@ -335,7 +343,7 @@ def path(view: View) -> None:
         [bit] = np.flatnonzero(before != after)
         captions.append(f"{model.names[bit]} becomes {after[bit]}\n{score:.2f}")
     images = model.decode_all(states, view.style)
-    st.html(strip_html(images, captions, "state of the path", 84, view.palette))
+    st.html(strip_html(images, captions, "state of the path", 100, view.palette))
 
 
 def samples(view: View) -> None:
@@ -347,7 +355,8 @@ def samples(view: View) -> None:
     if view.scored.pixels is not None:
         of = right.radio("Samples", ["of the prior", "of the image's posterior"], horizontal=True)
     scored = view.scored if of != "of the prior" else None
-    rows = ROWS if view.model.has_style and view.model.colours == 1 and scored is None else ROWS * 10
+    a_row_each = view.model.has_style and not view.model.bits and not view.fixed and scored is None
+    rows = ROWS if a_row_each else ROWS * 10
     picture = view.model.samples(rows, int(seed), view.fixed, scored)
     width = min(640, 2 * picture.shape[1])
     st.html(image_html(picture, f"samples {of}", width, view.palette))
@@ -372,9 +381,9 @@ def refuse(error: Exception) -> None:
         st.text(str(error))
 
 
-def spoken(marginals: NDArray[np.float64]) -> str:
+def spoken(names: list[str], marginals: NDArray[np.float64]) -> str:
     """Probabilities for those who do not see them."""
-    return ", ".join(f"{i}: {value:.2f}" for i, value in enumerate(marginals))
+    return ", ".join(f"{name}: {value:.2f}" for name, value in zip(names, marginals, strict=True))
 
 
 def title(model: Explored) -> str:
