@@ -172,7 +172,7 @@ def test_a_grid_agrees_with_elimination():
 
 
 def test_a_search_of_few_visits_ends_with_a_bound_and_no_proof():
-    problem = spins(80, 6, np.random.default_rng(4))
+    problem = spins(80, 6, np.random.default_rng(1))
     few, alone = (solver_class("dual_ascent")(visits=visits).solve(problem) for visits in (1, None))
     assert alone.optimal.all()
     assert not few.optimal.any()

@@ -3,18 +3,24 @@
 import itertools
 import os
 import signal
+import sys
 import threading
 from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 from optional import needs
 
 from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
+from solvers.algorithms.branch_and_bound import search as bb_search
 from solvers.algorithms.branch_and_bound.search import _offer, search_dense
+from solvers.algorithms.cycle_cuts import search as cut_search
+from solvers.algorithms.local_search import warm_start
 from solvers.algorithms.local_search.ascent import ascend
+from solvers.algorithms.local_search.tabu import default_flips, nanoseconds_a_run
 from solvers.algorithms.local_search.warm_start import best_state, first_state
 from solvers.algorithms.precision.floating_point import TOLERANCE, FloatingPoint
 from solvers.backends.cplex import _check_status as check_cplex_status
@@ -158,6 +164,48 @@ def test_a_start_is_improved_by_single_flips():
     assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [1, 0, 1]
     for seconds in (1e-6, 1e308):
         assert first_state(problem, None, Deadline.after(seconds)).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [30, 90, 300])
+def test_searches_start_where_local_search_ends(n, dtype):
+    random = np.random.default_rng(n)
+    graph = nx.random_regular_graph(4, n, seed=1)
+    unary, pairwise = random.normal(size=n).astype(dtype), 3 * random.normal(size=2 * n).astype(dtype)
+    problem = Problem.from_arrays(unary, pairwise, edges=np.array(graph.edges))
+    known = solver_class("local_search")().solve(problem)
+    for seconds in (None, 60.0):
+        assert np.array_equal(first_state(problem, None, Deadline.after(seconds)), known.z)
+
+
+@pytest.mark.parametrize(("n", "whole"), [(4000, True), (20_000, False)])
+def test_a_start_without_a_limit_takes_a_tenth_of_a_second_at_most(monkeypatch, n, whole):
+    asked = []
+    monkeypatch.setattr(
+        warm_start, "tabu_search", lambda *_, flips, **__: asked.append(flips) or np.zeros((1, n))
+    )
+    first_state(Problem.from_arrays(np.ones(n)), None, Deadline.after(None))
+    assert (asked[0] == default_flips(n)) == whole
+    assert 0.05 < 4e-9 * nanoseconds_a_run(n, asked[0]) < 0.101
+
+
+@pytest.mark.parametrize(
+    "name", ["dual_ascent", "branch_and_bound", "cycle_cuts", "mini_buckets", "cplex", "cp_sat", "math_opt"]
+)
+def test_every_exact_search_asks_for_that_start(monkeypatch, name):
+    if missing := solver_class(name).missing_packages():
+        pytest.skip(f"needs {missing}")
+    asked = []
+
+    def first(problem, given, deadline):
+        asked.append(given)
+        return first_state(problem, given, deadline)
+
+    place = {"branch_and_bound": bb_search, "cycle_cuts": cut_search}
+    monkeypatch.setattr(place.get(name) or sys.modules[solver_class(name).__module__], "first_state", first)
+    hard = dense(22, 1, np.random.default_rng(0)).problem()
+    assert solve(hard, solver=name, time_limit=20.0).optimal
+    assert asked == [None]
 
 
 def test_a_state_that_is_offered_is_taken_where_it_is_better():

@@ -39,8 +39,8 @@ class BranchAndBound(ArgmaxSolver):
 
     Attributes:
         threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
-            short tabu search finds.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
 
     References:
         Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the unconstrained

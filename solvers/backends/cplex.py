@@ -41,8 +41,8 @@ class Cplex(ArgmaxSolver):
 
     Attributes:
         threads: threads of one instance.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
-            short tabu search finds.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
     """
 
     threads: int = 1

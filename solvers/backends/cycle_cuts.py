@@ -34,8 +34,8 @@ class CycleCuts(ArgmaxSolver):
 
     Attributes:
         threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
-            short tabu search finds.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
 
     References:
         Barahona, Mahjoub (1986), On the cut polytope.

@@ -44,8 +44,8 @@ class DualAscent(ArgmaxSolver):
         threads: instances at once; None for all cores.
         visits: nodes times n + e at which the search for a part of an instance ends, proved or not; 2^24 take about a
             second. None to go on until a proof, or until the search needs more than 1 GiB.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
-            short tabu search finds.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.

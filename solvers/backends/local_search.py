@@ -16,7 +16,7 @@ from ..algorithms.local_search.improvement import (
     is_recombined,
     recombined,
 )
-from ..algorithms.local_search.tabu import tabu_search
+from ..algorithms.local_search.tabu import STARTS, tabu_search
 from ..algorithms.presolve.roof_duality import RoofDuality, roof_duality
 from ..arrays import States
 from ..limits.deadline import Deadline
@@ -45,7 +45,7 @@ class LocalSearch(ArgmaxSolver):
         threads: most threads to use on the host; None for all cores.
     """
 
-    starts: int = 4
+    starts: int = STARTS
     seed: int = 0
     threads: int | None = None
 

@@ -40,8 +40,8 @@ class MathOpt(ArgmaxSolver):
     searches: with `solve(callback=)` it begins again, each time for twice as long, and is stopped in between.
 
     Attributes:
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those that a
-            short tabu search finds.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
     """
 
     start: Any = field(default=None, compare=False)

@@ -19,7 +19,6 @@ from ...limits.progress import Known
 from ...problem import Problem
 from ..local_search.improvement import improved
 from ..local_search.near_states import near_states
-from ..local_search.tabu import tabu_search
 from ..local_search.warm_start import first_state
 from ..precision.units import EPSILON, Units, to_units
 from .nodes import new_levels, new_slots
@@ -77,7 +76,7 @@ def search_dense(
     Args:
         problem: a single instance on the host.
         deadline: when to end.
-        start: `[n]`, a state to start from; None for what a short tabu search finds.
+        start: `[n]`, a state to start from; None for that of `local_search`.
     """
     states, bound, nodes = rank_dense(problem, deadline, 1, start)
     return states[0], bound, nodes
@@ -95,7 +94,7 @@ def rank_dense(
         problem: a single instance on the host.
         deadline: when to end.
         count: how many, at most 2^n.
-        start: `[n]`, a state to start from; None for what a short tabu search finds.
+        start: `[n]`, a state to start from; None for that of `local_search`.
     """
     n, improver = problem.n, Improver(problem)
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
@@ -103,7 +102,7 @@ def rank_dense(
         zeros = np.zeros(n, np.int8)
         return near_states(zeros, units.values[:n], count)[:count], units.upper_bound(units.error), 0
     h, matrix = units.values[:n], matrix_of(n, units.values[n:], problem.edges)
-    z, turned = _first(h, units.values[n:], problem, start, deadline), 0
+    z, turned = first_state(problem, start, deadline), 0
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
         n, turned = n - 1, 1  # flipping all bits changes nothing: the last one may stay at 0
         z ^= z[n]
@@ -161,16 +160,6 @@ def matrix_of(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:
     matrix = np.zeros((n, n))
     matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = weights
     return matrix
-
-
-def _first(
-    h: np.ndarray, weights: np.ndarray, problem: Problem, start: np.ndarray | None, deadline: Deadline
-) -> np.ndarray:
-    """`[n]`: the given state after single flips that gain, or that of a tabu search over the whole numbers."""
-    if start is not None:
-        return first_state(problem, start, deadline)
-    found = tabu_search(h[None], weights[None], problem.edges, deadline=deadline, threads=1, once=True)
-    return np.asarray(found[0])
 
 
 def score_of(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:

@@ -37,7 +37,7 @@ def search_cuts(
     Args:
         problem: a single instance on the host.
         deadline: when to end.
-        start: `[n]`, a state to start from; None for what a short tabu search finds.
+        start: `[n]`, a state to start from; None for that of `local_search`.
     """
     begin = now()
     z = first_state(problem, start, deadline)

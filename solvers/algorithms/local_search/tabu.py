@@ -20,6 +20,8 @@ from ...compiled.threads import over_slices
 from ...limits.deadline import Deadline
 from .flips import descend, flip, load_state, padded, tabu_run, walk_towards
 
+STARTS = 4
+"""Runs from which `local_search` answers without a time limit, and which every exact search begins with."""
 ELITES = 8
 STALLED_STARTS = 30
 """So many starts in a row without a new elite state, and all but the best elite are forgotten."""
@@ -34,7 +36,7 @@ def tabu_search(
     unary: Unary,
     pairwise: Pairwise,
     edges: Edges,
-    starts: int = 4,
+    starts: int = STARTS,
     seed: int = 0,
     flips: int | None = None,
     deadline: Deadline | None = None,

@@ -1,4 +1,4 @@
-"""Where a search for one instance starts: an assignment of the caller's, or that of a short tabu search."""
+"""Where a search for one instance starts: an assignment of the caller's, or that of `local_search`."""
 
 from __future__ import annotations
 
@@ -7,32 +7,29 @@ import numpy as np
 from ...limits.deadline import Deadline
 from ...problem import Problem
 from .ascent import ascend
-from .tabu import default_flips, nanoseconds_a_run, tabu_search
+from .tabu import STARTS, default_flips, nanoseconds_a_run, tabu_search
 
-STARTS = 2
-START_SHARE = 0.1
-"""Of the time limit, at most, for the tabu search."""
+START_SHARE, START_SECONDS = 0.1, 0.1
+"""Of the time limit, at most, and seconds of work, for the first round of local search: all of it up to n = 5,000."""
 
 
 def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) -> np.ndarray:
-    """`[n]`: `given` where there is one, after single flips that gain; else what tabu search finds.
+    """`[n]`: `given` where there is one, after single flips that gain; else what `local_search` has without a limit.
 
     Args:
         problem: of a single instance, on the host.
         given: `[n]`, or None.
-        deadline: of which the tabu search may take a tenth of what is left.
+        deadline: of which local search may take a tenth of what is left; its runs are shorter where that is little.
     """
     if given is not None:
         return np.asarray(ascend(problem, given[None])[0])
     flips = default_flips(problem.n)
     share = START_SHARE * max(0.0, deadline.left)
     seconds_a_flip = 1e-9 * STARTS * nanoseconds_a_run(problem.n, 1)
-    flips = max(1, int(min(flips, share / seconds_a_flip)))
+    flips = max(1, int(min(flips, min(share, START_SECONDS) / seconds_a_flip)))
     arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
     soon = deadline.within(share)
-    return np.asarray(
-        tabu_search(*arrays, starts=STARTS, flips=flips, deadline=soon, threads=1, once=True)[0]
-    )
+    return np.asarray(tabu_search(*arrays, flips=flips, deadline=soon, threads=1, once=True)[0])
 
 
 def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:
