@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check docs solvers-alone lowest benchmarks clean
+.PHONY: demo test check lint types docs solvers-alone lowest benchmarks clean
 
 demo: .venv/for-demo  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -13,12 +13,15 @@ demo: .venv/for-demo  ## train on the embedded images, about two minutes
 test: .venv/for-development  ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -q
 
-check: .venv/for-development  ## format, lint, import layers, types, docs
+check: lint types docs  ## format, lint, import layers, types, docs; `make -j2 check` has two of them at a time
+
+lint: .venv/for-development
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+
+types: .venv/for-development
 	$(BIN)/mypy
-	$(MAKE) docs
 
 docs: .venv/for-development docs/_build/doctested  ## HTML in docs/_build/html; every example in it is run
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
