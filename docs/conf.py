@@ -10,7 +10,6 @@ sys.path.insert(0, str(HERE))
 
 import build_marks  # noqa: E402
 import built_html  # noqa: E402  # beside this file
-import generated_pages  # noqa: E402
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -72,6 +71,17 @@ doctest_path = [str(HERE / "examples")]
 LIBRARY = [HERE.parent / package for package in ("solvers", "models", "structured_vae")]
 RAN = HERE / "auto_gallery" / ".library"
 
+# What pages of the reference and tables are made of, and where: a change of either makes them again.
+MADE = HERE / "generated" / ".made"
+MADE_OF = [
+    *LIBRARY,
+    HERE.parent / "results",
+    HERE.parent / "benchmarks",
+    HERE / "api",
+    *sorted(HERE.glob("*.py")),
+]
+MADE_IN = [HERE / folder for folder in ("generated", "reproduction", "reference")]
+
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
@@ -121,13 +131,22 @@ def _show_colon(app, what, name, obj, options, lines):
     lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
+def _make_pages(app):
+    """Where nothing has changed, what makes them is not imported, and with it torch, which takes seconds."""
+    if build_marks.changed(MADE, [*MADE_OF, *MADE_IN]):
+        import generated_pages
+
+        generated_pages.write(app)
+        build_marks.keep(MADE, [*MADE_OF, *MADE_IN])
+
+
 def _keep_gallery(app, error):
     if error is None and app.builder.name == "html" and app.config.plot_gallery not in (False, "False", "0"):
         build_marks.keep(RAN, LIBRARY)
 
 
 def setup(app):
-    app.connect("builder-inited", generated_pages.write)
+    app.connect("builder-inited", _make_pages)
     app.connect("autodoc-process-docstring", _hide_colon, priority=400)
     app.connect("autodoc-process-docstring", _show_colon, priority=600)
     app.connect("autodoc-process-signature", _readable)
