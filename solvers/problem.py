@@ -42,6 +42,8 @@ DOUBLE = np.dtype(np.float64)
 BLOCK = 1 << 18
 """Pairwise scores that are summed at once on the host where there are more: 2 MiB in double precision."""
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""
 
@@ -165,8 +167,14 @@ class Problem(Generic[ArrayT]):
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         with np.errstate(over="ignore"):
-            total: np.ndarray | ArrayT = _absolute_sum(self.unary)
-            if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
+            on_host = isinstance(self.unary, np.ndarray)
+            if on_host and self.e and self.unary.size + self.pairwise.size <= BLOCK:
+                # One sum of both takes a microsecond less than two.
+                both = np.concatenate((self.unary, self.pairwise), axis=1, dtype=np.float64)
+                total: np.ndarray | ArrayT = _absolute_sum(both)
+                return total
+            total = _absolute_sum(self.unary)
+            if self.e and on_host:
                 total = total + self._in_blocks(lambda weights, *_: np.abs(weights))
             elif self.e:
                 total = total + _absolute_sum(self.pairwise)
@@ -188,7 +196,7 @@ class Problem(Generic[ArrayT]):
 
         Each is a sum of up to n + e + 1 terms; nearer scores count as equal.
         """
-        return 2 * float(np.finfo(np.float64).eps) * (self.n + self.e + 1) * self.magnitude
+        return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
     def scale(self, bits: int) -> float:
         """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
@@ -294,11 +302,10 @@ def check_problem(problem: object) -> None:
         )
 
 
-def _absolute_sum(scores: Array) -> Array:
+def _absolute_sum(scores: Any) -> Any:
     """`[batch]`: the sums of absolute `scores [batch, m]`, float64."""
     if isinstance(scores, np.ndarray):
-        total: np.ndarray = np.add.reduce(np.abs(as_float64(scores)), axis=-1)
-        return total
+        return np.add.reduce(np.abs(as_float64(scores)), axis=-1)
     xp = namespace_of(scores)
     return xp.sum(xp.abs(as_float64(scores)), axis=-1)
 

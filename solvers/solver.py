@@ -215,11 +215,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         self._refuse_forbidden(score, bound)
         proved = bound - score <= rounding
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
+        given_score = problem.restore(score)
         return Solution(
             z=problem.restore(z),
-            score=problem.restore(score),
+            score=given_score,
             optimal=problem.restore(optimal),
-            bound=problem.restore(bound),
+            bound=given_score if bound is score else problem.restore(bound),
             solver=found.solver or self.name,
             stats=found.stats,
         )

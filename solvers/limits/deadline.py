@@ -141,7 +141,7 @@ class Deadline:
         """Seconds; infinite for no limit, negative when it has passed, zero after an interrupt or a callback's word."""
         if interrupts() != self.interrupts or (self.watch is not None and self.watch.stopped):
             return min(0.0, self.end - now())
-        return self.end - now()
+        return self.end - now() if self.end < math.inf else math.inf
 
     @property
     def passed(self) -> bool:

@@ -177,20 +177,18 @@ def solve(
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary
-    options = {"fix": fix, "start": start, "k_best": k_best, "solver": solver, "time_limit": time_limit}
     if callback is None and isinstance(constraints, tuple) and not constraints:  # most calls: of microseconds
-        return _in_its_way(problem, None, **options)
+        return _in_its_way(problem, None, fix, start, k_best, solver, time_limit)
     rows = Rows.of(constraints, problem.n)
     if callback is None:
-        return _in_its_way(problem, rows, **options)
+        return _in_its_way(problem, rows, fix, start, k_best, solver, time_limit)
     with heard_by(callback, problem, _first(problem, rows, fix, start)):
-        return _in_its_way(problem, rows, **options)
+        return _in_its_way(problem, rows, fix, start, k_best, solver, time_limit)
 
 
 def _in_its_way(
     problem: Problem,
     rows: Rows | None,
-    *,
     fix: Any,
     start: Any,
     k_best: int | None,
@@ -245,7 +243,7 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     if takes_start:
         chosen = chosen.with_options(start=start)
     try:
-        found = chosen.solve(problem, _less(time_limit, now() - begin))
+        found = chosen.solve(problem, _less(time_limit, begin))
     except UnsupportedProblemError as error:
         raise with_alternatives(error, problem) from error.__cause__
     except SolveInterrupted as stopped:
@@ -261,7 +259,7 @@ def _within(
     rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
     chosen = named_solver(solver) or select_within(problem, rows).solver
-    found = chosen.solve_within(problem, rows, _less(limit, now() - begin))
+    found = chosen.solve_within(problem, rows, _less(limit, begin))
     if states is not None:
         states = states if rows.satisfied(states).all() else None
     return with_word(_at_least(problem, found, states, False), chosen)
@@ -356,8 +354,8 @@ def _at_least(problem: Problem, found: Solution, states: States | None, takes_st
     )
 
 
-def _less(time_limit: Any, seconds: float) -> Any:
+def _less(time_limit: Any, begin: float) -> Any:
     """What is left of a time limit, at least a thousandth of it; one that is none stays as it is, to be refused."""
     if isinstance(time_limit, float | int) and 0 < time_limit < 1e9:
-        return max(time_limit - seconds, 1e-3 * time_limit)
+        return max(time_limit - (now() - begin), 1e-3 * time_limit)
     return time_limit

@@ -119,10 +119,7 @@ def select_solver(problem: Problem) -> Selection:
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:
-        return _select(
-            "exhaustive",
-            f"n = {problem.n} is at most {ENUMERABLE}: all 2^{problem.n} states are tried",
-        )
+        return _enumerate(problem.n)
     elimination = solver_class("elimination")
     if (width := elimination.treewidth_bound(problem, TREE_LIKE)) is not None:
         return _eliminate(width)
@@ -235,6 +232,11 @@ def _search(n: int) -> Selection:
         chosen.name, (why_not_cplex(n), why_not_cp_sat())
     )
     return Selection(chosen, "; ".join((long, *absent)))
+
+
+@cache
+def _enumerate(n: int) -> Selection:
+    return _select("exhaustive", f"n = {n} is at most {ENUMERABLE}: all 2^{n} states are tried")
 
 
 def _eliminate(width: int) -> Selection:
