@@ -16,10 +16,12 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.algorithms.presolve.ranked import ranked
 from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.limits import deadline, interrupts, progress
-from solvers.limits.progress import Known, Listener, Part
+from solvers.limits.progress import Known, Listener, Part, watched_by
+from solvers.solving.listening import in_words
 
 torch = optional("torch")
 
@@ -267,3 +269,37 @@ def test_the_best_of_what_is_told_is_kept():
     assert z.tolist() == [[0, 1], [1, 1]]
     assert score.tolist() == [1.0, 2.0]
     assert bound.tolist() == [1.0, 5.0]  # never below what is there
+
+
+def test_what_is_known_of_an_instance_is_said_of_it_alone():
+    problem, calls = Problem.from_arrays([[1.0, 1.0], [3.0, 3.0]]), []
+    first = np.zeros((2, 2), np.int8), np.zeros(2), np.full(2, 9.0)
+    listener = Listener(
+        problem,
+        lambda *known: calls.append(known),
+        lambda z, part: problem.instances(part).score_flat(z),
+        first,
+    )
+
+    def rank(single, deadline, count):
+        bound = float(single.unary.sum())
+        deadline.watch.take(Known.of(np.ones(2, np.int8), bound))
+        return np.ones((count, 2), np.int8), bound
+
+    with watched_by(listener):
+        ranked(problem, 1, None, rank, 1)
+    listener._next_call = 0.0
+    listener.poll()
+    z, score, bound = calls[0]
+    assert z.tolist() == [[1, 1], [1, 1]]
+    assert score.tolist() == bound.tolist() == [2.0, 6.0]
+
+
+@pytest.mark.parametrize("state", [[0], [1]])
+def test_bounds_are_told_in_the_words_of_the_original(state):
+    conversion, said = from_ising({"a": 1.0}, {}), []
+    score = [float(conversion.problem.score([z])) for z in (0, 1)]
+    told = Progress(np.array(state), np.array(score[state[0]]), np.array(max(score)), 0.0)
+    in_words(conversion, said.append)(told)
+    assert said[0].score == said[0].z["a"]  # the energy of the spin
+    assert said[0].bound == -1.0

@@ -261,6 +261,34 @@ def test_without_proofs_nothing_is_claimed():
     assert (found.bound[0] >= [3.0, 2.0, 2.0]).all()
 
 
+def test_regions_that_are_not_searched_have_the_bound_of_the_whole():
+    found = solve(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Guess(), k_best=3, time_limit=1e-9)
+    assert not found.optimal.any()
+    assert (found.bound[0] >= [3.0, 2.0, 2.0]).all()
+
+
+def test_a_heuristic_proves_none_of_several():
+    found = solve([1.0, 2.0, -1.0], solver="local_search", k_best=3)
+    assert found.score.tolist() == [3.0, 2.0, 2.0]
+    assert not found.optimal.any()
+
+
+def test_bounds_of_a_search_that_is_cut_off_have_what_is_fixed():
+    problem = instances.dense(28, 1, np.random.default_rng(7)).problem()
+    unary = problem.unary + np.where(np.arange(28) == 0, 1e3, 0.0)
+    found = solve(
+        unary,
+        problem.pairwise,
+        edges=problem.edges,
+        solver="branch_and_bound",
+        fix={0: 1},
+        k_best=4,
+        time_limit=1e-6,
+    )
+    assert not found.optimal.any()
+    assert (found.bound > found.score).all()
+
+
 def test_an_interrupt_has_the_states_so_far():
     with pytest.raises(SolveInterrupted) as stopped:
         solve(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Stopped(), k_best=3)
