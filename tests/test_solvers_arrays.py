@@ -1,5 +1,7 @@
 """Arrays of any kind in, the same kind out."""
 
+from functools import partial
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -44,6 +46,19 @@ def test_device_arrays_stay_on_their_device(name):
         assert array.device == DEVICE
     back = np.from_dlpack(solution.score, device="cpu")
     np.testing.assert_allclose(back, reference.score, rtol=1e-13)
+
+
+@pytest.mark.parametrize("place", [np.asarray, partial(array_api_strict.asarray, device=DEVICE)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [3, 600])  # 179,700 pairs: twice as many are summed block by block
+def test_the_magnitude_sums_all_scores_without_their_sign(place, dtype, n):
+    pairs = np.stack(np.triu_indices(n, 1), axis=1)
+    signs = np.where(np.arange(len(pairs)) % 3, -1.0, 1.0)
+    unary, pairwise = np.full((2, n), -2.0, dtype), np.stack((signs, 4 * signs)).astype(dtype)
+    problem = Problem.from_arrays(place(unary), place(pairwise), edges=pairs)
+    found = np.from_dlpack(problem.magnitude, device="cpu")
+    assert found.dtype == np.float64
+    assert found.tolist() == [2 * n + len(pairs), 2 * n + 4 * len(pairs)]
 
 
 def test_a_heuristic_on_a_device_bounds_what_it_does_not_know():
