@@ -417,7 +417,19 @@ def of_own_networks():
     assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
 
 
+def of_label_batches():
+    for row, name in (
+        ("trees of 100 nodes | `elimination`", "tree"),
+        ("10x10 grids, Potts | `dual_ascent`", "grid, Potts"),
+        ("10x10 grids, a table for each edge | `dual_ascent`", "grid, tables"),
+    ):
+        found = record("label_batches.json")["rows"][name]
+        wide = "{:.3f} | {:.3f}" if found["toulbar2"] < 10 else "{:.2f} | {:.1f}"
+        yield f"| {row} | {wide} | {{:.1f}} |", [found["ours"], found["toulbar2"], found["ratio"]]
+
+
 def of_labels():
+    yield from of_label_batches()
     chains = record("labels_chains.json")
     ours, *peers = ("structured-vae", "pytorch-crf", "torch-struct")
     for title, words in (("full length", "100 places"), ("other lengths", "10 to 100 places")):
