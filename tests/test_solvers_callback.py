@@ -21,7 +21,7 @@ from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.limits import deadline, interrupts, progress
 from solvers.limits.progress import Known, Listener, Part, watched_by
-from solvers.solving.listening import in_words
+from solvers.solving.listening import heard_by, in_words
 
 torch = optional("torch")
 
@@ -282,7 +282,7 @@ def test_what_is_known_of_an_instance_is_said_of_it_alone():
     )
 
     def rank(single, deadline, count):
-        bound = float(single.unary.sum())
+        bound = float(single.unary.sum()) + 1.0
         deadline.watch.take(Known.of(np.ones(2, np.int8), bound))
         return np.ones((count, 2), np.int8), bound
 
@@ -292,7 +292,8 @@ def test_what_is_known_of_an_instance_is_said_of_it_alone():
     listener.poll()
     z, score, bound = calls[0]
     assert z.tolist() == [[1, 1], [1, 1]]
-    assert score.tolist() == bound.tolist() == [2.0, 6.0]
+    assert score.tolist() == [2.0, 6.0]
+    assert bound.tolist() == [3.0, 7.0]
 
 
 @pytest.mark.parametrize("state", [[0], [1]])
@@ -303,3 +304,14 @@ def test_bounds_are_told_in_the_words_of_the_original(state):
     in_words(conversion, said.append)(told)
     assert said[0].score == said[0].z["a"]  # the energy of the spin
     assert said[0].bound == -1.0
+
+
+def test_what_is_heard_has_the_dimensions_of_the_caller():
+    for unary, leading in (([1.0, 2.0], ()), (np.ones((2, 3, 2)), (2, 3))):
+        said = []
+        with heard_by(said.append, Problem.from_arrays(unary), None):
+            listener = progress.watch()
+            listener._next_call = 0.0
+            listener.poll()
+        assert said[0].z.shape == (*leading, 2)
+        assert said[0].score.shape == said[0].bound.shape == leading
