@@ -1,5 +1,6 @@
 """Cycle cuts: cycles that are cycles, bounds that are bounds in exact arithmetic, searches that end at a maximiser."""
 
+import itertools
 import os
 import signal
 import threading
@@ -20,6 +21,7 @@ from solvers.algorithms.cycle_cuts.branch import BranchAndCut
 from solvers.algorithms.cycle_cuts.certificate import Certificate, Cycles
 from solvers.algorithms.cycle_cuts.frontier import Steps, Weighed, narrow_order
 from solvers.algorithms.cycle_cuts.max_cut import MaxCut
+from solvers.algorithms.cycle_cuts.search import _sides
 from solvers.algorithms.cycle_cuts.separation import Graph, shortest_cycles, tree_cycles
 from solvers.algorithms.cycle_cuts.sides import FREE, propagate, rounded
 from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep
@@ -444,3 +446,11 @@ def test_near_ties_of_many_ground_states_end_with_a_proof(noise):
     assert solution.optimal.all()
     best = solver_class("elimination")().solve(problem).score
     assert solution.score[0] == pytest.approx(best[0], rel=1e-14)
+
+
+def test_the_cut_of_a_start_is_that_start():
+    problem = Problem.from_arrays([1.0, -2.0, 0.5], [3.0, -1.0], edges=[[0, 1], [1, 2]])
+    cut = MaxCut.of(problem)
+    assert cut.vertices == 4
+    for state in itertools.product((0, 1), repeat=3):
+        assert cut.state(_sides(cut, np.array(state, np.int8))).tolist() == list(state)
