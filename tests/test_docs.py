@@ -1,5 +1,6 @@
 """README and pages: examples run, links lead somewhere, tables and numbers are those of registry and records."""
 
+import ast
 import doctest
 import importlib
 import json
@@ -475,3 +476,22 @@ def test_quoted_numbers_are_those_of_the_records(page):
     found = " ".join(text(page).split())
     missing = [say for words, numbers in QUOTED[page]() if (say := words.format(*numbers)) not in found]
     assert not missing, f"{page} should say: {missing}"
+
+
+@pytest.mark.parametrize(
+    "script", sorted((ROOT / "docs" / "gallery").glob("*/*.py")), ids=lambda path: path.stem
+)
+def test_a_figure_is_finished_in_the_cell_that_makes_it(script):
+    """Sphinx-Gallery shows and closes it at the end of the cell: what a later one drew was never seen."""
+    drawn_on = set()
+    for cell in script.read_text().split("# %%"):
+        nodes = list(ast.walk(ast.parse(cell)))
+        named = [node for node in nodes if isinstance(node, ast.Name)]
+        own = {node.id for node in named if isinstance(node.ctx, ast.Store)}
+        assert not drawn_on & ({node.id for node in named} - own)
+        made = [
+            node for node in nodes if isinstance(node, ast.Assign) and "subplots" in ast.unparse(node.value)
+        ]
+        drawn_on |= {
+            node.id for each in made for node in ast.walk(each.targets[0]) if isinstance(node, ast.Name)
+        }

@@ -70,7 +70,20 @@ except InfeasibleError as error:
     print(error)
 
 # %%
-# The team in the network of pairs: green ones help, red ones harm.
+# What a larger budget is worth: the same call for each.
+
+budgets = np.arange(10.0, 20.1, 1.0)
+values = []
+for budget in budgets:
+    changed = [
+        *rules[:6],
+        linear({place[name]: cost for name, cost in price.items()}, "<=", float(budget)),
+        rules[7],
+    ]
+    values.append(solve(model, constraints=changed).value)
+
+# %%
+# The team in the network of pairs, of which green ones help and red ones harm; and its value by the budget.
 
 graph = nx.Graph()
 graph.add_nodes_from(names)
@@ -97,19 +110,6 @@ nx.draw_networkx(
     node_color=["tab:blue" if name in team else "0.85" for name in names],
 )
 left.axis("off")
-
-# %%
-# What a larger budget is worth: the same call for each.
-
-budgets = np.arange(10.0, 20.1, 1.0)
-values = []
-for budget in budgets:
-    changed = [
-        *rules[:6],
-        linear({place[name]: cost for name, cost in price.items()}, "<=", float(budget)),
-        rules[7],
-    ]
-    values.append(solve(model, constraints=changed).value)
 right.plot(budgets, values, "o-")
 right.set_xlabel("budget")
 right.set_ylabel("value of the best team")
