@@ -43,6 +43,7 @@ BLOCK = 1 << 18
 """Pairwise scores that are summed at once on the host where there are more: 2 MiB in double precision."""
 
 EPSILON = float(np.finfo(np.float64).eps)
+"""From 1 to the next larger float64."""
 
 LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""

@@ -15,11 +15,9 @@ import numpy as np
 
 from .errors import SolveFailedError, UnsupportedProblemError
 from .instances import Instances
-from .problem import Problem
+from .problem import EPSILON, Problem
 from .solution import Solution
 from .solver import ArgmaxSolver, CertifiedSolver
-
-EPSILON = np.finfo(np.float64).eps
 
 
 def enumerate_scores(instances: Instances) -> np.ndarray:

@@ -30,7 +30,7 @@ from ..arrays import (
 )
 from ..errors import ProblemError, shortened
 from ..kept import kept
-from ..problem import LARGEST_MAGNITUDE, as_floats, with_batch
+from ..problem import EPSILON, LARGEST_MAGNITUDE, as_floats, with_batch
 from ..topology import Topology, ends
 
 
@@ -176,7 +176,7 @@ class LabelProblem(Generic[ArrayT]):
     @kept
     def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone."""
-        return 2 * float(np.finfo(np.float64).eps) * (self.n + self.e + 1) * self.magnitude
+        return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
     @kept
     def states(self) -> int:

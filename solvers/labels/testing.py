@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 
 from ..errors import InfeasibleError, UnsupportedProblemError
+from ..problem import EPSILON
 from ..solution import Solution
-from ..testing import EPSILON, check_answers, check_batch, naming
+from ..testing import check_answers, check_batch, naming
 from .problem import LabelProblem
 from .solver import LabelSolver
 

@@ -16,11 +16,11 @@ from ...arrays import Edges, States
 from ...compiled.best import Best, in_order, take
 from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problem import EPSILON, Problem
 from ..local_search.improvement import improved
 from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state
-from ..precision.units import EPSILON, Units, to_units
+from ..precision.units import Units, to_units
 from .nodes import new_levels, new_slots
 from .strong_tree import StrongTree
 from .tree import Incumbent, new_scratch, search, start_search

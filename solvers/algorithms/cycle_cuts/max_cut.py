@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ...problem import Problem
-from ..precision.units import EPSILON, Units, to_units
+from ...problem import EPSILON, Problem
+from ..precision.units import Units, to_units
 
 
 @dataclass(frozen=True, eq=False)

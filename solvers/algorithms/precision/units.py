@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-EPSILON = float(np.finfo(np.float64).eps)
+from ...problem import EPSILON
+
 NEARLY_WHOLE = 1e-6
 LARGEST_MULTIPLE = 2.0**24  # of a common unit that is not a power of two
 ATTEMPTS = 20
