@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,3 +318,25 @@ def test_what_is_no_discrete_quadratic_model_is_refused():
     for wrong in (None, 3, binary, dimod.DiscreteQuadraticModel()):
         with pytest.raises(ProblemError):
             from_dimod(wrong)
+
+
+@pytest.mark.slow
+def test_sums_of_published_networks_agree_to_their_digits():
+    folder = Path(os.environ.get("STRUCTURED_VAE_DATA", "")) / "structured" / "uai"
+    if "STRUCTURED_VAE_DATA" not in os.environ or not folder.is_dir():
+        pytest.skip("STRUCTURED_VAE_DATA names no folder with structured/uai")
+    published = [
+        each for each in json.loads((folder / "index.json").read_text()) if "PR_log10_published" in each
+    ]
+    within = [each for each in published if each["log2_max_table"] <= 24]
+    assert within
+    for each in within:
+        problem = read_problem(folder / f"{each['name']}.uai.gz").problem
+        found = gibbs(problem.unary[0], problem.all_pairwise()[0], edges=problem.edges, sizes=problem.sizes)
+        log10 = float(found.log_partition) / np.log(10)
+        assert f"{log10:.6g}" == f"{each['PR_log10_published']:.6g}", each["name"]
+        marginals = np.load(folder / f"{each['name']}.ans.npz")["mar_published"]
+        own = np.concatenate(
+            [row[:size] for row, size in zip(found.unary_marginals, problem.sizes, strict=True)]
+        )
+        np.testing.assert_allclose(own, marginals, rtol=1e-5, atol=5e-6, err_msg=each["name"])
