@@ -26,7 +26,16 @@ from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNet
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
-from .states import MOST_BITS, all_labels, all_states, codes_of, drawn_places, single_changes, state_index
+from .states import (
+    MOST_BITS,
+    all_labels,
+    all_states,
+    codes_of,
+    drawn_places,
+    single_changes,
+    single_flips,
+    state_index,
+)
 
 __all__ = [
     "ENCODERS",
@@ -86,6 +95,7 @@ __all__ = [
     "load_pretrained",
     "paper_vae",
     "single_changes",
+    "single_flips",
     "state_index",
     "supermodular_encoder",
     "train_mixed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import one_hot
 
-from .shapes import AllStates, OneHot
+from .shapes import AllStates, Binary, OneHot
 
 MOST_BITS = 20
 """A table of every state of more bits does not fit a machine beside a batch of images."""
@@ -80,6 +80,13 @@ def single_changes(z: OneHot, variables: int) -> OneHot:
     values = torch.eye(parts.shape[-1], dtype=z.dtype, device=z.device)[None, :, None, :]
     changed: torch.Tensor = moved * values + (1 - moved) * parts[..., None, None, :, :]
     return changed.flatten(-2).flatten(-3, -2)
+
+
+def single_flips(z: Binary, variables: torch.Tensor) -> Binary:
+    """`[m, ..., n]`: states z `[..., n]` of bits, each with one of its `variables [..., m]` flipped."""
+    flips = torch.zeros((*variables.shape, z.shape[-1]), dtype=z.dtype, device=z.device)
+    moved: torch.Tensor = (z - flips.scatter_(-1, variables[..., None], 1).movedim(-2, 0)).abs()
+    return moved
 
 
 def drawn_places(table: torch.Tensor, samples: int, generator: torch.Generator) -> torch.Tensor:

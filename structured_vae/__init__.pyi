@@ -35,7 +35,7 @@ from .estimators import (
 )
 from .evaluation.bound import Bound, evaluate_bound
 from .evaluation.discrete import evaluate
-from .evaluation.gradients import GradientReport, gradient_report
+from .evaluation.gradients import GradientReport, gradient_report, gradient_variance
 from .evaluation.quantities import Evaluation, Quantity
 from .layer import ArgmaxLayer
 from .losses import (
@@ -165,6 +165,7 @@ __all__ = [
     "evaluate_run",
     "export_run",
     "gradient_report",
+    "gradient_variance",
     "grid_paths",
     "gumbel",
     "gumbel_differences",

@@ -21,6 +21,7 @@ class Stream(IntEnum):
     LABELS = 7
     LABELLED_BATCH = 8
     NETWORKS = 9
+    RECOGNISER = 10
 
 
 def generator(

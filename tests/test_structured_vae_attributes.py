@@ -16,6 +16,7 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.cli import main
 from structured_vae.data import ImageDataset, Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
+from structured_vae.evaluation.appearance import appearance, recognised
 from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
@@ -32,6 +33,7 @@ from structured_vae.training.attributes import SWITCHED, combinations, switched
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import drawn_labels
+from structured_vae.training.recogniser import recogniser
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(
@@ -355,6 +357,49 @@ def test_a_row_of_the_figure_is_one_person():
         torch.testing.assert_close(images[number], vae.decoder(state, code).detach(), rtol=1e-4, atol=1e-5)
 
 
+class Shown:
+    """Decodes a person under a state as a picture of both: the state's bits, then the person's number."""
+
+    decoder = None
+
+    def persons(self, count, generator):
+        return torch.arange(float(count))[:, None]
+
+    def decoded(self, persons, states):
+        number = persons.repeat_interleave(len(states), dim=0)
+        return torch.cat([states.repeat(len(persons), 1), number], dim=1)
+
+
+def test_appearance_is_what_another_network_finds_and_how_much_a_switch_changes():
+    states = combinations(torch.zeros(1))
+    places = {name: ATTRIBUTES.index(name) for name in SWITCHED}
+    glasses = places["Eyeglasses"]
+
+    def found(images):
+        seen = images[:, :8].clone()
+        seen[images[:, 8] >= 3, glasses] = 0  # of the last of four persons it sees no glasses
+        return seen
+
+    quantities = appearance(Shown(), found, states, places, torch.Generator(), persons=4)
+    shares = {name: quantities[f"appears_{name}"].value for name in SWITCHED}
+    assert shares == {"Eyeglasses": (3 + 0.5) / 4, "Smiling": 1, "Male": 1}
+    for name in SWITCHED:  # one of nine values, by one
+        assert quantities[f"change_{name}"].value == pytest.approx(1 / 9)
+    assert quantities["change_person"].value == pytest.approx((1 + 1 + 1 + 3) / 4 / 9)
+
+
+def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
+    labels = np.tile(np.array([[0], [1]]), (20, 8))
+    dark_or_light = np.repeat(labels[:, :1] * 255, PIXELS, axis=1).astype(np.uint8)
+    dataset = replace(tiny_faces, train=Split(dark_or_light, labels))
+    judge = recogniser(dataset, seed=0, epochs=30)
+    found = recognised(judge.found, batches(dataset.train, InOrderBatches(40, 10)), {"Male": 1})
+    assert found["recognised_Male"].value == 1
+    again = recogniser(dataset, seed=0, epochs=30)
+    for one, other in zip(judge.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
 # --- runs -------------------------------------------------------------------------------------------
 
 
@@ -397,8 +442,9 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
         "supermodular",
     ]
     main(["train", "--model", "attributes", *options, "--solver", "max_flow", "--run", where])
-    main(["evaluate", where, "--samples", "2"])
+    main(["evaluate", where, "--samples", "2", "--appearance"])
     out = capsys.readouterr().out
+    assert all(f"{kind}_{name}" in out for kind in ("appears", "change", "recognised") for name in SWITCHED)
     assert all(f"{kind}_{name}" in out for kind in ("accuracy", "majority") for name in ATTRIBUTES)
     assert TrainConfig(**{**SMALL.__dict__, "data": DataConfig(name="celeba")}).data.binarisation == "none"
     vae = load_vae(where)
@@ -417,6 +463,10 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
     run = train(replace(SMALL, labels=0, epochs=1), tmp_path / "run")
     assert not [name for name in rows(run.folder)[0] if "accuracy" in name or "objective" in name]
     assert not [name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name]
+    with pytest.raises(
+        ConfigError, match=r"appearance is of the model attributes with labels; .* with 0 labels"
+    ):
+        evaluate_run(run.folder, samples=1, appearance=True)
 
 
 @pytest.mark.usefixtures("on_tiny_faces")
@@ -487,5 +537,7 @@ def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch
     found = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ") for line in reversed(lines)}
     assert found["cell"] == ["cell", "all", *ATTRIBUTES]
     assert len(found["general"]) == len(found["majority"]) == len(found["cell"])
+    assert any("by 0." in line for line in lines if line.startswith("| general-consistency300"))
+    assert len(found["real faces"]) == 1 + len(SWITCHED)
     assert all(50 <= float(rate) <= 100 for rate in found["majority"][1:])
     assert Path("results/report/celeba.png").read_bytes().startswith(b"\x89PNG")

@@ -8,13 +8,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models import BinaryDecoder, DiscreteVAE, Neighbourhood, Potentials, general_encoder, independent_encoder
+from models import (
+    BinaryDecoder,
+    CategoricalPotentials,
+    DiscreteVAE,
+    Neighbourhood,
+    Potentials,
+    general_encoder,
+    independent_encoder,
+)
 from structured_vae import (
     ConfigError,
     CosineDecay,
     Direct,
+    EstimatorError,
     ExponentialDecay,
     Gibbs,
+    KOfN,
     PerturbAndMAP,
     Ramp,
     Reconstruction,
@@ -337,6 +347,41 @@ def test_direct_has_its_expectation_for_independent_bits(n, epsilon):
     expected = expected_gradient(this, epsilon, this.cost.slopes())
     assert errors_in_standard_errors(draws, expected).max() < LEVEL
     assert errors_in_standard_errors(draws, expected, scale=1.1).max() > LEVEL
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("flips", [1, 2, 4])
+def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
+    n, draws, this = 4, 400, case("independent", 4)
+    noise = gumbel_differences(torch.zeros((1, draws, n), dtype=torch.float64), seeded(3))
+
+    def gradients(flips):
+        h = this.potentials(draws, tracked=True)
+        estimator = Direct("independent", constant(1.0), sides=sides, noise=lambda *given: noise, flips=flips)
+        assert estimator.kl == ("folded" if flips is None else "exact")
+        surrogate = estimator(h, this.cost, seeded(4)).surrogate
+        return torch.autograd.grad(surrogate.sum(), h.unary)[0].numpy()
+
+    every, some = gradients(None), gradients(flips)
+    taken = some != 0
+    np.testing.assert_allclose(some[taken], (every * n / flips)[taken])
+    moves = every != 0
+    share = (taken & moves).sum(axis=0) / moves.sum(axis=0)  # each bit is among m of n
+    error = np.sqrt(flips / n * (1 - flips / n) / moves.sum(axis=0))
+    assert (np.abs(share - flips / n) <= LEVEL * error).all()
+    if flips == n:
+        np.testing.assert_allclose(some, every)
+
+
+def test_flips_are_of_independent_bits_alone():
+    h = case("independent", 4).potentials(1)
+    assert Direct(flips=4).why_not(h) == ()
+    assert "n = 4 bits, and 5 are to be flipped" in Direct(flips=5).why_not(h)[0]
+    assert "pairwise scores" in Direct(flips=2).why_not(case("general", 4).potentials(1))[0]
+    assert "categories" in Direct(flips=2).why_not(CategoricalPotentials(torch.zeros(1, 4)))[0]
+    assert "structure" in Direct(KOfN(2), flips=2).why_not(h)[0]
+    with pytest.raises(EstimatorError, match="flips must be at least 1"):
+        Direct(flips=0)
 
 
 @pytest.mark.statistical

@@ -37,6 +37,11 @@ def options() -> ArgumentParser:
         default=0,
         help="moves of a search among the states for each image, for a tighter bound of up to 62 bits",
     )
+    parser.add_argument(
+        "--appearance",
+        action="store_true",
+        help="train a network that recognises attributes, and ask it how often decoded faces show theirs (minutes)",
+    )
     return parser
 
 
@@ -44,7 +49,9 @@ def run(chosen: Namespace, console: Console) -> None:
     """Evaluates, and writes what was found into the run."""
     from ..runs.evaluate import evaluate_run  # loads torch
 
-    found = evaluate_run(chosen.folder, chosen.split, chosen.checkpoint, chosen.samples, chosen.refine)
+    found = evaluate_run(
+        chosen.folder, chosen.split, chosen.checkpoint, chosen.samples, chosen.refine, chosen.appearance
+    )
     evaluation = found.to_dict()
     title = f"{chosen.folder}, {chosen.checkpoint} epoch, {chosen.split} split"
     console.print(evaluation_table(evaluation, title))

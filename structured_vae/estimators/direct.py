@@ -6,16 +6,20 @@ from typing import Literal
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials, CategoricalPotentials, Neighbourhood, single_flips
 
 from ..errors import EstimatorError
 from ..noise import Noise, unary_noise
 from ..objectives.costs import Cost
+from ..objectives.recipes import KLTerm
 from ..posteriors.argmax import AnySolver, argmax
+from ..posteriors.completions import drawn_variables
 from ..schedules import Schedule
 from ..structures import Structure, is_structure
+from .changes import changes_of
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
+from .reasons import not_bits, not_factorised
 
 Sides = Literal[1, 2]
 
@@ -40,6 +44,10 @@ class Direct(Estimator):
     A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k categories
     one table of k decodes for the batch, with n variables of k categories n (k - 1) + 2 decodes.
 
+    With `flips` m it costs m + 1 decodes. Each of independent bits is decided by its own change of the cost, so that m
+    of them at random, weighted by n / m, have the same expectation as all. They follow the Gibbs distribution, whose
+    KL is known, so that no flip is spent on that.
+
     Args:
         solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
             and not used for others.
@@ -47,16 +55,18 @@ class Direct(Estimator):
         samples: noise draws an image.
         sides: 1 or 2.
         noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is meant.
+        flips: of how many of n independent bits the change of the cost is asked, chosen at random for each sample; None
+            for all.
 
     Raises:
-        EstimatorError: no samples, or other sides.
+        EstimatorError: no samples, other sides, or no flips.
 
     References:
         Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
         variational auto-encoder, theorem 1 and section 3.1.
     """
 
-    kl = "folded"
+    kl: KLTerm = "folded"
 
     def __init__(
         self,
@@ -65,9 +75,12 @@ class Direct(Estimator):
         samples: int = 1,
         sides: Sides = 1,
         noise: Noise = unary_noise,
+        flips: int | None = None,
     ):
         super().__init__()
         needs_samples(1, samples)
+        if flips is not None and flips < 1:
+            raise EstimatorError(f"flips must be at least 1, or None for all; got {flips}")
         if sides not in (1, 2):
             raise EstimatorError(f"sides must be 1 or 2; got {sides}")
         self.solver = solver
@@ -75,6 +88,9 @@ class Direct(Estimator):
         self.samples = samples
         self.sides = sides
         self.noise = noise
+        self.flips = flips
+        if flips is not None:
+            self.kl = "exact"
 
     @property
     def over(self) -> Structure | None:
@@ -86,18 +102,33 @@ class Direct(Estimator):
         """One for each side and one for z*, for every sample."""
         return self.samples * (1 + self.sides)
 
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """Pairs, with a structure that takes none; or flips of what are not independent bits."""
+        reasons = super().why_not(potentials)
+        if self.flips is None:
+            return reasons
+        n = potentials.unary.shape[-1]
+        few = (f"they are of n = {n} bits, and {self.flips} are to be flipped",) if self.flips > n else ()
+        bound = (
+            ("the bits of a structure are not independent, and flips is made for such",) if self.over else ()
+        )
+        return reasons + not_bits(potentials, "flips") + not_factorised(potentials, "flips") + few + bound
+
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         perturbed = potentials.detach().shifted(self.noise(potentials, generator, self.samples))
         z = argmax(perturbed, self.solver)
-        around = cost.around(z)
+        variables = None if self.flips is None else drawn_variables(z, generator, self.flips)
+        around = cost.around(z) if variables is None else _around_some(cost, z, variables)
         slope = _changes(potentials, around.slope)
-        epsilon = self.epsilon.at(step, slope, perturbed, z)
+        asked = slope if variables is None else slope.gather(-1, variables)
+        weight = slope.shape[-1] / asked.shape[-1]
+        epsilon = self.epsilon.at(step, asked, perturbed, z)
         shift = epsilon * slope
         low = argmax(perturbed.shifted(-shift), self.solver)
         high = z if self.sides == 1 else argmax(perturbed.shifted(shift), self.solver)
-        change = potentials.score_difference(high, low) / (self.sides * epsilon)
+        change = weight * potentials.score_difference(high, low) / (self.sides * epsilon)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
         return Estimate(
@@ -106,6 +137,13 @@ class Direct(Estimator):
             z=z,
             stats={"changed": changed, "saturated": _saturated(potentials, slope, low)},
         )
+
+
+def _around_some(cost: Cost, z: torch.Tensor, variables: torch.Tensor) -> Neighbourhood:
+    """The cost at z and its change in some variables, 0 in the others."""
+    at_z = cost(z)
+    changes = changes_of(cost, z, at_z, variables, single_flips(z, variables))
+    return Neighbourhood(at_z, torch.zeros_like(z).scatter(-1, variables, changes))
 
 
 def _changes(potentials: AnyPotentials, slope: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -49,7 +49,7 @@ class Estimator(nn.Module, ABC):
             KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
     """
 
-    kl: ClassVar[KLTerm]
+    kl: KLTerm
 
     @property
     def samples_gibbs(self) -> bool:

@@ -9,7 +9,8 @@ from models import AnyPotentials, CategoricalPotentials
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..posteriors import Gibbs
-from ..posteriors.completions import Completions, completed
+from ..posteriors.completions import completed
+from .changes import changes_of
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -74,15 +75,9 @@ class RAM(Estimator):
         drawn = completed(potentials, generator, self.samples, self.completions)
         costs = cost(drawn.z)
         fixed = costs.detach()
-        changes = _changes(drawn, cost, fixed) * (drawn.n / (drawn.count * self.samples))
+        changes = changes_of(cost, drawn.z, fixed, drawn.variables, drawn.completed.movedim(1, 0))
+        changes = changes * (drawn.n / (drawn.count * self.samples))
         return Estimate(drawn.surrogate(changes) + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
-
-
-@torch.no_grad()
-def _changes(drawn: Completions, cost: Cost, costs: torch.Tensor) -> torch.Tensor:
-    """`[samples, batch, m]`: the cost with z_v = 1 less that with z_v = 0."""
-    moved = cost(drawn.completed).movedim(1, -1) - costs[..., None]
-    return moved * (1 - 2 * drawn.z.gather(-1, drawn.variables))
 
 
 def _of_categories(

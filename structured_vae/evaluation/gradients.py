@@ -11,6 +11,7 @@ import torch
 
 from models import AnyPotentials, DiscreteVAE
 
+from ..errors import EstimatorError
 from ..estimators import Estimator, Exact
 from ..objectives.costs import Reconstruction
 
@@ -82,6 +83,32 @@ def gradient_report(
         name: _report(vae, x, potentials, estimator, draws, generator, exact)
         for name, estimator in estimators.items()
     }
+
+
+def gradient_variance(
+    vae: DiscreteVAE, x: torch.Tensor, estimator: Estimator, draws: int, generator: torch.Generator
+) -> float:
+    """The variance of a draw of the gradient of E_q[-log p(x | z)], summed over the potentials, the mean over images.
+
+    Needs no exact gradient, so any number of variables will do; a bias is not in it.
+
+    Args:
+        vae: whose encoder and decoder are held fixed.
+        x: `[batch, pixels]`.
+        estimator: that fits the encoder.
+        draws: for each image, at least 2.
+        generator: of the noise, on the images' device.
+
+    Raises:
+        EstimatorError: the estimator cannot take the encoder's potentials; or fewer draws.
+    """
+    if draws < 2:
+        raise EstimatorError(f"a variance needs at least 2 draws; got {draws}")
+    potentials = vae.encoder(x).detach()
+    chunk = max(1, ROWS // len(x))
+    counts = [min(chunk, draws - done) for done in range(0, draws, chunk)]
+    drawn = [_draw(vae, x, potentials, estimator, count, generator)[0] for count in counts]
+    return torch.cat(drawn).var(dim=0).sum(dim=-1).mean().item()
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -45,6 +45,10 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
+
+    def joined(self, quantities: dict[str, Quantity]) -> Evaluation:
+        """With more quantities of the same model."""
+        return replace(self, quantities=self.quantities | quantities)
 
 
 def average(column: torch.Tensor, kind: str, meaning: str) -> Quantity:

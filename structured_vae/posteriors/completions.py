@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models import Potentials
+from models import Potentials, single_flips
 
 from .gibbs import sums_on_host, uniforms
 
@@ -60,14 +60,14 @@ def completed(
     """
     shape = (samples, *potentials.unary.shape)
     drawn = uniforms(potentials, shape, generator)
-    variables = _variables(drawn, generator, count)
+    variables = drawn_variables(drawn, generator, count)
     if potentials.pairwise is None:
         return _of_independent(potentials, drawn, variables)
     return _of_coupled(potentials, drawn, variables)
 
 
-def _variables(like: torch.Tensor, generator: torch.Generator, count: int | None) -> torch.Tensor:
-    """`[samples, batch, m]`, without repetition."""
+def drawn_variables(like: torch.Tensor, generator: torch.Generator, count: int | None) -> torch.Tensor:
+    """`[samples, batch, m]`: all variables of states `[samples, batch, n]`, or `count` of each, none twice."""
     n = like.shape[-1]
     if count is None:
         return torch.arange(n, device=like.device).expand(like.shape)
@@ -78,10 +78,7 @@ def _variables(like: torch.Tensor, generator: torch.Generator, count: int | None
 def _of_independent(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
     """Of bits that are drawn by themselves: their flips."""
     z = (drawn < h.unary.detach().double().sigmoid()).to(h.unary.dtype)
-    flips = torch.zeros((*variables.shape, z.shape[-1]), dtype=z.dtype, device=z.device)
-    flips.scatter_(-1, variables[..., None], 1)
-    flips = flips.movedim(-2, 1)
-    completed = z[:, None] + flips * (1 - 2 * z[:, None])
+    completed = single_flips(z, variables).movedim(0, 1)
 
     def surrogate(changes: torch.Tensor) -> torch.Tensor:
         return (h.unary.sigmoid().expand_as(z).gather(-1, variables) * changes).sum(dim=(0, 2))

@@ -12,6 +12,7 @@ from .quantities import Records, markdown_table, shown, values_of
 from .records import Record
 
 PREFIX = "accuracy_"
+APPEARS = "appears_"
 
 
 def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
@@ -25,7 +26,44 @@ def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
         "",
         *markdown_table(["cell", "all", *names], [*rows, ["majority", *majority]]),
         "",
+        *_appearances(records),
     ]
+
+
+def _appearances(records: Records) -> list[str]:
+    """A row for each cell that was asked what its decoded faces show, a column for each switched attribute."""
+    asked = {cell: runs for cell, runs in records.items() if _names(runs, APPEARS)}
+    names = list(dict.fromkeys(name for runs in asked.values() for name in _names(runs, APPEARS)))
+    if not names:
+        return []
+    rows = [
+        [
+            cell,
+            *(f"{_shown(runs, APPEARS, name, 1)}, by {_shown(runs, 'change_', name, 3)}" for name in names),
+        ]
+        for cell, runs in asked.items()
+    ]
+    first = next(iter(asked.values()))
+    known = [_shown(first, "recognised_", name, 1) for name in names]
+    persons = shown(values_of(first, "change_person"), 3)
+    return [
+        "Share in percent of decoded faces in which another network finds the attribute that was decoded, 50 being "
+        "chance, and the mean change of an intensity by its switch; from one person to the next it is "
+        f"{persons} (of the first cell). `real faces` is how often that network is right about test images.",
+        "",
+        *markdown_table(["cell", *names], [*rows, ["real faces", *known]]),
+        "",
+    ]
+
+
+def _names(records: Sequence[Record], prefix: str) -> list[str]:
+    """What the quantities of that prefix are of."""
+    known = [record.evaluation["quantities"] for record in records if record.evaluation]
+    return [name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)]
+
+
+def _shown(records: Sequence[Record], prefix: str, name: str, digits: int) -> str:
+    return shown(values_of(records, prefix + name), digits)
 
 
 def attribute_figure(experiment: Experiment, records: Records) -> Figure:
@@ -49,9 +87,7 @@ def attribute_figure(experiment: Experiment, records: Records) -> Figure:
 
 def attributes_of(records: Records) -> list[str]:
     """The attributes that were evaluated, in their order."""
-    evaluations = [record.evaluation for runs in records.values() for record in runs if record.evaluation]
-    known = evaluations[0]["quantities"] if evaluations else {}
-    return [name.removeprefix(PREFIX) for name in known if name.startswith(PREFIX)]
+    return next(filter(None, (_names(runs, PREFIX) for runs in records.values())), [])
 
 
 def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..runs.config import TrainConfig
 
 CELLS = files(__package__) / "cells"
-AFTERWARDS = ("refine", "draws", "picture")
+AFTERWARDS = ("refine", "draws", "picture", "appearance")
 """Settings of a cell that do not concern its training."""
 
 
@@ -32,6 +32,7 @@ class Cell:
         refine: moves of a search for each image in the evaluation, see `evaluate`.
         draws: posterior samples an image in it; None for its default.
         picture: whether the last picture of samples is kept beside the record.
+        appearance: whether another network is asked what decoded faces show, see `evaluate_run`.
     """
 
     experiment: str
@@ -40,6 +41,7 @@ class Cell:
     refine: int = 0
     draws: int | None = None
     picture: bool = False
+    appearance: bool = False
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from .records import Record
 Records: TypeAlias = Mapping[str, Sequence[Record]]
 """By the name of the cell, one a seed."""
 
-PERCENT: Final = ("accuracy", "majority")
+PERCENT: Final = ("accuracy", "majority", "appears", "recognised")
 """What shares begin with, that are shown, and quoted from the paper, in percent."""
 
 

@@ -124,7 +124,8 @@ class TrainConfig:
             first, so that none is given up early (deterministic annealing); default: 4, and 0 where kl_warmup is given
             or 0.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
-        completions: bits of which ram tries the other value, chosen at random in every step; 0 for all.
+        completions: bits of which ram, and direct of independent bits, try the other value, chosen at random in every
+            step; 0 for all.
         sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo,
             else 1.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
@@ -371,7 +372,7 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "bandwidth is of pairwise scores, which the encoder {c.encoder} has not; got {c.bandwidth}",
     ),
     (
-        lambda c: not c.completions or c.estimator == "ram",
+        lambda c: not c.completions or c.estimator in ("ram", "direct"),
         "completions has no meaning with the estimator {c.estimator}; got {c.completions}",
     ),
     (

@@ -7,15 +7,20 @@ from typing import Any
 
 from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE
 
+from ..data import ImageDataset
 from ..errors import ConfigError
 from ..estimators import Estimator
+from ..evaluation.appearance import appearance as appearance_of
+from ..evaluation.appearance import recognised
 from ..evaluation.attributes import evaluate_attributes
 from ..evaluation.discrete import evaluate
 from ..evaluation.gaussian import evaluate_gaussian
 from ..evaluation.mixture import evaluate_mixture
-from ..evaluation.quantities import Evaluation
+from ..evaluation.quantities import Evaluation, Quantity
 from ..seeds import Stream, generator
+from ..training.attributes import SWITCHED, combinations
 from ..training.batches import InOrderBatches, batches
+from ..training.recogniser import recogniser
 from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of
 from .folder import Run, Which
@@ -40,6 +45,7 @@ def evaluate_run(
     which: Which = "best",
     samples: int | None = None,
     refine: int = 0,
+    appearance: bool = False,
     *,
     model: DiscreteVAE | None = None,
     data: Any = None,
@@ -54,14 +60,16 @@ def evaluate_run(
         samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
             attributes 10, a Gaussian 200.
         refine: moves of a search for each image that tighten the bound of a model of bits; 0 for none.
+        appearance: whether to train a network that recognises attributes, and to ask it for those of decoded faces; of
+            the model attributes with labels, see `evaluation.appearance`.
         model: networks of one's own that the run has trained; their weights are replaced.
         data: images in memory that it was given.
         estimator: an object that it was given.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
-        ConfigError: no samples, or a refinement that the model does not allow; or what was given to `train` is
-            missing or is another.
+        ConfigError: no samples, or a refinement or an appearance that the model does not allow; or what was given to
+            `train` is missing or is another.
         DataError: images are missing or damaged.
     """
     if samples is not None and samples < 1:
@@ -69,6 +77,11 @@ def evaluate_run(
     if refine < 0:
         raise ConfigError(f"refine must be at least 0; got {refine}")
     config = Run.at(folder).config()
+    if appearance and not (config.model == "attributes" and config.labels):
+        raise ConfigError(
+            f"appearance is of the model attributes with labels; this run has the model {config.model} with "
+            f"{config.labels} labels"
+        )
     given = given_for(config, model, data, estimator)
     vae = load_vae(folder, which, given.model)
     dataset = dataset_of(config, given)
@@ -85,6 +98,17 @@ def evaluate_run(
     solver = fitting_solver(config.solver, vae)
     if isinstance(vae, AttributeVAE):
         names, supervised = dataset.attributes, config.labels > 0
-        return evaluate_attributes(vae, image_batches, names, noise, solver, count, supervised)
+        found = evaluate_attributes(vae, image_batches, names, noise, solver, count, supervised)
+        return found.joined(_appearance(vae, dataset, split, config.seed)) if appearance else found
     posterior = posterior_of(fitting_estimator(config, vae, solver, given.estimator), solver)
     return evaluate(vae, image_batches, posterior, noise, SAMPLES if samples is None else samples, refine)
+
+
+def _appearance(vae: AttributeVAE, dataset: ImageDataset, split: str, seed: int) -> dict[str, Quantity]:
+    """What a network that is trained for it finds in decoded faces, and how well it knows real ones."""
+    judge = recogniser(dataset, seed)
+    switched = {name: dataset.attributes.index(name) for name in SWITCHED}
+    real = dataset.split(split)
+    known = recognised(judge.found, batches(real, InOrderBatches(len(real), IMAGES_AT_ONCE)), switched)
+    states = combinations(vae.decoder.first.weight)
+    return known | appearance_of(vae, judge.found, states, switched, generator(seed, Stream.PICTURES))

@@ -53,7 +53,7 @@ Build = Callable[[TrainConfig, AnySolver, int, int], Estimator]
 
 ESTIMATORS: Final[dict[str, Build]] = {
     "direct": lambda config, solver, samples, n: Direct(
-        solver, epsilon_of(config), samples, known(config.sides)
+        solver, epsilon_of(config), samples, known(config.sides), flips=config.completions or None
     ),
     "table_direct": lambda config, solver, samples, n: TableDirect(
         epsilon_of(config), samples, known(config.sides)

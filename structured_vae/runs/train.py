@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,6 +27,7 @@ from ..training.batches import ImageData
 from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
 from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ..training.pictures import Pictures
+from ..training.quiet import quiet
 from ..training.record import RunRecord
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
@@ -248,24 +247,24 @@ def _trainer(
         ours.append(_early_stopping(training, config.patience))
     if progress:
         ours.append(_progress_bar())
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
-    return pl.Trainer(
-        accelerator="cuda" if cuda else "cpu",
-        devices=config.processes,
-        num_nodes=config.nodes,
-        strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
-        max_epochs=config.epochs,
-        callbacks=[*ours, *callbacks],
-        logger=logger_of(config, run) if logger is None else logger,
-        plugins=[WholeCheckpoints()],
-        num_sanity_val_steps=0,
-        check_val_every_n_epoch=config.evaluate_every,
-        enable_checkpointing=True,
-        enable_progress_bar=progress,
-        enable_model_summary=False,
-        log_every_n_steps=50,
-        use_distributed_sampler=False,
-    )
+    with quiet():
+        return pl.Trainer(
+            accelerator="cuda" if cuda else "cpu",
+            devices=config.processes,
+            num_nodes=config.nodes,
+            strategy="auto" if config.processes * config.nodes == 1 else DDPStrategy(),
+            max_epochs=config.epochs,
+            callbacks=[*ours, *callbacks],
+            logger=logger_of(config, run) if logger is None else logger,
+            plugins=[WholeCheckpoints()],
+            num_sanity_val_steps=0,
+            check_val_every_n_epoch=config.evaluate_every,
+            enable_checkpointing=True,
+            enable_progress_bar=progress,
+            enable_model_summary=False,
+            log_every_n_steps=50,
+            use_distributed_sampler=False,
+        )
 
 
 def _early_stopping(training: Training, patience: int) -> pl.Callback:
@@ -289,16 +288,13 @@ def _fit(
 ) -> None:
     again = f"structured-vae resume {run.folder}"
     with (
-        warnings.catch_warnings(),
+        quiet(),
         _told_once(),
         _handlers_restored(),
         ended(trainer),
         launching(),
         _global_generator_restored(),
     ):
-        # Batches are slices of tensors in memory: worker processes would only add copies.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")  # Lightning beside torch
         try:
             trainer.fit(training, data, ckpt_path=checkpoint, weights_only=True)
         except SystemExit as stop:  # Lightning's answer to both signals
