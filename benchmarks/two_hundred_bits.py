@@ -9,6 +9,9 @@ one sample, and the variance of the gradient of the reconstruction in the scores
 of the epoch whose validation bound is best: the bound of training and test images, and -log p(x) of the test images by
 100 importance samples. A cell whose run was killed goes on from its last epoch, and one that has its row in the record
 is not run again. One thread; seconds are of CPU time.
+
+The rate (of 1e-4, 3e-4, 1e-3, by DisARM) and epsilon (of 0.3, 1, 3, by two sides with one flip) had the best bound of
+the validation images of MNIST after 5,000 steps.
 """
 
 from __future__ import annotations
@@ -58,12 +61,18 @@ CELLS: Final = {
     "DisARM": Cell({"estimator": "disarm"}, 2),
     "ARM": Cell({"estimator": "arm"}, 2),
     "leave-one-out, 2 samples": Cell({"estimator": "score_function", "samples": 2}, 2),
-    "direct, one side, 1 flip": Cell({"estimator": "direct", "sides": 1, "completions": 1}, 2),
-    "direct, two sides, 1 flip": Cell({"estimator": "direct", "sides": 2, "completions": 1}, 2),
+    "direct, one side, 1 flip": Cell(
+        {"estimator": "direct", "sides": 1, "completions": 1, "epsilon": 1.0}, 2
+    ),
+    "direct, two sides, 1 flip": Cell(
+        {"estimator": "direct", "sides": 2, "completions": 1, "epsilon": 1.0}, 2
+    ),
     "RAM, chain, 1 completion": Cell({"estimator": "ram", "completions": 1}, 2, chain=True),
     "straight-through": Cell({"estimator": "straight_through", "temperature": 0.5}, 1),
     "leave-one-out, 4 samples": Cell({"estimator": "score_function", "samples": 4}, 4),
-    "direct, two sides, 3 flips": Cell({"estimator": "direct", "sides": 2, "completions": 3}, 4),
+    "direct, two sides, 3 flips": Cell(
+        {"estimator": "direct", "sides": 2, "completions": 3, "epsilon": 1.0}, 4
+    ),
     "RAM, chain, 3 completions": Cell({"estimator": "ram", "completions": 3}, 4, chain=True),
     "REBAR": Cell({"estimator": "rebar"}, 3),
     "RELAX": Cell({"estimator": "relax"}, 3),
@@ -125,8 +134,9 @@ def configured(cell: Cell, data: str, seed: int, rate: float, steps: int, train_
         model="own", recipe="elbo", sides=options.pop("sides", 1), rate_decay="none", learning_rate=rate,
         kl_warmup=0, epochs=epochs, seed=seed, evaluate_every=max(1, epochs // 20), picture_every=0, logger="none",
     )  # fmt: skip
-    if temperature := options.pop("temperature", None):
-        options["temperature"] = replace(config.temperature, start=temperature, rate=0.0)
+    for name in ("temperature", "epsilon"):
+        if name in options:
+            options[name] = replace(getattr(config, name), start=options[name], rate=0.0)
     images = replace(config.data, name=data, binarisation="dynamic", batch_size=BATCH)
     return replace(config, data=images, **options)
 
@@ -170,7 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", nargs="+", default=["mnist", "fashion-mnist"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--only", default="", help="a regular expression of the names")
     parser.add_argument(
         "--runs", type=Path, required=True, help="folder of the runs, from which a killed one goes on"
