@@ -47,19 +47,18 @@ def write(app) -> None:
     for old in (HERE / "reference").glob("*.md"):
         if old.stem not in reference:
             old.unlink()
-    if build_marks.changed(
-        HERE / "generated" / ".drawn", [RESULTS, HERE / "structure_pages.py", Path(__file__)]
-    ):
+    mark = HERE / "generated" / ".drawn"
+    sources = [RESULTS, HERE / "structure_pages.py", HERE / "learning_pages.py", Path(__file__)]
+    if build_marks.changed(mark, sources):
         draw()
-        build_marks.keep(
-            HERE / "generated" / ".drawn", [RESULTS, HERE / "structure_pages.py", Path(__file__)]
-        )
+        build_marks.keep(mark, sources)
 
 
 def draw() -> None:
     """The pictures and reports of the records."""
     loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
-    for picture in (structure_pages.chosen_pixels, structure_pages.regret_by_degree):
+    pictures = structure_pages.chosen_pixels, structure_pages.regret_by_degree
+    for picture in (*pictures, learning_pages.bounds_of_two_hundred_bits):
         picture().savefig(HERE / "generated" / f"{picture.__name__}.png", dpi=150)
     for experiment in map(Experiment.named, experiment_names()):
         if records_of(experiment, RESULTS):

@@ -8,8 +8,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import matplotlib
+from matplotlib.figure import Figure
 from structure_pages import percent
 
+COLOURS = matplotlib.colormaps["tab20"]
 RESULTS = Path(__file__).parents[1] / "results"
 
 
@@ -46,6 +49,52 @@ def estimators(encoder: str) -> list[list[str]]:
         costs = [decodes, f"{row['argmaxes']:g}"]
         lines.append([f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"])
     return lines
+
+
+def two_hundred_bits() -> list[list[str]]:
+    """A row an estimator, by its decodes and then by its bound."""
+    runs = record("two_hundred_bits")["runs"]
+    names = dict.fromkeys(run["data"] for run in runs)
+    of_data = [f"{data}: {what}" for data in names for what in ("training", "test", "-log p(x)")]
+    lines = [["estimator", "decodes", *of_data, "variance", "CPU minutes"]]
+    rows = {run["estimator"]: [] for run in sorted(runs, key=lambda run: (run["decodes"], run["bound"]))}
+    for run in runs:
+        rows[run["estimator"]].append(run)
+    for name, all_ in rows.items():
+        numbers = []
+        for data in names:
+            own = [run for run in all_ if run["data"] == data]
+            keys = ("train_bound", "bound", "minus_log_p")
+            numbers += [spread([run[key] for run in own]) if own else "" for key in keys]
+        first = [run for run in all_ if run["data"] == next(iter(names))]
+        noise = mean(run["curves"]["gradient/variance"][-1] for run in first)
+        minutes = mean(run["seconds"] for run in all_) / 60
+        lines.append([name, str(all_[0]["decodes"]), *numbers, f"{noise:,.0f}", f"{minutes:.1f}"])
+    return lines
+
+
+def bounds_of_two_hundred_bits() -> Figure:
+    """Test bounds along the way, a panel for the data, dashes for more than two decodes."""
+    runs = record("two_hundred_bits")["runs"]
+    names = list(dict.fromkeys(run["data"] for run in runs))
+    figure = Figure(figsize=(4.4 * len(names) + 2.2, 4), layout="constrained")
+    estimators_of = list(dict.fromkeys(run["estimator"] for run in runs))
+    for axes, data in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        ends = []
+        for run in (run for run in runs if run["data"] == data and run["seed"] == 0):
+            place = estimators_of.index(run["estimator"])
+            style = "-" if run["decodes"] <= 2 else "--"
+            curve = run["curves"]["test/bound"]
+            ends.append(curve[-1])
+            label = run["estimator"] if data == names[0] else None
+            axes.plot(
+                run["curves"]["step"], curve, style, color=COLOURS(place % 20), linewidth=1.3, label=label
+            )
+        axes.set(title=data, xlabel="training step", ylim=(min(ends) - 5, max(ends) + 25))
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("bound of test images, nats")
+    figure.legend(loc="outside right center", fontsize=8, frameon=False)
+    return figure
 
 
 def convolutional_pair() -> list[list[str]]:
@@ -130,6 +179,7 @@ TABLES = (
     set_ups,
     estimators_of_independent_bits,
     estimators_of_coupled_bits,
+    two_hundred_bits,
     convolutional_pair,
     learnt_prior,
     beside_imle,

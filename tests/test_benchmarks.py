@@ -456,3 +456,30 @@ def test_a_stereo_row_has_energy_bound_and_errors(benchmark):
     assert found["energy"] >= found["bound"]
     assert task.wrong(np.array([0, 0, 1, 1, 2, 2])) == pytest.approx(1 / 5)
     assert stereo.applicable(problem)
+
+
+@pytest.mark.slow
+def test_two_hundred_bits_are_trained_evaluated_and_not_run_again(benchmark, tmp_path):
+    output = tmp_path / "bits.json"
+    options = [
+        "--data",
+        "fashion-mnist-mini",
+        "--seeds",
+        "0",
+        "--steps",
+        "200",
+        "--only",
+        "1 flip|3 completions",
+    ]
+    for _ in range(2):
+        benchmark("two_hundred_bits").main([*options, "--runs", str(tmp_path), "--output", str(output)])
+        rows = json.loads(output.read_text())["runs"]
+        names = ["direct, one side, 1 flip", "direct, two sides, 1 flip", "RAM, chain, 3 completions"]
+        assert [row["estimator"] for row in rows] == names
+        for row in rows:
+            assert row["bound_is"] == "bound"
+            assert row["kl_is"] == "exact"
+            assert row["minus_log_p"] < row["bound"] < 500
+            assert len(row["curves"]["gradient/variance"]) == row["epochs"] == 2
+    one, two, chain = (row["curves"]["gradient/variance"][-1] for row in rows)
+    assert max(two, chain) < one

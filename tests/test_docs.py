@@ -258,6 +258,17 @@ def of_celeba():
         both = [100 * found[f"accuracy_{name}"], 100 * found[f"majority_{name}"]]
         yield f"| {name.replace('_', ' ')} | {{:.1f}} | {{:.1f}} |", both
     yield "| all | {:.1f} | {:.1f} |", [100 * found["accuracy"], 100 * found["majority"]]
+    for cell in ("general-consistency0", "general", "general-consistency300"):
+        found = quantities(f"celeba/{cell}-seed0.json")
+        shares = [
+            number
+            for name in ("Eyeglasses", "Smiling", "Male")
+            for number in (100 * found[f"appears_{name}"], found[f"change_{name}"])
+        ]
+        ends = [100 * found["accuracy"], found["bound"]]
+        yield " | ".join(["{:.1f}, by {:.3f}"] * 3) + " | {:.1f} | {:,.0f} |", [*shares, *ends]
+    known = [100 * found[f"recognised_{name}"] for name in ("Eyeglasses", "Smiling", "Male")]
+    yield "about {:.1f}% of Eyeglasses, {:.1f}% of Smiling and {:.1f}% of Male", known
 
 
 def of_the_order_of_encoders():
@@ -281,6 +292,16 @@ def of_the_order_of_encoders():
         "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
         [end["bound_surrogate"] for end in ends],
     )
+    runs = [record(f"structured/{name}-direct-annealed-seed0.json")["epochs"] for name in names]
+    bounds = [[epoch["test/bound_surrogate"] for epoch in run] for run in runs]
+    ordered = [a > b > c for a, b, c in zip(*bounds, strict=True)]
+    since = 1 + max(place for place, holds in enumerate(ordered, 1) if not holds)
+    yield "kind of number from epoch {:.0f} on", [since]
+    ends_annealed = [quantities(f"structured/{name}-direct-annealed-seed0.json") for name in reversed(names)]
+    yield (
+        "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
+        [end["bound_surrogate"] for end in ends_annealed],
+    )
     exact = [end["minus_log_p"] for end in ends]
     yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
 
@@ -288,6 +309,9 @@ def of_the_order_of_encoders():
 def of_structured():
     rows = {
         "general, Gibbs, annealed": "general-gibbs-annealed",
+        "general, direct, annealed": "general-direct-annealed",
+        "supermodular, direct, annealed": "supermodular-direct-annealed",
+        "independent, direct, annealed": "independent-direct-annealed",
         "general, direct, falling rate": "general-direct-cosine",
         "supermodular, direct, falling rate": "supermodular-direct-cosine",
         "general, direct": "general-direct-elbo",
