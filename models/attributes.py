@@ -274,6 +274,10 @@ class AttributeVAE(Pretrained):
         """Networks with fresh weights."""
         return cls(encoder, n, c, channels)
 
+    def given(self, code: Gaussian, generator: torch.Generator) -> tuple[GivenCode, Costs]:
+        """A decoder of attributes with a code drawn for each image, and the KL `[batch]` that its costs leave out."""
+        return self.decoder.given(code.sample(generator)), code.kl()
+
     @torch.no_grad()
     def decoded(self, persons: Style, states: Binary) -> Images:
         """`[persons * states, pixels]`: mean images of each person under each of `states [states, n]`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import torch
 from torch import nn
@@ -16,30 +16,47 @@ from .potentials import CategoricalPotentials
 from .pretrained import Pretrained
 from .shapes import Costs, Images, Logits, OneHot, Style, Table
 
+STYLES: Final = ("shared", "own")
+"""Whether all classes have one distribution of the style, or each its own."""
+
 
 class MixtureEncoder(nn.Module):
     """pixels -> 400 -> ReLU -> 200, and from there scores of k classes and a distribution of the style.
 
     The class head is 200 -> 100 -> ReLU -> k, the style head 200 -> 100 -> ReLU -> 66 -> 2c, with no ReLU
-    after the 66, as in the paper. One style serves all k rows of z_c.
+    after the 66, as in the paper. One style serves all k rows of z_c; or, as in the released code, each class has
+    a distribution of its own, and the head ends in 2kc.
 
     Args:
         pixels: of an image.
         k: classes.
         c: dimensions of the style.
+        styles: "shared", or "own" for one a class.
+
+    Raises:
+        ValueError: there are no such styles.
     """
 
-    def __init__(self, pixels: int, k: int = 10, c: int = 20):
+    def __init__(self, pixels: int, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
+        if styles not in STYLES:
+            raise ValueError(f"no styles are called {styles!r}; there are: {', '.join(STYLES)}")
         self.n = k
+        self.styles = styles
         self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
         self.classes = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, k))
-        self.style = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, 2 * c))
+        outputs = 2 * c * (k if styles == "own" else 1)
+        self.style = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, outputs))
 
     def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
-        """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`."""
+        """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`.
+
+        Its parameters are `[batch, c]`; of styles of the classes `[batch, k, c]`.
+        """
         shared = self.base(x)
         mean, log_variance = self.style(shared).chunk(2, dim=-1)
+        if self.styles == "own":
+            mean, log_variance = (part.unflatten(-1, (self.n, -1)) for part in (mean, log_variance))
         return CategoricalPotentials(self.classes(shared)), Gaussian(mean, log_variance)
 
     if TYPE_CHECKING:
@@ -73,8 +90,11 @@ class MixtureDecoder(nn.Module):
         self.last = Linear(400, pixels)
 
     def forward(self, z: OneHot, style: Style) -> Logits:
-        """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`."""
-        rows = z[..., :, None] * style[..., None, :]
+        """`[..., pixels]`: the logits of classes `z [..., k]`, hard or relaxed, with styles `[..., c]`.
+
+        Or with styles of the classes, `[..., k, c]`.
+        """
+        rows = z[..., :, None] * (style if style.ndim > z.ndim else style[..., None, :])
         return self.last(self.first(rows.flatten(start_dim=-2)).relu())
 
     if TYPE_CHECKING:
@@ -83,17 +103,20 @@ class MixtureDecoder(nn.Module):
             """As `forward`; torch says Any."""
 
     def every_class(self, style: Style) -> Logits:
-        """`[batch, k, pixels]`: the logits of styles `[batch, c]` under each class."""
+        """`[batch, k, pixels]`: the logits of styles `[batch, c]`, or `[batch, k, c]`, under each class."""
         return self.last(self.hidden(style))
 
     def hidden(self, style: Style) -> torch.Tensor:
-        """`[batch, k, hidden]`: what the last layer gets for styles `[batch, c]` under each class."""
-        rows = self.first.weight.view(-1, self.n, self.c).permute(2, 1, 0).flatten(start_dim=1)
+        """`[batch, k, hidden]`: for the last layer, of styles `[batch, c]` or `[batch, k, c]` under each class."""
+        weight = self.first.weight.view(-1, self.n, self.c)
+        if style.ndim > 2:
+            return (torch.einsum("bkc,hkc->bkh", style, weight) + self.first.bias).relu()
+        rows = weight.permute(2, 1, 0).flatten(start_dim=1)
         start = (style @ rows).view(len(style), self.n, -1) + self.first.bias
         return start.relu()
 
     def given(self, style: Style) -> GivenStyle:
-        """A decoder of classes, with the styles `[batch, c]` of the images."""
+        """A decoder of classes, with the styles `[batch, c]`, or `[batch, k, c]`, of the images."""
         return GivenStyle(self, style)
 
 
@@ -103,21 +126,26 @@ class GivenStyle:
 
     Attributes:
         decoder: of class and style.
-        style: `[batch, c]`.
+        style: `[batch, c]`, or one of each class, `[batch, k, c]`.
+        price: `[batch, k]`, what a class costs beside its reconstruction: the KL of its style. None where a style is
+            that of all classes.
     """
 
     decoder: MixtureDecoder
     style: Style
+    price: Costs | None = None
 
     def cost(self, x: Images, z: OneHot) -> Costs:
         """`[..., batch]`: -log p(x | z, style) of `z [..., batch, k]` in nats, relaxed states will do."""
-        logits = self.decoder(z, self.style.expand(*z.shape[:-1], -1))
-        return softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
+        logits = self.decoder(z, self.style.expand(*z.shape[:-1], *self.style.shape[1:]))
+        cost = softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
+        return cost if self.price is None else cost + (z * self.price).sum(dim=-1)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
         """`[batch, states]`: that of each of `states [states, k]`, which are the k classes in order."""
         hidden, last = self.decoder.hidden(self.style), self.decoder.last
-        return (softplus(last(hidden)).sum(dim=-1) - matches(last, hidden, x)) @ states.T
+        costs = softplus(last(hidden)).sum(dim=-1) - matches(last, hidden, x)
+        return (costs if self.price is None else costs + self.price) @ states.T
 
     def around(self, x: Images, z: OneHot) -> Neighbourhood:
         """The cost at `z [..., batch, k]` with its gradient, and without one that of every class."""
@@ -129,12 +157,19 @@ class GivenStyle:
 class MixtureVAE(Pretrained):
     """p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
 
-    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact ones.
+    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact ones. With styles of
+    the classes it is q(z_d | x) q(z_c | x, z_d), and the KL of the style is that of the class, in expectation over
+    classes.
 
     Args:
         pixels: of an image.
         k: classes.
         c: dimensions of the style.
+        styles: "shared" by all classes, as in the paper; or "own", a distribution for each class, as in its released
+            code.
+
+    Raises:
+        ValueError: there are no such styles.
 
     Example:
         >>> vae = MixtureVAE(pixels=784)
@@ -148,9 +183,9 @@ class MixtureVAE(Pretrained):
 
     usage: ClassVar[str] = "vae.grid(4, torch.Generator().manual_seed(0))  # [4 * k, pixels], in [0, 1]"
 
-    def __init__(self, pixels: int = 784, k: int = 10, c: int = 20):
+    def __init__(self, pixels: int = 784, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
-        self.encoder = MixtureEncoder(pixels, k, c)
+        self.encoder = MixtureEncoder(pixels, k, c, styles)
         self.decoder = MixtureDecoder(pixels, k, c)
 
     @property
@@ -166,12 +201,20 @@ class MixtureVAE(Pretrained):
     @property
     def arguments(self) -> dict[str, int | str]:
         """What `MixtureVAE` makes networks of these shapes from."""
-        return {"pixels": self.decoder.last.out_features, "k": self.n, "c": self.decoder.c}
+        sizes = {"pixels": self.decoder.last.out_features, "k": self.n, "c": self.decoder.c}
+        return {**sizes, "styles": self.encoder.styles}
 
     @classmethod
-    def of_arguments(cls, pixels: int, k: int, c: int) -> MixtureVAE:
+    def of_arguments(cls, pixels: int, k: int, c: int, styles: str = "shared") -> MixtureVAE:
         """Networks with fresh weights."""
-        return cls(pixels, k, c)
+        return cls(pixels, k, c, styles)
+
+    def given(self, style: Gaussian, generator: torch.Generator) -> tuple[GivenStyle, Costs | float]:
+        """A decoder of classes with a style drawn for each image, and the KL `[batch]` that its costs leave out."""
+        drawn = style.sample(generator)
+        if self.encoder.styles == "own":
+            return GivenStyle(self.decoder, drawn, style.kl()), 0.0
+        return self.decoder.given(drawn), style.kl()
 
     @torch.no_grad()
     def grid(self, styles: int, generator: torch.Generator) -> Images:

@@ -42,6 +42,7 @@ NETWORKS = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
     "categorical": lambda: paper_vae("categorical", pixels=9, n=4, hidden=5),
     "mixture": lambda: MixtureVAE(9, k=4, c=2),
+    "mixture, own styles": lambda: MixtureVAE(9, k=4, c=2, styles="own"),
 }
 
 
@@ -72,8 +73,9 @@ def test_every_state_is_decoded_by_the_decoder(bits):
         assert np.allclose(bits.decode(state), expected, atol=1e-6)
 
 
-def test_the_style_of_a_mixture(x):
-    model = Explored(MixtureVAE(9, k=4, c=2).eval(), None, (SIDE, SIDE))
+@pytest.mark.parametrize("styles", ["shared", "own"])
+def test_the_style_of_a_mixture(x, styles):
+    model = Explored(MixtureVAE(9, k=4, c=2, styles=styles).eval(), None, (SIDE, SIDE))
     state = model.state(2)
     assert state == (0, 0, 1, 0)
     zero = model.vae.decoder.every_class(torch.zeros(1, 2))[0, 2].detach().sigmoid()
@@ -83,7 +85,7 @@ def test_the_style_of_a_mixture(x):
     assert not np.array_equal(drawn[0], drawn[1])
     scored = model.score(x)
     _, style = model.vae.encoder(torch.from_numpy(x)[None])
-    assert np.array_equal(scored.style, style.mean[0].detach().numpy())
+    assert np.array_equal(scored.style, style.mean[0].flatten().detach().numpy())
     own = model.vae.decoder(torch.tensor([state]).float(), style.mean).detach().sigmoid()
     assert np.allclose(model.decode(state, scored.style).ravel(), own[0], atol=1e-6)
 

@@ -176,11 +176,18 @@ def test_dynamic_images_are_new_in_every_epoch_and_depend_on_seed_and_epoch_alon
 # --- the bound ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def vae():
+@pytest.fixture(params=["shared", "own"])
+def vae(request):
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return MixtureVAE(pixels=6, k=3, c=2).double()
+        return MixtureVAE(pixels=6, k=3, c=2, styles=request.param).double()
+
+
+def kl_of(style, q):
+    """`[batch]`: by torch's own, that of a class's style in expectation over classes."""
+    normal = torch.distributions.Normal(style.mean, (style.log_variance / 2).exp())
+    kl = torch.distributions.kl_divergence(normal, torch.distributions.Normal(0.0, 1.0)).sum(-1)
+    return kl if kl.ndim == 1 else (kl * q).sum(-1)
 
 
 def some_images():
@@ -212,7 +219,9 @@ def test_the_bound_is_the_sum_of_its_parts_over_all_classes(vae):
     np.testing.assert_allclose(found["reconstruction"], expected)
     kl_discrete = (q * np.log(3 * q)).sum(axis=1)
     np.testing.assert_allclose(found["kl_discrete"], kl_discrete)
-    np.testing.assert_allclose(found["bound"], expected + kl_discrete + style.kl().detach().numpy())
+    kl_continuous = kl_of(style, torch.from_numpy(q)).detach().numpy()
+    np.testing.assert_allclose(found["kl_continuous"], kl_continuous)
+    np.testing.assert_allclose(found["bound"], expected + kl_discrete + kl_continuous)
     np.testing.assert_array_equal(found["accuracy"], q.argmax(1) == classes.numpy())
     np.testing.assert_allclose(found["accuracy_sampled"], q[range(4), classes])
 
@@ -236,7 +245,10 @@ def test_styles_of_the_encoder_are_weighted_by_prior_over_posterior(vae):
     torch.nn.init.zeros_(vae.decoder.first.weight)
     with torch.no_grad():
         vae.encoder.style[-1].weight.zero_()
-        vae.encoder.style[-1].bias.copy_(torch.tensor([0.7, 0.7, 0.0, 0.0]))  # means, then log-variances
+        of_each = len(vae.encoder.style[-1].bias) // 2
+        vae.encoder.style[-1].bias.copy_(
+            torch.tensor([0.7] * of_each + [0.0] * of_each)
+        )  # means, log-variances
     found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=2_000)
     logits = vae.decoder(torch.eye(3).double()[0], torch.zeros(2).double())
     exact = -torch.distributions.Bernoulli(logits=logits).log_prob(x).sum(-1)
@@ -259,21 +271,58 @@ def test_minus_log_p_is_that_of_samples_of_the_prior(vae):
     assert ((found + p.mean(0).log()) / (error + 0.02)).abs().max() < 4.5
 
 
+def bound_of(vae, x):
+    """`[batch]`: over all classes, with the style of one draw."""
+    potentials, style = vae.encoder(x)
+    given = vae.decoder.given(style.sample(torch.Generator().manual_seed(4)))
+    q = potentials.unary.softmax(-1)
+    return (q * (given.table(x, torch.eye(3).double()) + (3 * q).log())).sum(-1) + kl_of(style, q)
+
+
+def test_a_class_with_a_style_of_its_own_is_decoded_with_that_and_costs_its_kl():
+    torch.manual_seed(0)
+    vae, x = MixtureVAE(pixels=6, k=3, c=2, styles="own").double(), some_images()[0]
+    _, style = vae.encoder(x)
+    assert style.mean.shape == (4, 3, 2)
+    given, left = vae.given(style, torch.Generator().manual_seed(4))
+    drawn = style.sample(torch.Generator().manual_seed(4))
+    assert left == 0
+    for category, z in enumerate(torch.eye(3).double()):
+        rows = vae.decoder(z.expand(4, 3), drawn[:, category])  # as of a style that all classes share
+        cost = -torch.distributions.Bernoulli(logits=rows).log_prob(x).sum(-1) + style.kl()[:, category]
+        torch.testing.assert_close(given.cost(x, z.expand(2, 4, 3)), cost.expand(2, 4))
+        torch.testing.assert_close(given.table(x, z[None])[:, 0], cost)
+        torch.testing.assert_close(given.around(x, z.expand(4, 3)).slope[:, category], cost.detach())
+
+
+@tiny
+def test_styles_of_the_classes_train_resume_and_travel(tmp_path):
+    config = replace(SMALL, styles="own", epochs=2)
+    train(config, tmp_path / "whole")
+    train(replace(config, epochs=1), tmp_path / "parts")
+    resume(tmp_path / "parts", 2, progress=False)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts")
+    vae = load_vae(tmp_path / "whole")
+    vae.save_pretrained(tmp_path / "out")
+    again = MixtureVAE.from_pretrained(tmp_path / "out")
+    assert again.arguments == vae.arguments == {"pixels": 784, "k": 10, "c": 20, "styles": "own"}
+    for one, other in zip(vae.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, other)
+    with pytest.raises(ConfigError, match="styles has no meaning with model discrete; got 'own'"):
+        TrainConfig(styles="own")
+    with pytest.raises(ValueError, match="no styles are called 'each'; there are: shared, own"):
+        MixtureVAE(styles="each")
+
+
 def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
     x, _ = some_images()
-
-    def drawn():
-        potentials, style = vae.encoder(x)
-        return potentials, style, vae.decoder.given(style.sample(torch.Generator().manual_seed(4)))
-
-    potentials, style, given = drawn()
+    potentials, style = vae.encoder(x)
+    given, kl = vae.given(style, torch.Generator().manual_seed(4))
     objective = whole_bound(Reconstruction(given, x), potentials, "exact")
     estimate = Exact()(potentials, objective.cost, torch.Generator())
-    loss = (estimate.surrogate + objective.kl + style.kl()).sum()
+    loss = (estimate.surrogate + objective.kl + kl).sum()
     found = torch.autograd.grad(loss, list(vae.parameters()))
-    potentials, style, given = drawn()
-    q = potentials.unary.softmax(-1)
-    bound = (q * (given.table(x, torch.eye(3).double()) + (3 * q).log())).sum(-1) + style.kl()
+    bound = bound_of(vae, x)
     for one, other in zip(found, torch.autograd.grad(bound.sum(), list(vae.parameters())), strict=True):
         torch.testing.assert_close(one, other)
 
@@ -283,10 +332,7 @@ def test_a_step_has_the_gradient_of_the_bound(vae):
     training = MixtureTraining(vae, Exact(), TrainingOptions(0.001, 0), label_loss=None, label_weight=1.0)
     training._noise = torch.Generator().manual_seed(4)
     found = torch.autograd.grad(training.loss(x), list(vae.parameters()))
-    potentials, style = vae.encoder(x)
-    given = vae.decoder.given(style.sample(torch.Generator().manual_seed(4)))
-    q = potentials.unary.softmax(-1)
-    bound = (q * (given.table(x, torch.eye(3).double()) + (3 * q).log())).sum(-1) + style.kl()
+    bound = bound_of(vae, x)
     for one, other in zip(found, torch.autograd.grad(bound.mean(), list(vae.parameters())), strict=True):
         torch.testing.assert_close(one, other)
 

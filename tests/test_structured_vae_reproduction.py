@@ -98,7 +98,8 @@ def test_table_2_has_the_numbers_of_the_paper_in_20_cells():
     assert experiment.paper["fashion-mnist-600labels-gumbel_softmax"] == {"accuracy": 71.6, "bound": 129.973}
     cells = {cell.name: cell.config for cell in experiment.cells()}
     for name, config in cells.items():
-        assert name == f"{config.data.name}-{config.labels}labels-{config.estimator}"
+        own = "-own_styles" if config.styles == "own" else ""
+        assert name == f"{config.data.name}-{config.labels}labels-{config.estimator}{own}"
         assert config.model == "mixture"
 
 

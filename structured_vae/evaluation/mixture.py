@@ -15,7 +15,10 @@ from .quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 MEANINGS: Final = {
     "reconstruction": ("sampled", "over all classes and samples of the style"),
     "kl_discrete": ("exact", "KL(q(class) || uniform)"),
-    "kl_continuous": ("exact", "KL(q(style) || standard normal)"),
+    "kl_continuous": (
+        "exact",
+        "KL(q(style) || standard normal), of a style a class in expectation over classes",
+    ),
     "kl": ("exact", "the sum of both"),
     "bound": ("bound", "reconstruction + kl, on -log p(x)"),
     "minus_log_p": ("bound", "-log p(x), importance-weighted"),
@@ -50,11 +53,12 @@ def mixture_columns(
         drawn = style.sample(generator)
         table = vae.decoder.given(drawn).table(x, potentials.states())
         totals += (q * table).sum(dim=-1)
-        weights.append((-table).logsumexp(dim=-1) - math.log(vae.n) + style.log_ratio(drawn))
+        ratio = style.log_ratio(drawn).reshape(len(x), -1)  # of one style, or of that of every class
+        weights.append((ratio - table).logsumexp(dim=-1) - math.log(vae.n))
     columns = {
         "reconstruction": totals / samples,
         "kl_discrete": (q * log_q).sum(dim=-1) + math.log(vae.n),
-        "kl_continuous": style.kl(),
+        "kl_continuous": style.kl() if style.mean.ndim == 2 else (q * style.kl()).sum(dim=-1),
         "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
         "probabilities": q,
     }

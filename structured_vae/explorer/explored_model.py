@@ -165,7 +165,7 @@ class Explored:
         if isinstance(self.vae, AttributeVAE):
             best = torch.from_numpy(ranked(h, {}, 1).states).to(mean)
             mean = mean - self.vae.decoder.prior(best)
-        return Scored(pixels, h, mean[0].float().numpy())
+        return Scored(pixels, h, mean[0].flatten().float().numpy())
 
     @torch.no_grad()
     def encode(self, scored: Scored, fixed: Fixed | None = None, count: int = 1, seed: int = 0) -> Encoded:
@@ -275,7 +275,14 @@ class Explored:
 
     @property
     def _style_size(self) -> int:
-        return 0 if isinstance(self.vae, DiscreteVAE) else self.vae.decoder.c
+        if isinstance(self.vae, DiscreteVAE):
+            return 0
+        return self.vae.decoder.c * (self.vae.n if self._own_styles else 1)
+
+    @property
+    def _own_styles(self) -> bool:
+        """Whether every class has a style of its own, one after the other in what is called the style here."""
+        return isinstance(self.vae, MixtureVAE) and self.vae.encoder.styles == "own"
 
     def _styles(self, count: int, generator: torch.Generator, scored: Scored | None) -> torch.Tensor:
         """`[count, c]`: that of the image, or draws of the prior."""
@@ -291,7 +298,8 @@ class Explored:
     def _means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
         """`[m, pixels]`: of states `[m, n]` with styles `[m, c]`."""
         if isinstance(self.vae, MixtureVAE):
-            return self.vae.decoder(z, style).sigmoid()
+            rows = style.reshape(len(z), self.vae.n, -1) if self._own_styles else style
+            return self.vae.decoder(z, rows).sigmoid()
         if isinstance(self.vae, AttributeVAE):
             return self.vae.decoder(z, style + self.vae.decoder.prior(z))
         return self.vae.decoder.mean(z)

@@ -39,6 +39,7 @@ Estimator = Literal[
 ]
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs"]
+Styles = Literal["shared", "own"]
 Logger = Literal["tensorboard", "csv", "wandb", "mlflow", "none"]
 Decay = Literal["none", "cosine"]
 Precision = Literal["32-true", "bf16-mixed"]
@@ -157,6 +158,8 @@ class TrainConfig:
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
         prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs, which has a score for
             every pair of bits.
+        styles: of the mixture: shared by all classes, or own, a distribution of the style for each class, as in the
+            released code.
         patience: evaluations without a better one after which the training ends early; 0 for none.
         logger: where curves go beside metrics.csv: tensorboard, csv, wandb, mlflow or none.
     """
@@ -198,6 +201,7 @@ class TrainConfig:
     dropout_decay: Decay = "none"
     channels: int = 32
     prior: Prior = "uniform"
+    styles: Styles = "shared"
     patience: int = 0
     logger: Logger = "tensorboard"
 
@@ -226,7 +230,8 @@ class TrainConfig:
         """A name for the run's folder."""
         data = Path(self.data.name).stem
         if self.model == "mixture":
-            return f"{data}-mixture{self.k}-{self.labels}labels-{self.estimator}-seed{self.seed}"
+            own = "-own-styles" if self.styles == "own" else ""
+            return f"{data}-mixture{self.k}{own}-{self.labels}labels-{self.estimator}-seed{self.seed}"
         if self.model == "attributes":
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
@@ -318,7 +323,7 @@ LEAST: Final = {
 }
 """The smallest value of what is counted."""
 
-_LABELS = ("labels", "label_weight", "consistency", "channels")
+_LABELS = ("labels", "label_weight", "consistency", "channels", "styles")
 _COUPLED = ("bandwidth", "variables", "couplings")
 _KL = ("kl_warmup", "kl_start", "prior")
 _GRADIENT = (
@@ -330,7 +335,7 @@ FOREIGN: Final = {
     "discrete": _LABELS,
     "gaussian": (*_GRADIENT, *_COUPLED, "k", "prior", *_LABELS),
     "mixture": ("encoder", "solver", "recipe", "n", *_COUPLED, "hidden", *_KL, "consistency", "channels"),
-    "attributes": ("recipe", "n", "k", *_COUPLED, "hidden", *_KL),
+    "attributes": ("recipe", "n", "k", *_COUPLED, "hidden", *_KL, "styles"),
     "own": ("encoder", "n", "k", *_COUPLED, "hidden", "prior", *_LABELS),
 }
 """What each kind of model has no use for, and so must not be set."""

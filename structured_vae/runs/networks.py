@@ -31,7 +31,7 @@ def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
     if config.model == "attributes":
         return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
     if config.model == "mixture":
-        return MixtureVAE(pixels, config.k)
+        return MixtureVAE(pixels, config.k, styles=config.styles)
     if config.kind == "gaussian":
         return GaussianVAE(pixels, config.n, config.hidden)
     return paper_vae(

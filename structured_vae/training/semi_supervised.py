@@ -66,10 +66,10 @@ class SemiSupervisedTraining(Training):
 
     def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials, code = self.vae.encoder(self._seen(x))
-        cost = Reconstruction(self.vae.decoder.given(code.sample(self._noise)), x)
-        objective = whole_bound(cost, potentials, self.estimator.kl)
+        given, kl = self.vae.given(code, self._noise)
+        objective = whole_bound(Reconstruction(given, x), potentials, self.estimator.kl)
         estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
-        loss = (estimate.surrogate + objective.kl + code.kl()).mean() + estimate.tuning
+        loss = (estimate.surrogate + objective.kl + kl).mean() + estimate.tuning
         stats = {"cost": estimate.cost.mean(), **estimate.stats}
         if self.label_loss is None:
             return loss, stats
