@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import torch
 
@@ -22,6 +22,9 @@ from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_bits, not_factorised
 
 Sides = Literal[1, 2]
+
+SOME: Final = "direct optimization by some flips alone (flips, completions of a configuration)"
+"""As reasons call it."""
 
 
 class Direct(Estimator):
@@ -112,7 +115,7 @@ class Direct(Estimator):
         bound = (
             ("the bits of a structure are not independent, and flips is made for such",) if self.over else ()
         )
-        return reasons + not_bits(potentials, "flips") + not_factorised(potentials, "flips") + few + bound
+        return reasons + not_bits(potentials, SOME) + not_factorised(potentials, SOME) + few + bound
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
