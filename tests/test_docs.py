@@ -314,6 +314,7 @@ def of_structured():
         "independent, direct, annealed": "independent-direct-annealed",
         "general, direct, falling rate": "general-direct-cosine",
         "supermodular, direct, falling rate": "supermodular-direct-cosine",
+        "independent, direct, falling rate": "independent-direct-cosine",
         "general, direct": "general-direct-elbo",
         "general, direct, two sides": "general-direct-two_sided",
         "general, Gibbs": "general-gibbs-elbo",
