@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 import numpy as np
@@ -38,3 +40,11 @@ def generator(
     """
     words = np.random.SeedSequence([seed, int(stream), epoch, part]).generate_state(2, np.uint32)
     return torch.Generator(device).manual_seed(int(words[0]) << 31 ^ int(words[1]))
+
+
+@contextmanager
+def torch_seeded(seed: int, stream: Stream) -> Iterator[None]:
+    """Torch's global generator, from which layers draw their weights, is seeded; afterwards it is as before."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(generator(seed, stream).initial_seed())
+        yield

@@ -49,9 +49,8 @@ def run(chosen: Namespace, console: Console) -> None:
     """Evaluates, and writes what was found into the run."""
     from ..runs.evaluate import evaluate_run  # loads torch
 
-    found = evaluate_run(
-        chosen.folder, chosen.split, chosen.checkpoint, chosen.samples, chosen.refine, chosen.appearance
-    )
+    which = chosen.folder, chosen.split, chosen.checkpoint, chosen.samples, chosen.refine
+    found = evaluate_run(*which, appearance=chosen.appearance)
     evaluation = found.to_dict()
     title = f"{chosen.folder}, {chosen.checkpoint} epoch, {chosen.split} split"
     console.print(evaluation_table(evaluation, title))

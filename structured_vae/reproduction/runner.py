@@ -88,7 +88,7 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock", blocking=False):
             _trained(cell, places, progress=threads is None)
-            found = evaluate_run(folder, "test", "best", cell.draws, cell.refine, cell.appearance)
+            found = evaluate_run(folder, samples=cell.draws, refine=cell.refine, appearance=cell.appearance)
             write_record(cell, places, found.to_dict())
     except Timeout:
         return Outcome(cell, f"another process is at work in {folder}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 
 from models import DiscreteVAE, GaussianVAE, MixtureVAE, train_mixed
@@ -13,7 +10,7 @@ from ..data import ImageDataset, load_dataset
 from ..errors import ConfigError
 from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
-from ..seeds import Stream, generator
+from ..seeds import Stream, torch_seeded
 from ..training.attributes import AttributeTraining
 from ..training.base import Training, TrainingOptions
 from ..training.batches import ImageData
@@ -43,7 +40,7 @@ def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> Any
     if given.model is not None:
         given.model.fit_to(pixels)
         return given.model
-    with _torch_seeded(config.seed, Stream.INITIALISATION):
+    with torch_seeded(config.seed, Stream.INITIALISATION):
         return vae_of(config, pixels)
 
 
@@ -60,7 +57,7 @@ def training_of(config: TrainConfig, vae: AnyVAE, given: Given = NOTHING) -> Tra
     if isinstance(vae, GaussianVAE):
         return GaussianTraining(vae, options, kl_weight=kl_weight)
     solver = fitting_solver(config.solver, vae)
-    with _torch_seeded(config.seed, Stream.ESTIMATOR):
+    with torch_seeded(config.seed, Stream.ESTIMATOR):
         estimator = fitting_estimator(config, vae, solver, given.estimator)
     if isinstance(vae, DiscreteVAE):
         return ArgmaxTraining(
@@ -113,11 +110,3 @@ def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
         if (most := split.labels.max()) >= config.k:
             raise ConfigError(f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}")
     return balanced_labels(classes, config.k, config.labels, config.seed)
-
-
-@contextmanager
-def _torch_seeded(seed: int, stream: Stream) -> Iterator[None]:
-    """Torch's global generator, from which layers draw their weights, is seeded; afterwards it is as before."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(generator(seed, stream).initial_seed())
-        yield

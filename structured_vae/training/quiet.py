@@ -11,9 +11,16 @@ from contextlib import contextmanager
 @contextmanager
 def quiet() -> Iterator[None]:
     """Inside it no tips are logged, and there are no warnings of how batches are loaded or of torch's own parts."""
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").setLevel(logging.WARNING)
-    with warnings.catch_warnings():
-        # Batches are slices of tensors in memory: worker processes would only add copies.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*LeafSpec.* is deprecated.*")  # Lightning beside torch
-        yield
+    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    before = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            # Batches are slices of tensors in memory: worker processes would only add copies.
+            warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+            warnings.filterwarnings(
+                "ignore", message=".*LeafSpec.* is deprecated.*"
+            )  # Lightning beside torch
+            yield
+    finally:
+        logger.setLevel(before)

@@ -11,7 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from models import AttributeEncoder
 
 from ..data import ImageDataset
-from ..seeds import Stream, generator
+from ..seeds import Stream, torch_seeded
 from .batches import ShuffledBatches, batches
 from .quiet import quiet
 
@@ -31,8 +31,7 @@ class Recogniser(pl.LightningModule):
 
     def __init__(self, n: int, seed: int):
         super().__init__()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(generator(seed, Stream.RECOGNISER).initial_seed())
+        with torch_seeded(seed, Stream.RECOGNISER):
             self.network = AttributeEncoder("independent", n, 1, CHANNELS)
 
     @torch.no_grad()
