@@ -19,12 +19,13 @@ from solvers.algorithms.cycle_cuts import gap
 from solvers.algorithms.cycle_cuts import sweep as sweeps
 from solvers.algorithms.cycle_cuts.branch import BranchAndCut
 from solvers.algorithms.cycle_cuts.certificate import Certificate, Cycles
-from solvers.algorithms.cycle_cuts.frontier import Steps, Weighed, narrow_order
+from solvers.algorithms.cycle_cuts.frontier import Steps, Weighed
 from solvers.algorithms.cycle_cuts.max_cut import MaxCut
 from solvers.algorithms.cycle_cuts.search import _sides
 from solvers.algorithms.cycle_cuts.separation import Graph, shortest_cycles, tree_cycles
 from solvers.algorithms.cycle_cuts.sides import FREE, propagate, rounded
-from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep
+from solvers.algorithms.cycle_cuts.sweep import NO_CUT, sweep, table_bits
+from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.limits.deadline import Deadline
 from solvers.testing import enumerate_scores
 
@@ -347,7 +348,10 @@ def test_a_sweep_finds_the_heaviest_cut_or_that_there_is_none(seed, n, density, 
     best = int((all_cuts(cut.vertices, cut.edges) @ cut.weights).max())
     hub = cut.n if cut.vertices > cut.n else -1
     certificate = search.certificate
-    orders = narrow_order(search.graph, hub), np.random.default_rng(seed).permutation(cut.vertices)
+    orders = (
+        frontier_order(search.graph.starts, search.graph.near, hub),
+        np.random.default_rng(seed).permutation(cut.vertices),
+    )
     for order in orders:
         assert sorted(order) == list(range(cut.vertices))
         steps = Steps.of(Weighed.of(cut, certificate), order)
@@ -371,14 +375,40 @@ def test_sweeps_close_the_gap(seed, n, density, field, narrow):
         return
     search.lower(cut.rounded_down(search.certificate.value))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gap, "DENSE_BITS", 63 if narrow else 0)
+        patch.setattr(gap, "SMALL_BITS", 63 if narrow else 0)
         patch.setattr(sweeps, "DENSE_SHARE", 1 if narrow else 8)
         gap.close_gap(search, Deadline.after(None))
     assert search.finished
     assert search.best == search.bound == (all_cuts(cut.vertices, cut.edges) @ cut.weights).max()
 
 
-def test_a_sweep_that_is_stopped_claims_nothing():
+@pytest.mark.parametrize("seed", range(4))
+def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
+    cut, search = swept(17, seed, 0.6, True)
+    certificate, random = search.certificate, np.random.default_rng(seed)
+    best = int((all_cuts(cut.vertices, cut.edges) @ cut.weights).max())
+    monkeypatch.setattr(sweeps, "DENSE_SHARE", 12)
+    for order in (random.permutation(cut.vertices), np.arange(cut.vertices)):
+        steps = Steps.of(Weighed.of(cut, certificate), order)
+        assert steps.bits > sweeps.BLOCK_BITS
+        for needed in (best + 1, best, best - 40):
+            found = [
+                sweep(steps, certificate.bound, needed * certificate.scale, Deadline.after(None), traced)
+                for traced in (False, True)
+            ]
+            assert [each.tabled for each in found] == [needed < best or found[0].tabled, False]
+            assert found[0].best == found[1].best == (NO_CUT if needed > best else best * certificate.scale)
+
+
+def test_tables_are_as_large_as_time_and_memory_let_them(monkeypatch):
+    assert table_bits(1000, Deadline.after(1e-3)) == sweeps.SMALL_BITS
+    monkeypatch.setattr(sweeps, "free_memory", lambda: 10 << 30)
+    assert table_bits(1000, Deadline.after(None)) == 29
+    assert table_bits(1000, Deadline.after(1000.0)) == 27
+
+
+def test_a_sweep_that_is_stopped_claims_nothing(monkeypatch):
+    monkeypatch.setattr(sweeps, "table_bits", lambda count, deadline: 0)
     cut, search = swept(10, 1, 1.0, True)
     steps = Steps.of(Weighed.of(cut, search.certificate), np.arange(cut.vertices))
     for stop in ({"deadline": Deadline.after(-1.0)}, {"deadline": Deadline.after(None), "most": 3}):
@@ -396,7 +426,7 @@ def test_separation_and_orders_end_with_the_deadline():
     for separate in (tree_cycles, partial(shortest_cycles, sources=np.arange(20))):
         assert len(separate(graph, x).cycles)
         assert not len(separate(graph, x, stop=np.ones(1, np.uint8)).cycles)
-    assert sorted(narrow_order(graph, deadline=Deadline.after(-1.0))) == list(range(20))
+    assert sorted(frontier_order(graph.starts, graph.near, deadline=Deadline.after(-1.0))) == list(range(20))
 
 
 def test_a_frontier_without_room_is_left_alone():
@@ -405,21 +435,6 @@ def test_a_frontier_without_room_is_left_alone():
     cut = MaxCut.of(problem)
     weighed = Weighed.of(cut, Certificate.of(cut.weights, Cycles.none(), np.empty(0)))
     assert Steps.of(weighed, np.arange(cut.vertices)) is None
-
-
-def test_the_order_of_a_cylinder_goes_ring_by_ring():
-    around, along = 8, 20
-    number = np.arange(around * along).reshape(along, around)
-    edges = np.concatenate(
-        [np.stack((number[:-1].ravel(), np.roll(number, k, 1)[1:].ravel()), -1) for k in (0, 1)]
-    )
-    cut = np.random.default_rng(0).permutation(around * along)[edges]
-    order = narrow_order(Graph.of(around * along, cut))
-    place = np.argsort(order)[cut]
-    last = np.zeros(len(order), int)
-    np.maximum.at(last, place.min(axis=1), place.max(axis=1))
-    width = max(int((last[: k + 1] > k).sum()) for k in range(len(order)))
-    assert width <= around + 1
 
 
 @pytest.mark.parametrize("seed", [65, 202, 294])

@@ -1,5 +1,7 @@
 """Elimination orders, max-sum and sum-product on graphs of low treewidth."""
 
+import importlib
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ from solvers.algorithms.elimination.order import width_of
 from solvers.algorithms.elimination.plan import cached_plan
 from solvers.gibbs_distribution.sum_product import infer
 from solvers.instances import spin_glass, tree
+from solvers.limits.deadline import Deadline
+
+module = importlib.import_module("solvers.algorithms.elimination.max_sum")
 
 
 def edges_of(graph):
@@ -112,3 +117,27 @@ def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
     for free, refused in ((needed / 0.59, False), (needed / 0.61, True)):
         monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda free=free: free)
         assert bool(solver.why_not(problem)) == refused
+
+
+@pytest.mark.parametrize("rows, batch", [(20, 3), (4, 4000)])
+def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
+    problem = spin_glass(rows, rows, batch, np.random.default_rng(3)).problem()
+    plan = problem.topology.recall(cached_plan)
+    _, maxima = max_sum(plan, problem.unary, problem.pairwise, 1, Deadline.after(-1.0))
+    assert np.isnan(maxima).all() == (rows == 20)
+    solution = solver_class("elimination")().solve(problem, time_limit=1e-9)
+    assert (solution.bound >= solver_class("elimination")().solve(problem).score).all()
+    if rows == 20:
+        assert not solution.optimal.any()
+        assert np.isinf(solution.bound).all()
+
+
+def test_large_tables_take_their_turn(monkeypatch):
+    problem = spin_glass(18, 18, 1, np.random.default_rng(3)).problem()
+    monkeypatch.setattr(module, "MEMORY", 0)
+    monkeypatch.setattr(module, "WATCHED", 0.0)
+    expected = solver_class("elimination")().solve(problem).score
+    with module.LARGE_TABLES:
+        waited = solver_class("elimination")().solve(problem, time_limit=0.2)
+    assert not waited.optimal.any()
+    assert solver_class("elimination")().solve(problem).score == expected

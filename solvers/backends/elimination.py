@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..algorithms.elimination.best_states import best_states
 from ..algorithms.elimination.counted import counted_max_sum, forest_of, tables_of
 from ..algorithms.elimination.max_sum import max_sum
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import SHARE, WIDEST, treewidth_bound, why_not_eliminated
+from ..algorithms.local_search.tabu import tabu_search
+from ..compiled.threads import available_cores
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
+from ..limits.deadline import Deadline
 from ..limits.memory import free_memory
 from ..options import check_threads
 from ..problem import Problem
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
+
+AFTER_SECONDS = 0.05
+"""For local search, where a time limit has ended what proves."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +31,10 @@ class Elimination(ArgmaxSolver):
     """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
 
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
-    batch, and every later batch over the same edges, pays for it once. What limits it is memory: the tables
-    of a width of 26 take about 3 GiB, and a second or two. On trees and chains it takes constraints on how many
+    batch, and every later batch over the same edges, pays for it once. What limits it is memory: a bit for each
+    entry of the tables, and 8 bytes for those that live at the same time, so that those of a width of 26 take 3 to
+    11 GiB, and seconds to two minutes. Where a time limit ends it before, the state is that of local search, and there
+    is no bound. On trees and chains it takes constraints on how many
     variables of a group are 1, by the count as one more dimension of the tables.
 
     Attributes:
@@ -58,9 +68,18 @@ class Elimination(ArgmaxSolver):
         return problem.topology.recall(cached_plan).entries
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        plan = problem.topology.recall(cached_plan)
-        z, _ = max_sum(plan, problem.unary, problem.pairwise, self.threads)
-        return Maximiser(z, stats={"width": plan.width, "entries": plan.entries})
+        deadline, plan = Deadline.after(time_limit), problem.topology.recall(cached_plan)
+        z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, deadline)
+        stats = {"width": plan.width, "entries": plan.entries}
+        if not np.isnan(maxima).any():
+            return Maximiser(z, stats=stats)
+        arrays, soon = (
+            (problem.unary, problem.pairwise, problem.topology.pairs),
+            Deadline.after(AFTER_SECONDS),
+        )
+        found = tabu_search(*arrays, deadline=soon, threads=self.threads or available_cores())
+        bound = np.where(np.isnan(maxima), np.inf, maxima + problem.rounding)
+        return Maximiser(np.where(np.isnan(maxima)[:, None], found, z), bound, stats)
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """A circle in the graph, constraints that are no count of one group, or tables that do not fit into memory."""

@@ -34,8 +34,11 @@ SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
 MOST_ENTRIES = 1 << 30
 """Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field."""
 
-SECONDS_AN_ENTRY = 1.5e-9
-"""Of tables, about: those that would not be full in time are not begun."""
+SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
+"""Of tables, about, and of the time left, at most: those that would not be full in time are not begun."""
+
+BEFORE_TABLES = 0.5
+"""Of the time that tables take, for odd cycles, whose root alone proves some problems, such as planar ones."""
 
 EDGE_DEGREE = 8
 """Up to this mean degree messages and odd cycles bound a search better than a convex relaxation does."""
@@ -264,10 +267,14 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
     """Odd cycles, and where they are weaker, in a field or without, what else can be expected to end."""
-    if in_a_field and _entries(problem) <= _in_time(MOST_ENTRIES, deadline):
-        yield Turn(_with_one_thread("elimination"))
+    entries = _entries(problem)
+    elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
+    if entries <= _in_time(math.inf, deadline):
+        if entries > MOST_ENTRIES or not in_a_field:
+            yield Turn(cuts, BEFORE_TABLES * SECONDS_AN_ENTRY * entries)
+        yield Turn(elimination)
         return
-    cuts, branch_and_bound = _with_one_thread("cycle_cuts"), _with_one_thread("branch_and_bound")
+    branch_and_bound = _with_one_thread("branch_and_bound")
     degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
     if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
         yield Turn(cuts, seconds)
@@ -299,7 +306,7 @@ def _entries(problem: Problem, width: int | None = None) -> float:
 
 def _in_time(most: float, deadline: Deadline) -> float:
     """The most entries that are filled before a deadline, and no more than `most`."""
-    return min(most, deadline.left / SECONDS_AN_ENTRY)
+    return min(most, TABLES_SHARE * deadline.left / SECONDS_AN_ENTRY)
 
 
 def _in_a_field(problem: Problem) -> bool:

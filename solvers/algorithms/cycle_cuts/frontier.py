@@ -1,4 +1,4 @@
-"""An order of the vertices, and how the bound of a certificate changes when they get their sides one after the other.
+"""How the bound of a certificate changes when the vertices get their sides one after the other.
 
 Vertices with a side and a neighbour without one are the frontier. What is still to come is bounded, as in the
 certificate, by its residuals and multipliers: a cycle that is partly decided leaves paths between vertices of the
@@ -14,17 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int, UInt
 
-from ...compiled import jit
-from ...limits.deadline import Deadline
 from .certificate import Certificate, Cycles
 from .max_cut import MaxCut
-from .separation import Graph
 
 MOST_SLOTS = 128
 """Vertices of a frontier, a bit each in two words."""
-
-STARTS = 16
-"""Vertices that orders begin with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +77,11 @@ class Steps:
     change: Int[np.ndarray, "terms"]
     kept: UInt[np.ndarray, "n 2"]
 
+    @property
+    def bits(self) -> int:
+        """How many slots there are."""
+        return int(self.slot.max()) + 1
+
     @classmethod
     def of(cls, weighed: Weighed, order: np.ndarray) -> Steps | None:
         """The steps of an order `[n]`; None where its frontier has no room."""
@@ -103,104 +102,6 @@ class Steps:
         return cls(
             order, slot, changes.constant, starts, slot_of[first], slot_of[second], change.copy(), kept
         )
-
-
-def narrow_order(graph: Graph, hub: int = -1, deadline: Deadline | None = None) -> np.ndarray:
-    """An order with a small frontier: greedy ones from several vertices, with and without layers.
-
-    Layers begin with all vertices that are farthest from one, as the end of a cylinder is.
-
-    Args:
-        graph: the graph.
-        hub: a vertex that comes first, whatever its neighbours; -1 for none.
-        deadline: after which no other order is tried.
-    """
-    n = len(graph.starts) - 1
-    tried: list[tuple[np.ndarray, float]] = []
-    alike = np.zeros(n, np.int64)
-    for start in np.unique(np.linspace(0, n - 1, STARTS).astype(np.int64)):
-        distance = layers(graph.starts, graph.near, np.arange(n) == start, hub)
-        layer = layers(graph.starts, graph.near, distance == distance.max(), hub)
-        for level, first in ((alike, start), (alike, np.argmax(distance)), (layer, np.argmin(layer))):
-            if tried and deadline is not None and deadline.passed:
-                break
-            tried.append(greedy_order(graph.starts, graph.near, level, first, hub))
-    return np.asarray(min(tried, key=lambda found: found[1])[0])
-
-
-@jit.strict
-def layers(starts, near, first, hub):
-    """Steps from the vertices `first [n]` to every other one on ways that avoid the hub; -1 where there is no way."""
-    n = len(first)
-    layer, queue, tail = np.full(n, -1), np.empty(n, np.int64), 0
-    for v in range(n):
-        if first[v]:
-            layer[v], queue[tail] = 0, v
-            tail += 1
-    head = 0
-    while head < tail:
-        v = queue[head]
-        head += 1
-        for k in range(starts[v], starts[v + 1]):
-            u = near[k]
-            if layer[u] < 0 and u != hub:
-                layer[u], queue[tail] = layer[v] + 1, u
-                tail += 1
-    return layer
-
-
-@jit.strict
-def greedy_order(starts, near, level, start, hub):
-    """Takes next, of the lowest level, the vertex that leaves the smallest frontier, with the oldest neighbour.
-
-    Args:
-        starts: first neighbour of each vertex.
-        near: the neighbours.
-        level: `[n]`.
-        start: where to begin.
-        hub: the vertex before it, or -1.
-
-    Returns:
-        `[n]`, the order, and the sum of 2^(size of the frontier).
-    """
-    n = len(starts) - 1
-    order, age = np.empty(n, np.int64), np.full(n, n)
-    waiting, taken = np.empty(n, np.int64), np.zeros(n, np.bool_)
-    for v in range(n):
-        waiting[v] = starts[v + 1] - starts[v]
-    width, total, count = 0, 0.0, 0
-    while count < n:
-        best, least, oldest, lowest = -1, n + 2, n + 1, n + 1
-        if hub >= 0 and count == 0:
-            best = hub
-        elif count == (hub >= 0) and start != hub:
-            best = start
-        else:
-            for v in range(n):
-                if not taken[v] and (
-                    level[v] < lowest or (level[v] == lowest and age[v] < n and oldest >= n)
-                ):
-                    lowest, least, best, oldest = level[v], n + 2, -1, n + 1
-                if taken[v] or level[v] > lowest or (age[v] == n and oldest < n):
-                    continue
-                growth = 1 if waiting[v] else 0
-                for k in range(starts[v], starts[v + 1]):
-                    if taken[near[k]] and waiting[near[k]] == 1:
-                        growth -= 1
-                if growth < least or (growth == least and age[v] < oldest):
-                    best, least, oldest = v, growth, age[v]
-        taken[best], order[count] = True, best
-        width += waiting[best] > 0
-        for k in range(starts[best], starts[best + 1]):
-            u = near[k]
-            waiting[u] -= 1
-            if taken[u]:
-                width -= waiting[u] == 0
-            elif best != hub:
-                age[u] = min(age[u], count)
-        total += 2.0**width
-        count += 1
-    return order, total
 
 
 def _slots(edges: np.ndarray, order: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ...limits.deadline import Deadline
+from ..elimination.frontier_order import frontier_order
 from .branch import BranchAndCut
-from .frontier import Steps, Weighed, narrow_order
-from .sweep import DENSE_BITS, NO_CUT, sweep
+from .frontier import Steps, Weighed
+from .sweep import NO_CUT, SMALL_BITS, sweep
 
 SWEEPS = 8
-"""Between the bound and the best cut, where a frontier is too wide for one sweep of all that is better."""
+"""Between the bound and the best cut, where few states at a time may do; a table takes all that is better at once."""
 
 ORDER_SECONDS = 2e-9
 """Of a greedy order, by vertices and their neighbours."""
@@ -25,16 +26,19 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     if deadline.left < ORDER_SECONDS * cut.vertices * (cut.vertices + 2 * len(cut.weights)):
         return
     hub = cut.n if cut.vertices > cut.n else -1
-    steps = Steps.of(Weighed.of(cut, certificate), narrow_order(search.graph, hub, deadline))
+    order = frontier_order(search.graph.starts, search.graph.near, hub, deadline)
+    steps = None if order is None else Steps.of(Weighed.of(cut, certificate), order)
     if steps is None:
         return
-    narrow = steps.slot.max() < DENSE_BITS
+    narrow = steps.bits <= SMALL_BITS
     pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // (1 if narrow else SWEEPS)))
     while not search.finished:
         needed = max(search.goal + 1, search.bound + cut.step - pace)
         found = sweep(steps, certificate.bound, needed * certificate.scale, deadline)
         if not found.complete:
             break
+        if found.tabled:
+            pace = search.bound - search.goal
         if found.best != NO_CUT:
             _take(search, steps, found.best, deadline)
             break

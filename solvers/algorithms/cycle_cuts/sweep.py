@@ -10,24 +10,38 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...compiled import jit
 from ...limits.deadline import Deadline
+from ...limits.memory import free_memory
 from .frontier import Steps
 
 MOST_STATES = 1 << 23
-"""At once; as a table they take 64 MiB, as keys and bounds up to a GiB."""
+"""At once as keys and bounds; they take up to a GiB."""
 
 MOST_TRACED = 1 << 26
 """States of all steps, when the heaviest cut itself is wanted: half a GiB."""
 
 NO_CUT = int(np.iinfo(np.int64).min)
 
-DENSE_BITS, DENSE_SHARE = 23, 4
-"""States lie in a table of 2^bits bounds where they fill more than 2^-share of it."""
+SMALL_BITS, MOST_BITS = 23, 30
+"""Tables of 2^bits bounds: those that are always had, of 64 MiB, and those for which there has to be room and time."""
+
+DENSE_SHARE = 4
+"""States lie in a table where they fill more than 2^-share of it, or are too many for keys."""
+
+MEMORY_SHARE = 0.4
+"""Of what is free, for a table."""
+
+ENTRY_SECONDS = 4e-9
+"""Of an entry of a table in a step, about."""
+
+BLOCK_BITS = 11
+"""Entries of 2^bits in a row whose changes are worked out together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +53,14 @@ class Swept:
         best: the weight of a heaviest cut in units of the certificate, `NO_CUT` where none weighs what was asked for.
         states: of all steps.
         side: `[n]` int8, that cut, where it was asked for.
+        tabled: whether it took a table, which takes about as long whatever is asked for.
     """
 
     complete: bool
     best: int
     states: int
     side: np.ndarray | None = None
+    tabled: bool = False
 
 
 def sweep(
@@ -66,40 +82,47 @@ def sweep(
         most: states at once.
     """
     key, value = np.zeros((1, 2), np.uint64), np.full(1, bound)
-    origins, states, bits = [], 0, int(steps.slot.max()) + 1
-    table = None
+    origins, states, bits = [], 0, steps.bits
+    table, live, tabled = None, 0, False
+    crowd = min(1 << bits >> DENSE_SHARE, most >> 1)
     for step in range(len(steps.order)):
         terms = slice(steps.starts[step], steps.starts[step + 1])
-        change = (
-            steps.slot[step],
-            steps.constant[step],
-            steps.first[terms],
-            steps.second[terms],
-            steps.change[terms],
-        )
-        if table is None and not traced and bits <= DENSE_BITS and len(value) > 1 << bits >> DENSE_SHARE:
+        change = (steps.constant[step], steps.first[terms], steps.second[terms], steps.change[terms])
+        slot, kept = steps.slot[step], steps.kept[step]
+        if (
+            table is None
+            and not traced
+            and len(value) > crowd
+            and bits <= table_bits(len(steps.order), deadline)
+        ):
             table = np.full(1 << bits, NO_CUT)
-            table[key[:, 0].astype(np.int64)] = value
+            table[key[:, 0].astype(np.int64)], tabled = value, True
         if table is not None:
-            table, count = extended_table(table, *change, steps.kept[step, 0], needed)
-            if count < 1 << bits >> 2 * DENSE_SHARE:
+            after = live | 1 << int(slot)
+            count = extend_table(table, live, slot, *change, needed)
+            live = after & int(kept[0])
+            drop_slots(table, after, after & ~live)
+            if count < crowd >> DENSE_SHARE:
                 (left,) = np.nonzero(table != NO_CUT)
-                key, value, table = (
-                    np.stack((left, np.zeros_like(left)), -1).astype(np.uint64),
-                    table[left],
-                    None,
-                )
+                key, value = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64), table[left]
+                table = None
         else:
-            key, value, origin = extended(key, value, step > 0, *change, steps.kept[step], needed, most)
-            count = len(value)
+            key, value, origin = extended(key, value, step > 0, slot, *change, kept, needed, most)
+            count, live = len(value), int(kept[0])
             origins += [origin] if traced else []
         states += count
         if not count:
-            return Swept(True, NO_CUT, states)
-        if count > most or deadline.passed or (traced and states > MOST_TRACED):
-            return Swept(False, NO_CUT, states)
+            return Swept(True, NO_CUT, states, tabled=tabled)
+        if (table is None and count > most) or deadline.passed or (traced and states > MOST_TRACED):
+            return Swept(False, NO_CUT, states, tabled=tabled)
     best = int(value.max()) if table is None else int(table.max())
-    return Swept(True, best, states, _traced(steps, origins, int(value.argmax())) if traced else None)
+    return Swept(True, best, states, _traced(steps, origins, int(value.argmax())) if traced else None, tabled)
+
+
+def table_bits(count: int, deadline: Deadline) -> int:
+    """Of the largest table that there is memory for, and time until the deadline to go `count` times through it."""
+    room = min(MEMORY_SHARE * free_memory() / 8, deadline.left / (ENTRY_SECONDS * max(1, count)))
+    return int(min(MOST_BITS, max(SMALL_BITS, math.log2(max(1.0, room)))))
 
 
 def _traced(steps: Steps, origins: list[np.ndarray], place: int) -> np.ndarray:
@@ -180,40 +203,91 @@ def extended(key, value, both, slot, constant, first, second, change, kept, need
 
 
 @jit.strict
-def extended_table(table, slot, constant, first, second, change, kept, needed):
-    """The states after one more vertex, as a table of bounds by the sides of the frontier, and how many there are.
+def extend_table(table, live, slot, constant, first, second, change, needed):
+    """Gives one more vertex its sides, in place, and returns how many states there are, before slots are dropped.
+
+    What a step changes is a sum over pairs of bits. For all entries that share their upper bits it is a table over
+    the lower ones, the same for all, and a sum over single bits.
 
     Args:
-        table: `[2^bits]`, `NO_CUT` where there is no state.
-        slot: the bit of the vertex.
+        table: `[2^bits]`, `NO_CUT` where there is no state, as wherever a bit is set that is not live.
+        live: the bits of the frontier.
+        slot: the bit of the vertex, not live.
         constant: added to all bounds.
         first: `[terms]`, slots.
         second: `[terms]`, slots.
         change: `[terms]`, added where both have different sides.
-        kept: bits of the frontier to come.
         needed: the least bound that is kept.
     """
-    after, count, mask = np.full(len(table), NO_CUT), 0, np.int64(kept)
-    for s in range(len(table)):
-        if table[s] == NO_CUT:
+    low, side = 0, 1 << slot
+    while low < BLOCK_BITS and 2 << low <= len(table):
+        low += 1
+    size, count = 1 << low, 0
+    run = min(side, size)
+    between = np.zeros(size, np.int64)
+    for t in range(len(first)):
+        if first[t] < low and second[t] < low and second[t] != slot:
+            for s in range(size):
+                between[s] += ((s >> first[t] ^ s >> second[t]) & 1) * change[t]
+    fixed, turned = np.empty(size, np.int64), np.empty(size, np.int64)
+    fixed_by, turned_by = np.empty(low, np.int64), np.empty(low, np.int64)
+    for block in range(0, len(table), size):
+        if block & ~(live | (size - 1)):
             continue
-        fixed, turned = table[s] + constant, np.int64(0)
+        fixed_by[:], turned_by[:], fixed[0], turned[0] = 0, 0, constant, 0
         for t in range(len(first)):
-            side = s >> first[t] & 1
-            if second[t] == slot:
-                fixed += side * change[t]
-                turned += change[t] - 2 * side * change[t]
-            else:
-                fixed += (side ^ (s >> second[t] & 1)) * change[t]
-        if fixed >= needed:
-            place = s & mask
-            count += after[place] == NO_CUT
-            after[place] = max(after[place], fixed)
-        if fixed + turned >= needed:
-            place = (s | (1 << slot)) & mask
-            count += after[place] == NO_CUT
-            after[place] = max(after[place], fixed + turned)
-    return after, count
+            a, b = first[t], second[t]
+            if b == slot:
+                if a < low:
+                    fixed_by[a] += change[t]
+                    turned_by[a] -= 2 * change[t]
+                    turned[0] += change[t]
+                else:
+                    fixed[0] += (block >> a & 1) * change[t]
+                    turned[0] += (1 - 2 * (block >> a & 1)) * change[t]
+            elif a >= low and b >= low:
+                fixed[0] += ((block >> a ^ block >> b) & 1) * change[t]
+            elif a >= low or b >= low:
+                above = block >> max(a, b) & 1
+                fixed[0] += above * change[t]
+                fixed_by[min(a, b)] += (1 - 2 * above) * change[t]
+        for k in range(low):
+            for s in range(1 << k):
+                fixed[s + (1 << k)] = fixed[s] + fixed_by[k]
+                turned[s + (1 << k)] = turned[s] + turned_by[k]
+        for begin in range(0, size, 2 * run):
+            for s in range(begin, begin + run):
+                before = table[block + s]
+                same = before + between[s] + fixed[s]
+                other = same + turned[s]
+                keeps = before != NO_CUT and same >= needed
+                turns = before != NO_CUT and other >= needed
+                table[block + s] = same if keeps else NO_CUT
+                table[block + s + side] = other if turns else NO_CUT
+                count += keeps + turns
+    return count
+
+
+@jit.strict
+def drop_slots(table, live, leaving):
+    """Keeps the best of what differs in bits that leave the frontier alone, in place.
+
+    Args:
+        table: `[2^bits]`, as `extend_table` leaves it.
+        live: the bits of the frontier and of the last vertex.
+        leaving: those to drop.
+    """
+    for slot in range(64):
+        side = 1 << slot
+        if not leaving & side:
+            continue
+        live &= ~side
+        for begin in range(0, len(table), 2 * side):
+            if begin & ~(live | (side - 1)):
+                continue
+            for s in range(begin, begin + side):
+                table[s] = max(table[s], table[s + side])
+                table[s + side] = NO_CUT
 
 
 @jit.inlined

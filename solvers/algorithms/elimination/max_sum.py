@@ -11,6 +11,9 @@ References:
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -18,28 +21,38 @@ import numpy as np
 from ...arrays import Pairwise, Scores, States, Unary
 from ...compiled import jit
 from ...compiled.plain import plain
-from ...compiled.threads import over_slices, threads_in_memory
+from ...compiled.threads import MEMORY, over_slices, threads_in_memory
 from ...compiled.vectors import LANES
+from ...limits.deadline import TICK, WATCHED, Deadline
 from .max_sum_lanes import max_sum_lanes
 from .max_sum_tables import max_sum_tables
+from .order import NEVER
 from .plan import Plan
 
 # Fitted to grids, trees and ladders.
 LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
 TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
 HUGE = 2.0**900  # sums of larger coefficients may overflow
+LARGE_TABLES = threading.Lock()
 
 
 def max_sum(
-    plan: Plan, unary: Unary, pairwise: Pairwise, threads: int | None = None
+    plan: Plan,
+    unary: Unary,
+    pairwise: Pairwise,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
 ) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
+
+    Where the deadline passes before, scores are not a number, and states may be anything.
 
     Args:
         plan: of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
         threads: most threads to use; None for all cores.
+        deadline: when to end; None for when all is done.
     """
     unary, pairwise = (plain(array.astype(np.float64, copy=False)) for array in (unary, pairwise))
     batch = len(unary)
@@ -54,9 +67,34 @@ def max_sum(
         bytes_a_thread, together = plan.table_bytes, 1
     workers = threads_in_memory(threads, bytes_a_thread)
     arrays, work = (scales, unary, pairwise, z, maxima), min(lanes, tables)
-    over_slices(kernel, *arrays, nanoseconds=work, threads=workers, together=together)
+    share = partial(over_slices, nanoseconds=work, threads=workers, together=together)
+    if work * batch < 1e9 * WATCHED or deadline is None:
+        share(partial(kernel, NEVER), *arrays)
+    else:
+        _until(deadline, lambda stop: share(partial(kernel, stop), *arrays), bytes_a_thread)
     with np.errstate(over="ignore"):
         return z, maxima / scales
+
+
+def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
+    with deadline.flag() as stop, _alone(table_bytes, stop):
+        try:
+            fill(stop)
+        finally:  # after a Ctrl-C as well, which leaves the threads to themselves
+            stop.fill(1)
+
+
+@contextmanager
+def _alone(table_bytes: int, stop: np.ndarray) -> Iterator[None]:
+    """Inside it are no other tables of gigabytes of this process, for which there may be no room beside these."""
+    entered = False
+    while table_bytes > MEMORY and not entered and not stop[0]:
+        entered = LARGE_TABLES.acquire(timeout=TICK)
+    try:
+        yield
+    finally:
+        if entered:
+            LARGE_TABLES.release()
 
 
 @jit.strict

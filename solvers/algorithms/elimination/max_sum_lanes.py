@@ -168,8 +168,8 @@ def _gathered(first, last, start, variables, decisions, states):
 
 
 @jit.strict
-def max_sum_lanes(schedule, arena_entries, entries, width, scales, unary, pairwise, z, maxima):
-    """Writes a maximiser and its score for every instance."""
+def max_sum_lanes(schedule, arena_entries, entries, width, stop, scales, unary, pairwise, z, maxima):
+    """Writes a maximiser and its score for every instance; not a number once `stop [1]` is set."""
     steps, variables, edges, reads, _, offsets = schedule
     n = len(steps)
     fields, weights = np.empty(n * LANES), np.empty(pairwise.shape[1] * LANES)
@@ -179,12 +179,15 @@ def max_sum_lanes(schedule, arena_entries, entries, width, scales, unary, pairwi
     maximum = np.empty(LANES)
     states = np.empty(n, Mask)
     for start in range(0, len(z), LANES):
-        stop = min(start + LANES, len(z))
-        _load(unary[start:stop], scales[start:stop], fields)
-        _load(pairwise[start:stop], scales[start:stop], weights)
+        if stop[0]:
+            maxima[start:] = np.nan
+            return
+        end = min(start + LANES, len(z))
+        _load(unary[start:end], scales[start:end], fields)
+        _load(pairwise[start:end], scales[start:end], weights)
         _forward(steps, edges, reads, offsets, fields, weights, arena, decisions, low, high, maximum)
         _backtrack(steps, variables, decisions, states)
-        for b in range(start, stop):
+        for b in range(start, end):
             maxima[b] = maximum[b - start]
             for i in range(n):
                 z[b, i] = states[i] >> (b - start) & 1

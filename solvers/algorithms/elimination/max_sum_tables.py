@@ -146,8 +146,8 @@ def _backtrack(b, steps, variables, words, z):
 
 
 @jit.strict
-def max_sum_tables(schedule, arena_entries, word_count, most_reads, scales, unary, pairwise, z, maxima):
-    """Writes a maximiser and its score for every instance."""
+def max_sum_tables(schedule, arena_entries, word_count, most_reads, stop, scales, unary, pairwise, z, maxima):
+    """Writes a maximiser and its score for every instance; not a number once `stop [1]` is set."""
     steps, variables, edges, reads, strides, _ = schedule
     arena = np.empty(arena_entries + LANES)  # a spread may read beyond its message
     words = np.empty(word_count, Mask)
@@ -170,6 +170,9 @@ def max_sum_tables(schedule, arena_entries, word_count, most_reads, scales, unar
                 e = edges[i]
                 weights[i - first] = pairwise[b, e] * scale if e >= 0 else 0.0
             field = unary[b, steps[t, VARIABLE]] * scale
+            if stop[0]:
+                maxima[b:] = np.nan
+                return
             _step(t, steps, reads, strides, weights, field, arena, words, scratch)
             if first == last:
                 maximum += arena[steps[t, TABLE_OUT]]

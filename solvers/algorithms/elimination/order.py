@@ -4,7 +4,8 @@ Eliminating a variable joins its remaining neighbours, its separator, into a cli
 has 2^|separator| entries. The width of an order is its largest separator; the least width of any order is the
 treewidth of the graph, which is NP-hard to find. The heuristics: the variable that adds the fewest edges next
 (min-fill), the one that has the fewest neighbours next (min-degree), random perturbations of both, the given
-order, and breadth first from a vertex far off, which is best on grids.
+order, breadth first from a vertex far off, which is best on grids, and those that keep a small frontier, where
+all others are wide.
 
 References:
     Bodlaender and Koster, 2010. Treewidth computations I. Upper bounds. Information and Computation 208.
@@ -16,13 +17,18 @@ import numpy as np
 
 from ...arrays import Edges
 from ...compiled import jit
+from ...compiled.graphs import neighbour_lists
 from ...compiled.random import seeded, uniform
+from .frontier_order import frontier_order
+from .schedule import MAX_BITS
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
+REACH = 64  # times fewer entries than the heuristics without a sweep find are beyond restarts
 RESTART_ENTRIES = 1 << 15  # of the tables, that make one more restart worth its time
 JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
 DEGREE_WEIGHT = 0.25  # in edges of fill
+SWEPT_ENTRIES = 1 << 15  # of the tables of the others, that make orders of a small frontier worth their time
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
 NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
@@ -238,14 +244,15 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     if size == 0:
         return order
     adjacency = bit_matrix(size, inner)
-    candidates = _candidates(adjacency, size)
+    candidates = _candidates(adjacency, inner, size)
     least = min(width for width, _, _ in candidates)
     limit = max(least, SPACIOUS_WIDTH)
     entries, best = min(
         ((entries, order) for width, entries, order in candidates if width <= limit), key=lambda pair: pair[0]
     )
     trial = np.empty_like(best)
-    for seed in range(1, 1 + int(min(RESTARTS, entries / RESTART_ENTRIES))):
+    restarts = RESTARTS if candidates[0][1] < REACH * entries or candidates[1][1] < REACH * entries else 0
+    for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
         _, outcome = _greedy(adjacency.copy(), 1.0, weight, JITTER, seed, limit, entries, trial, NEVER)
         if outcome < entries:
@@ -276,16 +283,23 @@ def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray
     return order
 
 
-def _candidates(adjacency: np.ndarray, limit: int) -> list[tuple[int, float, np.ndarray]]:
+def _candidates(adjacency: np.ndarray, edges: np.ndarray, limit: int) -> list[tuple[int, float, np.ndarray]]:
     """Width, entries and order of the heuristics that do not exceed `limit`."""
     n = len(adjacency)
-    found = []
+    found: list[tuple[int, float, np.ndarray]] = []
     for fill, degree in ((0.0, 1.0), (1.0, 0.0)):
         order = np.empty(n, np.int64)
         found.append((*_greedy(adjacency.copy(), fill, degree, 0.0, 0, limit, FAILED, order, NEVER), order))
     for given in (np.arange(n), _breadth_first(adjacency, 0)):
         order = np.empty(n, np.int64)
         found.append((*_follow(adjacency.copy(), given, limit, order), order))
+    least = min(entries for _, entries, _ in found)
+    if least > SWEPT_ENTRIES:
+        starts, near, _ = neighbour_lists(n, edges)
+        swept = frontier_order(starts, near, most=min(least, n * 2.0 ** min(limit, MAX_BITS)))
+        if swept is not None:
+            order = np.empty(n, np.int64)
+            found.append((*_follow(adjacency.copy(), swept[::-1].copy(), limit, order), order))
     return [candidate for candidate in found if candidate[1] < FAILED]
 
 
@@ -306,5 +320,5 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         return least if least <= give_up_above else None
     if size > MAX_CORE or len(inner) > size * give_up_above:
         return None
-    candidates = _candidates(bit_matrix(size, inner), give_up_above)
+    candidates = _candidates(bit_matrix(size, inner), inner, give_up_above)
     return min((max(width, least) for width, _, _ in candidates), default=None)

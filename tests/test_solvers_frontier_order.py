@@ -1,0 +1,98 @@
+"""Orders that sweep over a graph, where min-fill takes it apart from all sides."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import Problem, solve
+from solvers.algorithms.elimination.frontier_order import frontier_order
+from solvers.algorithms.elimination.order import elimination_order, min_fill_order
+from solvers.algorithms.elimination.plan import cached_plan, elimination_plan
+from solvers.compiled.graphs import neighbour_lists
+from solvers.limits.deadline import Deadline
+
+
+def line_arrangement(lines, random):
+    """`[e, 2]`: the crossings of lines in the plane, in a random order, joined along every line."""
+    slope, height = random.standard_normal((2, lines))
+    first, second = np.triu_indices(lines, 1)
+    where = (height[second] - height[first]) / (slope[first] - slope[second])
+    number, edges = random.permutation(len(first)), []
+    for line in range(lines):
+        on = np.flatnonzero((first == line) | (second == line))
+        along = number[on[np.argsort(where[on])]]
+        edges += list(zip(along[:-1], along[1:], strict=True))
+    return np.sort(np.array(edges, np.int64), axis=1)
+
+
+def frontier_of(edges, order):
+    """The most vertices that are taken and have a neighbour which is not."""
+    place = np.argsort(order)[edges]
+    last = np.zeros(len(order), int)
+    np.maximum.at(last, place.min(axis=1), place.max(axis=1))
+    return max(int((last[: k + 1] > k).sum()) for k in range(len(order)))
+
+
+def order_of(n, edges, **options):
+    starts, near, _ = neighbour_lists(n, edges)
+    return frontier_order(starts, near, **options)
+
+
+@pytest.mark.parametrize("lines", [16, 24])
+def test_crossings_of_lines_are_swept_line_by_line(lines):
+    edges = line_arrangement(lines, np.random.default_rng(lines))
+    n = lines * (lines - 1) // 2
+    order = order_of(n, edges)
+    assert sorted(order) == list(range(n))
+    assert frontier_of(edges, order) <= 3 * lines // 4
+    plan = elimination_plan(n, edges, elimination_order(n, edges))
+    assert plan.width <= 3 * lines // 4
+    assert plan.entries <= elimination_plan(n, edges, min_fill_order(n, edges)).entries
+
+
+def test_the_order_of_a_cylinder_goes_ring_by_ring():
+    around, along = 8, 20
+    number = np.arange(around * along).reshape(along, around)
+    rings = [np.stack((number[:-1].ravel(), np.roll(number, k, 1)[1:].ravel()), -1) for k in (0, 1)]
+    edges = np.random.default_rng(0).permutation(around * along)[np.concatenate(rings)]
+    assert frontier_of(edges, order_of(around * along, edges)) <= around + 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([0.05, 0.1, 0.3, 0.8]), st.booleans())
+def test_orders_are_orders_and_give_up_at_the_sum_they_name(seed, n, density, with_hub):
+    random = np.random.default_rng(seed)
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    edges = edges[random.random(len(edges)) < density]
+    order = order_of(n, edges, hub=n - 1 if with_hub else -1)
+    assert sorted(order) == list(range(n))
+    if with_hub:
+        assert order[0] == n - 1
+        return
+    place = np.argsort(order)[edges]
+    last = np.zeros(n, int)
+    np.maximum.at(last, place.min(axis=1), place.max(axis=1))
+    total = sum(2.0 ** int((last[: k + 1] > k).sum()) for k in range(n))
+    assert order_of(n, edges, most=total) is None
+    assert (order_of(n, edges, most=total + 1) == order).all()
+
+
+def test_a_deadline_leaves_the_first_order():
+    edges = np.stack(np.triu_indices(20, 1), axis=-1)
+    assert sorted(order_of(20, edges, deadline=Deadline.after(-1.0))) == list(range(20))
+
+
+def test_auto_proves_spins_on_crossings_of_lines_by_tables():
+    random = np.random.default_rng(7)
+    edges = line_arrangement(26, random)
+    n = 26 * 25 // 2
+    coupling = random.standard_normal(len(edges))
+    field = np.zeros(n)
+    for end in edges.T:
+        np.add.at(field, end, coupling)
+    problem = Problem.from_arrays(2 * field, -4 * coupling, edges=edges)
+    assert problem.topology.recall(cached_plan).width <= 20
+    solution = solve(problem)
+    assert solution.optimal
+    assert solution.solver == "elimination"
