@@ -1,16 +1,19 @@
 """Orders that sweep over a graph, where min-fill takes it apart from all sides."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import Problem, solve
+from solvers import Problem, solve, solver_class
 from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.order import elimination_order, min_fill_order
-from solvers.algorithms.elimination.plan import cached_plan, elimination_plan
+from solvers.algorithms.elimination.plan import elimination_plan
 from solvers.compiled.graphs import neighbour_lists
 from solvers.limits.deadline import Deadline
+from solvers.solving.portfolio import BEFORE_TABLES, SECONDS_AN_ENTRY, turns
 
 
 def line_arrangement(lines, random):
@@ -22,7 +25,7 @@ def line_arrangement(lines, random):
     for line in range(lines):
         on = np.flatnonzero((first == line) | (second == line))
         along = number[on[np.argsort(where[on])]]
-        edges += list(zip(along[:-1], along[1:], strict=True))
+        edges += list(pairwise(along))
     return np.sort(np.array(edges, np.int64), axis=1)
 
 
@@ -83,16 +86,32 @@ def test_a_deadline_leaves_the_first_order():
     assert sorted(order_of(20, edges, deadline=Deadline.after(-1.0))) == list(range(20))
 
 
-def test_auto_proves_spins_on_crossings_of_lines_by_tables():
-    random = np.random.default_rng(7)
-    edges = line_arrangement(26, random)
-    n = 26 * 25 // 2
-    coupling = random.standard_normal(len(edges))
-    field = np.zeros(n)
-    for end in edges.T:
-        np.add.at(field, end, coupling)
-    problem = Problem.from_arrays(2 * field, -4 * coupling, edges=edges)
-    assert problem.topology.recall(cached_plan).width <= 20
-    solution = solve(problem)
-    assert solution.optimal
-    assert solution.solver == "elimination"
+def spins(lines, seed):
+    """Couplings of spins at the crossings, without a field."""
+    random = np.random.default_rng(seed)
+    edges = line_arrangement(lines, random)
+    n, coupling = lines * (lines - 1) // 2, random.standard_normal(len(edges))
+    field = sum(np.bincount(end, coupling, n) for end in edges.T)
+    return Problem.from_arrays(2 * field, -4 * coupling, edges=edges)
+
+
+def test_spins_on_crossings_of_lines_are_proved_by_tables():
+    problem = spins(28, 7)
+    tables = solver_class("elimination")().solve(problem)
+    assert tables.stats["width"] <= 21
+    for solver in ("auto", "cycle_cuts"):
+        solution = solve(problem, solver=solver)
+        assert solution.optimal
+        assert abs(solution.score - tables.score) <= 1e-9 * abs(tables.score)
+
+
+def test_couplings_alone_get_tables_where_odd_cycles_had_half_their_time():
+    problem = spins(34, 7)
+    entries = solver_class("elimination").entries(problem)
+    first, second = turns(problem, Deadline.after(60.0))
+    assert (first.solver.name, second.solver.name, second.seconds) == ("cycle_cuts", "elimination", np.inf)
+    assert first.seconds == BEFORE_TABLES * SECONDS_AN_ENTRY * entries
+    late = turns(problem, Deadline.after(SECONDS_AN_ENTRY * entries))
+    assert [turn.solver.name for turn in late] == ["cycle_cuts"]
+    larger = turns(spins(40, 7), Deadline.after(None))
+    assert [turn.solver.name for turn in larger] == ["cycle_cuts", "elimination", "cycle_cuts"]

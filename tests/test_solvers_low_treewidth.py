@@ -119,7 +119,7 @@ def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
         assert bool(solver.why_not(problem)) == refused
 
 
-@pytest.mark.parametrize("rows, batch", [(20, 3), (4, 4000)])
+@pytest.mark.parametrize(("rows", "batch"), [(20, 3), (4, 4000)])
 def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
     problem = spin_glass(rows, rows, batch, np.random.default_rng(3)).problem()
     plan = problem.topology.recall(cached_plan)

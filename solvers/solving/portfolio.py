@@ -269,21 +269,30 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     """Odd cycles, and where they are weaker, in a field or without, what else can be expected to end."""
     entries = _entries(problem)
     elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
-    if entries <= _in_time(math.inf, deadline):
-        if entries > MOST_ENTRIES or not in_a_field:
-            yield Turn(cuts, BEFORE_TABLES * SECONDS_AN_ENTRY * entries)
+    branch_and_bound = _with_one_thread("branch_and_bound")
+    tables = math.isfinite(entries) and entries <= _in_time(math.inf, deadline)
+    degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
+    if tables and entries <= MOST_ENTRIES:
+        if not in_a_field:
+            yield _before_tables(cuts, entries)
         yield Turn(elimination)
         return
-    branch_and_bound = _with_one_thread("branch_and_bound")
-    degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
     if in_a_field and problem.n <= BRANCHED and degree >= BRANCHED_DEGREE:
         yield Turn(cuts, seconds)
         yield Turn(branch_and_bound)
     elif degree >= RACED_DEGREE and not branch_and_bound.why_not(problem):
         yield Turn(cuts, seconds)
         yield Turn(branch_and_bound, seconds)
-        yield Turn(branch_and_bound, leading=True)
+        if not tables:
+            yield Turn(branch_and_bound, leading=True)
+    if tables:
+        yield _before_tables(cuts, entries)
+        yield Turn(elimination)
     yield Turn(cuts)
+
+
+def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn:
+    return Turn(cuts, BEFORE_TABLES * SECONDS_AN_ENTRY * entries)
 
 
 def _of_a_turn(deadline: Deadline) -> float:

@@ -38,7 +38,8 @@ def frontier_order(
         most: None is returned where no order has a smaller sum of 2^(size of the frontier).
     """
     n = len(starts) - 1
-    best, alike = None, np.zeros(n, np.int64)
+    best: np.ndarray | None = None
+    alike = np.zeros(n, np.int64)
     for start in np.unique(np.linspace(0, n - 1, STARTS).astype(np.int64)):
         distance = _layers(starts, near, np.arange(n) == start, hub)
         layer = _layers(starts, near, distance == distance.max(), hub)
