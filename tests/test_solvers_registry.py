@@ -30,7 +30,7 @@ from solvers.constraint_rows import Rows
 from solvers.constraints import cardinality, implies, linear
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.limits.deadline import Deadline
-from solvers.solving.portfolio import CUT_SECONDS, MOST_SECONDS, Portfolio, turns
+from solvers.solving.portfolio import CUT_SECONDS, CUT_SHARE, MOST_SECONDS, Portfolio, turns
 from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.solving.selection import select_within
 from solvers.solving.third_parties import third_party
@@ -207,6 +207,20 @@ def test_a_turn_of_the_leader_is_for_the_least_bound_alone(monkeypatch, leader):
     assert called == ["cycle_cuts", "branch_and_bound", *more, "cycle_cuts"]
 
 
+def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeypatch):
+    left = []
+
+    def solve_until(solver, part, deadline):
+        left.append(deadline.left)
+        zeros = np.zeros((1, part.n), np.int8)
+        return Solution(zeros, np.zeros(1), np.zeros(1, bool), np.full(1, 5.0), solver.name, {})
+
+    monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
+    in_turn_of(regular(200, 6, 0.0), Deadline.after(1.0))
+    assert left[:2] == [pytest.approx(CUT_SHARE, abs=0.1)] * 2
+    assert left[-1] == pytest.approx(1.0, abs=0.2)
+
+
 def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
     problem = regular(100, 8)
     assert in_turn(problem) == ["dual_ascent", "cycle_cuts", "branch_and_bound", "cycle_cuts"]
@@ -233,6 +247,18 @@ def test_pairs_that_exclude_each_other_are_given_to_a_third_party():
     needs("cplex", "cp_sat")
     assert in_turn(independent_set(300, 6)) == ["dual_ascent", "cplex"]
     assert in_turn(independent_set(1001, 6)) == ["dual_ascent", "cp_sat"]
+
+
+def test_pairs_that_only_cost_something_are_not():
+    dear = independent_set(300, 6)
+    cheap = Problem.from_arrays(dear.unary, dear.pairwise / 40, edges=dear.edges)
+    assert in_turn(cheap) == [
+        "dual_ascent",
+        "cycle_cuts",
+        "branch_and_bound",
+        "branch_and_bound",
+        "cycle_cuts",
+    ]
 
 
 TORUS = np.array(
