@@ -403,7 +403,7 @@ def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
 def test_tables_are_as_large_as_time_and_memory_let_them(monkeypatch):
     assert table_bits(1000, Deadline.after(1e-3)) == sweeps.SMALL_BITS
     monkeypatch.setattr(sweeps, "free_memory", lambda: 10 << 30)
-    assert table_bits(1000, Deadline.after(None)) == 29
+    assert (table_bits(1000, Deadline.after(None)), table_bits(100, Deadline.after(None))) == (28, 29)
     assert table_bits(1000, Deadline.after(1000.0)) == 27
 
 

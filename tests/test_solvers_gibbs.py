@@ -358,7 +358,7 @@ def test_memory_is_what_limits_elimination(monkeypatch):
     wide = spin_glass(14, 14, 1, np.random.default_rng(0))
     arguments = {"unary": wide.unary, "pairwise": wide.pairwise, "edges": wide.edges}
     assert np.isfinite(gibbs(**arguments).log_partition).all()
-    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda: 2**24)
+    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda: 2**24)
     with pytest.raises(
         UnsupportedProblemError, match=r"tables of a width of 1\d take 0\.\d GiB, more than 60%"
     ):

@@ -1,20 +1,27 @@
 """Elimination orders, max-sum and sum-product on graphs of low treewidth."""
 
 import importlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from solvers import Problem, UnsupportedProblemError, solve, solver_class
+from solvers import Problem, SolveInterrupted, UnsupportedProblemError, interrupt_solves, solve, solver_class
+from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.max_sum import max_sum
 from solvers.algorithms.elimination.order import width_of
 from solvers.algorithms.elimination.plan import cached_plan
+from solvers.compiled.graphs import neighbour_lists
 from solvers.gibbs_distribution.sum_product import infer
 from solvers.instances import spin_glass, tree
+from solvers.limits import memory
 from solvers.limits.deadline import Deadline
 
 module = importlib.import_module("solvers.algorithms.elimination.max_sum")
+backend = importlib.import_module("solvers.backends.elimination")
 
 
 def edges_of(graph):
@@ -102,7 +109,7 @@ def test_wide_graphs_are_refused():
 
 
 def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
-    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda: 2**62)
+    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda: 2**62)
     edges = edges_of(nx.complete_graph(33))
     problem = Problem.from_arrays(np.ones(33), np.ones(len(edges)), edges=edges)
     assert width_of(33, edges, 36) == 32
@@ -115,7 +122,7 @@ def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
     needed = cached_plan(problem.n, problem.edges).table_bytes
     solver = solver_class("elimination")()
     for free, refused in ((needed / 0.59, False), (needed / 0.61, True)):
-        monkeypatch.setattr("solvers.algorithms.elimination.treewidth.free_memory", lambda free=free: free)
+        monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda free=free: free)
         assert bool(solver.why_not(problem)) == refused
 
 
@@ -130,14 +137,55 @@ def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
     if rows == 20:
         assert not solution.optimal.any()
         assert np.isinf(solution.bound).all()
+        assert (solution.score > problem.score(np.zeros(problem.unary.shape, np.int8))).all()
+
+
+def test_what_was_done_before_a_time_limit_is_proved(monkeypatch):
+    problem = spin_glass(12, 12, 8, np.random.default_rng(3)).problem()
+    expected = solver_class("elimination")().solve(problem)
+
+    def half_done(*arguments):
+        z, maxima = max_sum(*arguments)
+        maxima[4:] = np.nan
+        return z, maxima
+
+    monkeypatch.setattr(backend, "max_sum", half_done)
+    solution = solver_class("elimination")().solve(problem)
+    assert solution.optimal.tolist() == [True] * 4 + [False] * 4
+    assert (solution.bound >= expected.score).all()
+
+
+def test_an_interrupt_ends_the_tables_and_is_raised():
+    problem = spin_glass(20, 20, 40, np.random.default_rng(3)).problem()
+    threading.Timer(0.05, interrupt_solves).start()
+    with pytest.raises(SolveInterrupted) as stopped:
+        solver_class("elimination")(threads=1).solve(problem)
+    assert not stopped.value.solution.optimal.all()
 
 
 def test_large_tables_take_their_turn(monkeypatch):
     problem = spin_glass(18, 18, 1, np.random.default_rng(3)).problem()
-    monkeypatch.setattr(module, "MEMORY", 0)
     monkeypatch.setattr(module, "WATCHED", 0.0)
-    expected = solver_class("elimination")().solve(problem).score
-    with module.LARGE_TABLES:
-        waited = solver_class("elimination")().solve(problem, time_limit=0.2)
+    monkeypatch.setattr(memory, "LARGE", 0)
+    eliminate = partial(solver_class("elimination")().solve, problem)
+    expected, free = eliminate(), memory.free_memory()
+    with memory.turn_of(1 << 33, 1.0) as granted:
+        assert granted == (free >= 1 << 33)
+        assert memory.memory_in_turn() >= 1 << 33
+        with ThreadPoolExecutor(1) as pool:
+            waited = pool.submit(eliminate, time_limit=0.2).result()
+    assert memory.memory_in_turn() <= free + (1 << 30)
     assert not waited.optimal.any()
-    assert solver_class("elimination")().solve(problem).score == expected
+    assert eliminate().score == expected.score
+    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    with memory.turn_of(1001, 1.0) as granted:
+        assert not granted
+
+
+def test_many_components_are_ordered_in_time_of_their_size():
+    triangles = np.arange(3 * 4000).reshape(-1, 3)
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [0, 2]], triangles[:, [1, 2]]])
+    starts, near, _ = neighbour_lists(3 * 4000, edges)
+    order = frontier_order(starts, near)
+    assert sorted(order) == list(range(3 * 4000))
+    assert width_of(3 * 4000, edges, 8) == 2

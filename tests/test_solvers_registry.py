@@ -229,6 +229,11 @@ def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
     assert in_turn(regular(100, 12)) == ["dual_ascent", "branch_and_bound"]
 
 
+def test_tables_that_no_memory_holds_are_never_begun():
+    needs("cplex", "cp_sat")
+    assert in_turn(regular(700, 16), None) == ["dual_ascent", "cplex"]
+
+
 def test_no_linear_programs_of_ten_thousand_variables():
     needs("cplex", "cp_sat")
     assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]

@@ -22,6 +22,9 @@ from ..problem import Problem
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
 
+LONG_ENTRIES = 1 << 26
+"""Entries that take some hundredths of a second, for all instances."""
+
 AFTER_SECONDS = 0.05
 """For local search, where a time limit has ended what proves."""
 
@@ -33,9 +36,9 @@ class Elimination(ArgmaxSolver):
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
     batch, and every later batch over the same edges, pays for it once. What limits it is memory: a bit for each
     entry of the tables, and 8 bytes for those that live at the same time, so that those of a width of 26 take 3 to
-    11 GiB, and seconds to two minutes. Where a time limit ends it before, the state is that of local search, and there
-    is no bound. On trees and chains it takes constraints on how many
-    variables of a group are 1, by the count as one more dimension of the tables.
+    11 GiB, and seconds to two minutes; tables of gigabytes are filled one after the other. Where a time limit ends it
+    before, the state is that of local search, and there is no bound. On trees and chains it takes constraints on how
+    many variables of a group are 1, by the count as one more dimension of the tables.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -47,7 +50,7 @@ class Elimination(ArgmaxSolver):
     threads: int | None = None
 
     name = "elimination"
-    capabilities = Capabilities(exact=True, max_treewidth=WIDEST, constraints=2**54)
+    capabilities = Capabilities(exact=True, time_limit=True, max_treewidth=WIDEST, constraints=2**54)
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -71,15 +74,19 @@ class Elimination(ArgmaxSolver):
         deadline, plan = Deadline.after(time_limit), problem.topology.recall(cached_plan)
         z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, deadline)
         stats = {"width": plan.width, "entries": plan.entries}
-        if not np.isnan(maxima).any():
+        stopped = np.isnan(maxima)
+        if not stopped.any():
             return Maximiser(z, stats=stats)
         arrays, soon = (
             (problem.unary, problem.pairwise, problem.topology.pairs),
             Deadline.after(AFTER_SECONDS),
         )
         found = tabu_search(*arrays, deadline=soon, threads=self.threads or available_cores())
-        bound = np.where(np.isnan(maxima), np.inf, maxima + problem.rounding)
-        return Maximiser(np.where(np.isnan(maxima)[:, None], found, z), bound, stats)
+        z = np.where(stopped[:, None], found, z)
+        return Maximiser(z, np.where(stopped, np.inf, problem.score_flat(z)), stats)
+
+    def _takes_long(self, work: Problem) -> bool:
+        return work.batch * self.entries(work) > LONG_ENTRIES
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """A circle in the graph, constraints that are no count of one group, or tables that do not fit into memory."""

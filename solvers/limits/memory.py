@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import ProblemTooLargeError
@@ -17,6 +19,9 @@ UNKNOWN = 1 << 32
 
 UNLIMITED = 1 << 62
 """Bytes where nothing sets a limit."""
+
+LARGE = 1 << 30
+"""Bytes for which users within this process take their turn."""
 
 SMALL = 1 << 30
 """Bytes for which nobody need ask what is free."""
@@ -43,6 +48,48 @@ def check_memory(what: str, numbers: int) -> None:
 def needs_room(numbers: int) -> bool:
     """Whether so many numbers in double precision are enough to ask what is free."""
     return 8 * numbers > SMALL
+
+
+class _Turns:
+    """Of users of gigabytes, one after the other: two that each have room may not have it together.
+
+    Attributes:
+        lock: of the user whose turn it is; it may come back for more.
+        held: bytes that it has.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.held = threading.RLock(), 0
+
+
+_TURNS = _Turns()
+
+
+@contextmanager
+def turn_of(needed: int, seconds: float) -> Iterator[bool]:
+    """Inside it nobody else in this process has such a turn; False where it did not come in time, or has no room.
+
+    Args:
+        needed: bytes; up to LARGE nobody waits.
+        seconds: to wait at most.
+    """
+    entered = False
+    try:
+        if needed > LARGE:
+            entered = _TURNS.lock.acquire(timeout=max(0.0, min(seconds, threading.TIMEOUT_MAX)))
+        granted = needed <= LARGE or (entered and needed <= free_memory())
+        if entered:
+            _TURNS.held += needed
+        yield granted
+    finally:
+        if entered:
+            _TURNS.held -= needed
+            _TURNS.lock.release()
+
+
+def memory_in_turn() -> int:
+    """Bytes that this process could take once the turn of others in it is over."""
+    return free_memory() + _TURNS.held
 
 
 def free_memory() -> int:

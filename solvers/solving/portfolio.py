@@ -32,7 +32,8 @@ SOON_WIDTH, SOON_ENTRIES = 22, 1 << 24
 """Tables of so many entries take less than a tenth of a second; beyond the width their orders take as long."""
 
 MOST_ENTRIES = 1 << 30
-"""Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field."""
+"""Tables of so many entries take some seconds, and prove what neither messages nor odd cycles do in a field; for more,
+and without a field, others have a turn first."""
 
 SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
 """Of tables, about, and of the time left, at most: those that would not be full in time are not begun."""
@@ -251,7 +252,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     if in_a_field or problem.n <= MOST_TURNED:
         few = SOME_VISITS if excludes else FEW_VISITS
         yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few))
-    if _entries(problem, SOON_WIDTH) <= _in_time(SOON_ENTRIES, deadline):
+    if (entries := _entries(problem, SOON_WIDTH)) <= SOON_ENTRIES and _tables_in_time(entries, deadline):
         yield Turn(elimination)
     elif excludes:
         yield Turn(third_party(problem.n))
@@ -260,7 +261,7 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     elif not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound)
     else:
-        if _entries(problem) <= _in_time(math.inf, deadline):
+        if _tables_in_time(_entries(problem), deadline):
             yield Turn(elimination)
         yield Turn(third_party(problem.n))
 
@@ -270,7 +271,7 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = _entries(problem)
     elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
     branch_and_bound = _with_one_thread("branch_and_bound")
-    tables = math.isfinite(entries) and entries <= _in_time(math.inf, deadline)
+    tables = _tables_in_time(entries, deadline)
     degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
     if tables and entries <= MOST_ENTRIES:
         if not in_a_field:
@@ -313,9 +314,9 @@ def _entries(problem: Problem, width: int | None = None) -> float:
     return math.inf if elimination().why_not(problem) else elimination.entries(problem)
 
 
-def _in_time(most: float, deadline: Deadline) -> float:
-    """The most entries that are filled before a deadline, and no more than `most`."""
-    return min(most, TABLES_SHARE * deadline.left / SECONDS_AN_ENTRY)
+def _tables_in_time(entries: float, deadline: Deadline) -> bool:
+    """Whether there are tables, and they are full before a deadline."""
+    return entries < math.inf and SECONDS_AN_ENTRY * entries <= TABLES_SHARE * deadline.left
 
 
 def _in_a_field(problem: Problem) -> bool:

@@ -9,7 +9,8 @@ from .frontier import Steps, Weighed
 from .sweep import NO_CUT, SMALL_BITS, sweep
 
 SWEEPS = 8
-"""Between the bound and the best cut, where few states at a time may do; a table takes all that is better at once."""
+"""In which what is asked for goes down from the bound to the best cut: for the first, few states may do. After one that
+took a table the next asks for all that is better."""
 
 ORDER_SECONDS = 2e-9
 """Of a greedy order, by vertices and their neighbours."""

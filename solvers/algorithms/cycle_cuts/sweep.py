@@ -11,13 +11,14 @@ References:
 from __future__ import annotations
 
 import math
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...compiled import jit
 from ...limits.deadline import Deadline
-from ...limits.memory import free_memory
+from ...limits.memory import free_memory, turn_of
 from .frontier import Steps
 
 MOST_STATES = 1 << 23
@@ -29,7 +30,7 @@ MOST_TRACED = 1 << 26
 NO_CUT = int(np.iinfo(np.int64).min)
 
 SMALL_BITS, MOST_BITS = 23, 30
-"""Tables of 2^bits bounds: those that are always had, of 64 MiB, and those for which there has to be room and time."""
+"""Tables of up to 2^23 bounds, 64 MiB, are made without a question; larger ones where there are room and time."""
 
 DENSE_SHARE = 4
 """States lie in a table where they fill more than 2^-share of it, or are too many for keys."""
@@ -37,8 +38,8 @@ DENSE_SHARE = 4
 MEMORY_SHARE = 0.4
 """Of what is free, for a table."""
 
-ENTRY_SECONDS = 4e-9
-"""Of an entry of a table in a step, about."""
+ENTRY_SECONDS, MOST_SECONDS = 4e-9, 1800.0
+"""Of an entry of a table in a step, about, and of all of them at most: by then, branching may be better."""
 
 BLOCK_BITS = 11
 """Entries of 2^bits in a row whose changes are worked out together."""
@@ -81,6 +82,14 @@ def sweep(
         traced: whether the cut is wanted.
         most: states at once.
     """
+    with ExitStack() as turns:
+        return _swept(steps, bound, needed, deadline, traced, most, turns)
+
+
+def _swept(
+    steps: Steps, bound: int, needed: int, deadline: Deadline, traced: bool, most: int, turns: ExitStack
+) -> Swept:
+    """What `sweep` returns; `turns` ends with it."""
     key, value = np.zeros((1, 2), np.uint64), np.full(1, bound)
     origins, states, bits = [], 0, steps.bits
     table, live, tabled = None, 0, False
@@ -94,6 +103,7 @@ def sweep(
             and not traced
             and len(value) > crowd
             and bits <= table_bits(len(steps.order), deadline)
+            and turns.enter_context(turn_of(8 << bits, deadline.left))
         ):
             table = np.full(1 << bits, NO_CUT)
             table[key[:, 0].astype(np.int64)], tabled = value, True
@@ -121,7 +131,8 @@ def sweep(
 
 def table_bits(count: int, deadline: Deadline) -> int:
     """Of the largest table that there is memory for, and time until the deadline to go `count` times through it."""
-    room = min(MEMORY_SHARE * free_memory() / 8, deadline.left / (ENTRY_SECONDS * max(1, count)))
+    seconds = min(deadline.left, MOST_SECONDS)
+    room = min(MEMORY_SHARE * free_memory() / 8, seconds / (ENTRY_SECONDS * max(1, count)))
     return int(min(MOST_BITS, max(SMALL_BITS, math.log2(max(1.0, room)))))
 
 

@@ -114,7 +114,9 @@ def _greedy(starts, near, level, start, hub, most):
         elif count == (hub >= 0) and start != hub:
             best = start
         else:
-            end = joined[lowest] if joined[lowest] > first[lowest] else ends[lowest]
+            end = max(
+                joined[lowest], first[lowest] + 1
+            )  # any other one, where none has a neighbour in the frontier
             for v in waiting[first[lowest] : end]:
                 growth = 1 if untaken[v] else 0
                 for k in range(starts[v], starts[v + 1]):

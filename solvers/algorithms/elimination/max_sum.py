@@ -11,9 +11,7 @@ References:
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -21,9 +19,10 @@ import numpy as np
 from ...arrays import Pairwise, Scores, States, Unary
 from ...compiled import jit
 from ...compiled.plain import plain
-from ...compiled.threads import MEMORY, over_slices, threads_in_memory
+from ...compiled.threads import over_slices, threads_in_memory
 from ...compiled.vectors import LANES
-from ...limits.deadline import TICK, WATCHED, Deadline
+from ...limits.deadline import WATCHED, Deadline
+from ...limits.memory import turn_of
 from .max_sum_lanes import max_sum_lanes
 from .max_sum_tables import max_sum_tables
 from .order import NEVER
@@ -33,7 +32,6 @@ from .plan import Plan
 LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
 TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
 HUGE = 2.0**900  # sums of larger coefficients may overflow
-LARGE_TABLES = threading.Lock()
 
 
 def max_sum(
@@ -45,7 +43,8 @@ def max_sum(
 ) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
 
-    Where the deadline passes before, scores are not a number, and states may be anything.
+    Where the deadline passes before, or others have the memory until then, scores are not a number, and states may be
+    anything.
 
     Args:
         plan: of these edges.
@@ -77,24 +76,13 @@ def max_sum(
 
 
 def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
-    with deadline.flag() as stop, _alone(table_bytes, stop):
+    with turn_of(table_bytes, deadline.left) as granted, deadline.flag() as stop:
         try:
+            if not granted:
+                stop.fill(1)
             fill(stop)
         finally:  # after a Ctrl-C as well, which leaves the threads to themselves
             stop.fill(1)
-
-
-@contextmanager
-def _alone(table_bytes: int, stop: np.ndarray) -> Iterator[None]:
-    """Inside it are no other tables of gigabytes of this process, for which there may be no room beside these."""
-    entered = False
-    while table_bytes > MEMORY and not entered and not stop[0]:
-        entered = LARGE_TABLES.acquire(timeout=TICK)
-    try:
-        yield
-    finally:
-        if entered:
-            LARGE_TABLES.release()
 
 
 @jit.strict

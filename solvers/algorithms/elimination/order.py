@@ -24,7 +24,7 @@ from .schedule import MAX_BITS
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
-REACH = 64  # times fewer entries than the heuristics without a sweep find are beyond restarts
+REACH = 64  # an order that has so many times fewer entries than greedy ones has is beyond their restarts
 RESTART_ENTRIES = 1 << 15  # of the tables, that make one more restart worth its time
 JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
 DEGREE_WEIGHT = 0.25  # in edges of fill
@@ -251,7 +251,8 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
         ((entries, order) for width, entries, order in candidates if width <= limit), key=lambda pair: pair[0]
     )
     trial = np.empty_like(best)
-    restarts = RESTARTS if candidates[0][1] < REACH * entries or candidates[1][1] < REACH * entries else 0
+    greedy = min(found for _, found, _ in candidates[:2])  # of all candidates none has failed without a limit
+    restarts = RESTARTS if greedy < REACH * entries else 0
     for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
         _, outcome = _greedy(adjacency.copy(), 1.0, weight, JITTER, seed, limit, entries, trial, NEVER)

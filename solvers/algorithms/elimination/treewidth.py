@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...limits.memory import free_memory
+from ...limits.memory import memory_in_turn
 from ...problem import Problem
 from ...topology import Topology
 from .order import width_of
@@ -43,7 +43,7 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
     plan = None if width is None else problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
-    needed, room = bytes_of(plan), SHARE * free_memory()
+    needed, room = bytes_of(plan), SHARE * memory_in_turn()
     if needed <= room:
         return None
     return (
