@@ -173,7 +173,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """The maximiser of every instance, re-scored and certified; each kind says what it raises."""
         deadline = Deadline.after(seconds_of(time_limit)).about(problem)
         self.check(problem, time_limit)
-        if not self.capabilities.time_limit:
+        if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
         with counted_interrupts():
             solution = self.solve_until(problem, deadline)
@@ -208,7 +208,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return found
 
     def _takes_long(self, work: ProblemT) -> bool:
-        """Whether a signal may come before the answer."""
+        """Whether a signal, or the end of its time, may come before the answer."""
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:

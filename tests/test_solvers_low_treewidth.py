@@ -150,6 +150,7 @@ def test_what_was_done_before_a_time_limit_is_proved(monkeypatch):
         return z, maxima
 
     monkeypatch.setattr(backend, "max_sum", half_done)
+    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
     solution = solver_class("elimination")().solve(problem)
     assert solution.optimal.tolist() == [True] * 4 + [False] * 4
     assert (solution.bound >= expected.score).all()
@@ -166,6 +167,7 @@ def test_an_interrupt_ends_the_tables_and_is_raised():
 def test_large_tables_take_their_turn(monkeypatch):
     problem = spin_glass(18, 18, 1, np.random.default_rng(3)).problem()
     monkeypatch.setattr(module, "WATCHED", 0.0)
+    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
     monkeypatch.setattr(memory, "LARGE", 0)
     eliminate = partial(solver_class("elimination")().solve, problem)
     expected, free = eliminate(), memory.free_memory()

@@ -71,11 +71,11 @@ class Elimination(ArgmaxSolver):
         return problem.topology.recall(cached_plan).entries
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
-        deadline, plan = Deadline.after(time_limit), problem.topology.recall(cached_plan)
+        plan = problem.topology.recall(cached_plan)
+        deadline = Deadline.after(time_limit) if self._takes_long(problem) else None
         z, maxima = max_sum(plan, problem.unary, problem.pairwise, self.threads, deadline)
         stats = {"width": plan.width, "entries": plan.entries}
-        stopped = np.isnan(maxima)
-        if not stopped.any():
+        if deadline is None or not (stopped := np.isnan(maxima)).any():
             return Maximiser(z, stats=stats)
         arrays, soon = (
             (problem.unary, problem.pairwise, problem.topology.pairs),
@@ -86,7 +86,7 @@ class Elimination(ArgmaxSolver):
         return Maximiser(z, np.where(stopped, np.inf, problem.score_flat(z)), stats)
 
     def _takes_long(self, work: Problem) -> bool:
-        return work.batch * self.entries(work) > LONG_ENTRIES
+        return work.batch * work.topology.recall(cached_plan).entries > LONG_ENTRIES
 
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """A circle in the graph, constraints that are no count of one group, or tables that do not fit into memory."""
