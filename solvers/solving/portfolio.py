@@ -36,10 +36,8 @@ MOST_ENTRIES = 1 << 30
 and without a field, others have a turn first."""
 
 SECONDS_AN_ENTRY, TABLES_SHARE = 1.5e-9, 0.5
-"""Of tables, about, and of the time left, at most: those that would not be full in time are not begun."""
-
-BEFORE_TABLES = 0.5
-"""Of the time that tables take, for odd cycles, whose root alone proves some problems, such as planar ones."""
+"""Of tables, about: those that would not be full in time are not begun. Where others have a turn before, what of the
+time left is theirs."""
 
 EDGE_DEGREE = 8
 """Up to this mean degree messages and odd cycles bound a search better than a convex relaxation does."""
@@ -271,7 +269,9 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = _entries(problem)
     elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
     branch_and_bound = _with_one_thread("branch_and_bound")
-    tables = _tables_in_time(entries, deadline)
+    tables = _tables_in_time(
+        entries, deadline, 1.0 if in_a_field and entries <= MOST_ENTRIES else TABLES_SHARE
+    )
     degree, seconds = 2 * problem.e / problem.n, _of_a_turn(deadline)
     if tables and entries <= MOST_ENTRIES:
         if not in_a_field:
@@ -293,7 +293,8 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
 
 
 def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn:
-    return Turn(cuts, BEFORE_TABLES * SECONDS_AN_ENTRY * entries)
+    """Odd cycles for as long as tables take: their root alone proves some problems, such as planar ones."""
+    return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
 
 
 def _of_a_turn(deadline: Deadline) -> float:
@@ -314,9 +315,9 @@ def _entries(problem: Problem, width: int | None = None) -> float:
     return math.inf if elimination().why_not(problem) else elimination.entries(problem)
 
 
-def _tables_in_time(entries: float, deadline: Deadline) -> bool:
-    """Whether there are tables, and they are full before a deadline."""
-    return entries < math.inf and SECONDS_AN_ENTRY * entries <= TABLES_SHARE * deadline.left
+def _tables_in_time(entries: float, deadline: Deadline, share: float = 1.0) -> bool:
+    """Whether there are tables, and a share of the time left is enough for them."""
+    return entries < math.inf and SECONDS_AN_ENTRY * entries <= share * deadline.left
 
 
 def _in_a_field(problem: Problem) -> bool:
