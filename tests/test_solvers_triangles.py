@@ -176,6 +176,7 @@ def _leaves_alone(self, spins, free, stop):
 @pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
 def test_a_search_with_triangles_ends_with_the_same_proof(most_open, monkeypatch):
     monkeypatch.setattr(search_module, "LARGE_GAP", -1.0)
+    monkeypatch.setattr(search_module, "FIRST_CALLS", 0)
     monkeypatch.setattr(strong_tree, "MOST_OPEN", most_open)
     monkeypatch.setattr(strong_tree, "PROBE", 1)
     monkeypatch.setattr(strong_tree, "LEAF", 2)
@@ -215,3 +216,15 @@ def test_inequalities_that_find_no_room_are_left_out():
         assert len(keys) == triangles.size[0]
         state = np.sign(generator.standard_normal(n))
         assert bound >= state @ couplings @ state / 2
+
+
+def test_pairs_that_exclude_each_other_need_no_triangles(monkeypatch):
+    random = np.random.default_rng(80)
+    edges = np.stack(np.triu_indices(80, 1), axis=-1)
+    edges = edges[random.random(len(edges)) < 0.5]
+    weights = random.integers(1, 10, 80).astype(float)
+    problem = Problem.from_arrays(weights, -(weights[edges].sum(axis=1) + 1.0), edges=edges)
+    monkeypatch.setattr(search_module, "StrongTree", None)
+    z, bound, nodes = search_dense(problem, Deadline.after(None))
+    assert bound == problem.score_flat(z[None])[0]
+    assert nodes < 10_000

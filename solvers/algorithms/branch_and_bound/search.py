@@ -41,6 +41,11 @@ The logarithm of the nodes without them grows by 5.5 for each unit of this: abou
 normal scores and for +1 and -1 alike, n = 60 to 120.
 """
 
+FIRST_CALLS, FIRST_SHARE = 1000, 0.2
+"""Calls of the search without them before it is given up for them, and the share of the time left: where pairs exclude
+each other, the gap of the root is large, and few nodes are left.
+"""
+
 
 class Improver:
     """Local search beside the search, as long as that is not soon over.
@@ -113,21 +118,24 @@ def rank_dense(
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
         start_search(h, matrix, levels, slots, scratch, stop)
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
-    if top >= 0 and slots.bound[0] - best.scores[-1] > LARGE_GAP * levels.diagonal[0, :n].mean():
-        tree = StrongTree(h, matrix, incumbent, float(slots.bound[0]))
-        while tree.is_open and not deadline.passed:
-            _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-            soon = deadline.within(improver.wait)
-            tree.search(soon, lambda: _known(turned, units, incumbent, tree.open_bounds))
-        return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
-    at_once = max(1, WORK_A_CALL // n**3)
-    while top >= 0 and not deadline.passed:
+    root = float(slots.bound[0])
+    wide = top >= 0 and root - best.scores[-1] > LARGE_GAP * levels.diagonal[0, :n].mean()
+    at_once, calls = max(1, WORK_A_CALL // n**3), 0
+    first = deadline.within(FIRST_SHARE * deadline.left) if wide else deadline
+    while top >= 0 and not first.passed and not (wide and calls == FIRST_CALLS):
         deadline.tell(partial(_known, turned, units, incumbent, slots.bound[: top + 1]))
         top, handled = search(top, at_once, levels, slots, incumbent, scratch)
-        nodes += handled
-        if top >= 0:
+        nodes, calls = nodes + handled, calls + 1
+        if top >= 0 and not wide:
             _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-    return _whole(best, turned)[:count], _bound(units, incumbent, slots.bound[: top + 1]), nodes
+    if not wide or top < 0:
+        return _whole(best, turned)[:count], _bound(units, incumbent, slots.bound[: top + 1]), nodes
+    tree = StrongTree(h, matrix, incumbent, root)
+    while tree.is_open and not deadline.passed:
+        _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
+        soon = deadline.within(improver.wait)
+        tree.search(soon, lambda: _known(turned, units, incumbent, tree.open_bounds))
+    return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
 
 
 def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:

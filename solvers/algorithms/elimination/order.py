@@ -24,11 +24,12 @@ from .schedule import MAX_BITS
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
-REACH = 64  # an order that has so many times fewer entries than greedy ones has is beyond their restarts
+REACH = 4  # an order that has so many times fewer entries than greedy ones have is beyond their restarts
 RESTART_ENTRIES = 1 << 15  # of the tables, that make one more restart worth its time
 JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
 DEGREE_WEIGHT = 0.25  # in edges of fill
 SWEPT_ENTRIES = 1 << 15  # of the tables of the others, that make orders of a small frontier worth their time
+SWEPT_WIDTH, SWEPT_DEGREE = 10, 10  # the least limit and the greatest mean degree at which they are tried
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
 NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
@@ -295,7 +296,7 @@ def _candidates(adjacency: np.ndarray, edges: np.ndarray, limit: int) -> list[tu
         order = np.empty(n, np.int64)
         found.append((*_follow(adjacency.copy(), given, limit, order), order))
     least = min(entries for _, entries, _ in found)
-    if least > SWEPT_ENTRIES:
+    if least > SWEPT_ENTRIES and limit >= SWEPT_WIDTH and 2 * len(edges) <= SWEPT_DEGREE * n:
         starts, near, _ = neighbour_lists(n, edges)
         swept = frontier_order(starts, near, most=min(least, n * 2.0 ** min(limit, MAX_BITS)))
         if swept is not None:
