@@ -3,6 +3,7 @@
 import importlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 
 import networkx as nx
@@ -171,6 +172,7 @@ def test_large_tables_take_their_turn(monkeypatch):
     monkeypatch.setattr(memory, "LARGE", 0)
     eliminate = partial(solver_class("elimination")().solve, problem)
     expected, free = eliminate(), memory.free_memory()
+    assert expected.optimal.all()
     with memory.turn_of(1 << 33, 1.0) as granted:
         assert granted == (free >= 1 << 33)
         assert memory.memory_in_turn() >= 1 << 33
@@ -182,6 +184,11 @@ def test_large_tables_take_their_turn(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     with memory.turn_of(1001, 1.0) as granted:
         assert not granted
+    monkeypatch.undo()
+    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
+    monkeypatch.setattr(module, "WATCHED", 0.0)
+    monkeypatch.setattr(module, "turn_of", lambda needed, seconds: nullcontext(False))
+    assert not eliminate().optimal.any()
 
 
 def test_many_components_are_ordered_in_time_of_their_size():
