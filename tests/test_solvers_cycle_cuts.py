@@ -374,6 +374,8 @@ def test_sweeps_close_the_gap(seed, n, density, field, narrow):
     if not len(cut.weights):
         return
     search.lower(cut.rounded_down(search.certificate.value))
+    if not narrow:  # the heaviest cut is then below the first levels
+        search.side, search.best = np.zeros(cut.vertices, np.int8), 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gap, "SMALL_BITS", 63 if narrow else 0)
         patch.setattr(sweeps, "DENSE_SHARE", 1 if narrow else 8)
@@ -417,6 +419,17 @@ def test_a_sweep_that_is_stopped_claims_nothing(monkeypatch):
     before = search.bound
     gap.close_gap(search, Deadline.after(-1.0))
     assert (search.bound, search.finished) == (before, False)
+
+
+@pytest.mark.parametrize("spins", [5, 9, 7])
+def test_every_cut_is_a_multiple_of_the_step(spins):
+    edges = np.stack(np.triu_indices(spins, 1), axis=-1)
+    for weights in (np.ones(len(edges)), np.random.default_rng(0).choice([-3.0, 3.0], len(edges))):
+        unary = sum(np.bincount(end, weights, spins) for end in edges.T)
+        cut = MaxCut.of(Problem.from_arrays(unary, -2 * weights, edges=edges))
+        heights = all_cuts(cut.vertices, cut.edges) @ cut.weights
+        assert np.gcd.reduce(heights) % cut.step == 0
+        assert cut.step > 1
 
 
 def test_separation_and_orders_end_with_the_deadline():
