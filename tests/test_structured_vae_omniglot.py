@@ -170,5 +170,18 @@ def test_dynamic_evaluates_on_the_static_draw_and_keeps_the_grey_values_to_train
     )
     for name in ("train", "validation", "test"):
         np.testing.assert_array_equal(dynamic.split(name).images, static.split(name).images)
-    np.testing.assert_array_equal(dynamic.train.grey, none.train.images)
-    assert dynamic.validation.grey is dynamic.test.grey is None
+    for name in ("train", "validation"):
+        np.testing.assert_array_equal(dynamic.split(name).grey, none.split(name).images)
+    assert dynamic.test.grey is None
+
+
+@pytest.mark.parametrize("binarisation", ["threshold", "dynamic"])
+def test_all_images_but_those_of_the_test_can_be_trained_on(binarisation):
+    dataset = load_dataset("fashion-mnist-mini", binarisation=binarisation)
+    joined = dataset.all_for_training()
+    for values in ("images", "labels", "grey"):
+        parts = [getattr(split, values) for split in (dataset.train, dataset.validation)]
+        if parts[0] is not None:
+            np.testing.assert_array_equal(getattr(joined.train, values), np.concatenate(parts))
+    assert (joined.train.grey is None) == (binarisation == "threshold")
+    assert (joined.validation, joined.test) == (dataset.validation, dataset.test)

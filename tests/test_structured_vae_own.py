@@ -100,6 +100,14 @@ def test_own_networks_are_evaluated_exactly(finished, arrays):
     assert minus_log_p - 1e-3 < found["refined_bound"].value < found["bound"].value + 50
 
 
+def test_validation_images_can_be_trained_on(tmp_path, arrays):
+    options = {**SMALL, "epochs": 1, "model": convolutional_vae(), "data": arrays, "estimator": "exact"}
+    joined = train(folder=tmp_path / "joined", train_on="train+validation", **options)
+    apart = train(folder=tmp_path / "apart", **options)
+    assert (joined.metrics["step"][-1], apart.metrics["step"][-1]) == (4, 3)  # batches of 50
+    assert joined.config().data.train_on == "train+validation"
+
+
 def test_own_networks_learn(tmp_path, arrays):
     run = train(
         folder=tmp_path / "run", model=convolutional_vae(), data=arrays, estimator="exact",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
@@ -56,8 +56,8 @@ class Split:
         images: values in [0, 1], float32 `[count, pixels]`, each image row by row, its colours one after the
             other; or the same in steps of 1/255, uint8, mapped from a file.
         labels: classes, int64 `[count]`; or attributes, 0 or 1, int64 `[count, n]`.
-        grey: what `images` is drawn from, of the same shape, where training draws anew at every step;
-            None where it takes `images`.
+        grey: what `images` is drawn from, of the same shape, where training draws anew at every step; None where
+            it takes `images`, and of a split that is not for training.
 
     Example:
         >>> len(load_dataset("fashion-mnist-mini").test)
@@ -123,6 +123,28 @@ class ImageDataset:
         splits = {"train": self.train, "validation": self.validation, "test": self.test}
         return _look_up("split", name, splits)
 
+    def all_for_training(self) -> ImageDataset:
+        """The same dataset with the validation images among those to train on, after them.
+
+        What its validation split then measures is no estimate for new images, and no good choice of settings.
+
+        Example:
+            >>> len(load_dataset("fashion-mnist-mini").all_for_training().train)
+            6000
+        """
+        train, more = self.train, self.validation
+        grey = train.grey
+        if grey is not None:
+            grey = np.concatenate(
+                (grey, (more.images if more.grey is None else more.grey).astype(grey.dtype))
+            )
+        joined = Split(
+            images=np.concatenate((train.images, more.images)),
+            labels=np.concatenate((train.labels, more.labels)),
+            grey=grey,
+        )
+        return replace(self, train=joined)
+
 
 def load_dataset(name: str, root: str | Path | None = None, binarisation: str | None = None) -> ImageDataset:
     """A dataset of images, from files that are checked to be the official ones.
@@ -186,10 +208,10 @@ def dataset_of_images(data: Any, binarisation: str | None = None) -> ImageDatase
 
 
 def name_in_memory(*splits: StoredSplit | Split) -> str:
-    """The name of images in memory, another one where images, what they are drawn from, or labels are."""
+    """The name of images in memory, another one where images, what training draws them from, or labels are."""
     digest = hashlib.sha256()
-    for split in splits:
-        for part in (split.images, split.labels, getattr(split, "grey", None)):
+    for place, split in enumerate(splits):
+        for part in (split.images, split.labels, None if place else getattr(split, "grey", None)):
             if part is not None:
                 digest.update(f"{part.dtype} {part.shape}".encode())
                 digest.update(np.ascontiguousarray(part).tobytes())
@@ -220,7 +242,7 @@ def _dataset(
         height=height,
         width=width,
         train=_binarised(stored.train, chosen, 0, redrawn=chosen.redrawn),
-        validation=_binarised(stored.validation, chosen, 1),
+        validation=_binarised(stored.validation, chosen, 1, redrawn=chosen.redrawn),
         test=_binarised(stored.test, chosen, 2),
         channels=channels,
         attributes=stored.attributes,

@@ -26,9 +26,10 @@ from .networks import AnyVAE, vae_of
 
 def dataset_of(config: TrainConfig, given: Given = NOTHING) -> ImageDataset:
     """The images that a configuration names, or that were given."""
-    if given.dataset is not None:
-        return given.dataset
-    return load_dataset(config.data.name, config.data.root, config.data.binarisation)
+    dataset = given.dataset
+    if dataset is None:
+        dataset = load_dataset(config.data.name, config.data.root, config.data.binarisation)
+    return dataset.all_for_training() if config.data.train_on == "train+validation" else dataset
 
 
 def initialised(config: TrainConfig, pixels: int, given: Given = NOTHING) -> AnyVAE:

@@ -47,6 +47,7 @@ EpsilonRule = Literal["schedule", "scale_free", "adaptive"]
 Sides = Literal[1, 2]
 Recipe = Literal["paper", "elbo"]
 Device = Literal["auto", "cpu", "cuda"]
+TrainOn = Literal["train", "train+validation"]
 Known = TypeVar("Known")
 
 
@@ -63,12 +64,15 @@ class DataConfig:
         binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
             step) or none; default: threshold, and none for celeba.
         batch_size: images a step.
+        train_on: the split train; or train+validation, all images that are not for the test, as the released code
+            does, which leaves none to choose an epoch by: the best one is then of images that were trained on.
     """
 
     name: str = "fashion-mnist-mini"
     root: str | None = None
     binarisation: str | None = None
     batch_size: int = 100
+    train_on: TrainOn = "train"
 
 
 @dataclass(frozen=True)
@@ -341,6 +345,10 @@ FOREIGN: Final = {
 """What each kind of model has no use for, and so must not be set."""
 
 RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
+    (
+        lambda c: c.data.train_on in get_args(TrainOn),
+        "data.train_on must be train or train+validation; got {c.data.train_on}",
+    ),
     (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
     (lambda c: known(c.learning_rate) > 0, "learning_rate must be positive; got {c.learning_rate}"),
     (lambda c: known(c.kl_start) >= 0, "kl_start must be at least 0; got {c.kl_start}"),

@@ -13,7 +13,7 @@ from ..errors import ConfigError, shortened
 from ..estimators import Estimator
 from .config import DataConfig, TrainConfig
 
-DATA_OPTIONS: Final = ("batch_size", "binarisation", "root")
+DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
 """Options of `DataConfig` that a call may name as its own."""
 
 
