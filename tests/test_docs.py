@@ -275,6 +275,16 @@ def of_celeba():
     yield "about {:.1f}% of Eyeglasses, {:.1f}% of Smiling and {:.1f}% of Male", known
 
 
+def by_seed(cell):
+    paths = sorted((ROOT / "results" / "structured").glob(f"{cell}-seed*.json"))
+    return [quantities(f"structured/{path.name}") for path in paths]
+
+
+def curve_of(name, seed):
+    epochs = record(f"structured/{name}-direct-annealed-seed{seed}.json")["epochs"]
+    return [epoch["test/bound_surrogate"] for epoch in epochs]
+
+
 def of_the_order_of_encoders():
     names = ("independent", "supermodular", "general")
     runs = [record(f"structured/{name}-direct-seed0.json")["epochs"] for name in names]
@@ -296,16 +306,20 @@ def of_the_order_of_encoders():
         "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
         [end["bound_surrogate"] for end in ends],
     )
-    runs = [record(f"structured/{name}-direct-annealed-seed0.json")["epochs"] for name in names]
-    bounds = [[epoch["test/bound_surrogate"] for epoch in run] for run in runs]
-    ordered = [a > b > c for a, b, c in zip(*bounds, strict=True)]
-    since = 1 + max(place for place, holds in enumerate(ordered, 1) if not holds)
-    yield "kind of number from epoch {:.0f} on", [since]
-    ends_annealed = [quantities(f"structured/{name}-direct-annealed-seed0.json") for name in reversed(names)]
-    yield (
-        "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
-        [end["bound_surrogate"] for end in ends_annealed],
+    annealed = [by_seed(f"{name}-direct-annealed") for name in names]
+    independent, supermodular, general = (
+        shown([run["bound_surrogate"] for run in runs]) for runs in annealed
     )
+    yield f"{general} for general, {supermodular} for supermodular and {independent} for independent bits", []
+    independent, supermodular, _ = (shown([run["minus_log_p"] for run in runs]) for runs in annealed)
+    yield f"in -log p(x) they come the other way ({supermodular}, {independent})", []
+    yield "of general bits have {:.1f}, {:.1f} and {:.1f}", [run["bound_surrogate"] for run in annealed[2]]
+    curves = [
+        [mean(values) for values in zip(*(curve_of(name, seed) for seed in range(3)), strict=True)]
+        for name in names
+    ]
+    ordered = [a > b > c for a, b, c in zip(*curves, strict=True)]
+    yield "from epoch {:.0f} on", [1 + max(place for place, holds in enumerate(ordered, 1) if not holds)]
     exact = [end["minus_log_p"] for end in ends]
     yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
 
@@ -335,8 +349,8 @@ def of_structured():
     }
     columns = ("bound", "refined_bound", "minus_log_p", "bound_surrogate")
     for title, name in rows.items():
-        found = quantities(f"structured/{name}-seed0.json")
-        yield f"| {title} | " + " | ".join(["{:.2f}"] * 4) + " |", [found[column] for column in columns]
+        numbers = [shown([found[column] for found in by_seed(name)]) for column in columns]
+        yield f"| {title} | {' | '.join(numbers)} |", []
 
     gaussian = quantities("structured/gaussian-seed0.json")
     yield "15 dimensions, 100 epochs | {:.2f} | | {:.2f} |", [gaussian["bound"], gaussian["minus_log_p"]]

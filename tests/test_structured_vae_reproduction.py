@@ -398,14 +398,27 @@ def test_what_is_apart_is_shown_and_not_counted(two_cells):
     assert page.split("\n\n")[1].startswith("**Best accuracy: ")
 
 
-def test_the_order_of_the_paper_is_found_or_not(two_cells):
-    text = (experiments.CELLS / "tiny.yaml").read_text()
-    for names, found in ((["general", "independent"], "found"), (["independent", "general"], "not found")):
-        (experiments.CELLS / "tiny.yaml").write_text(f"{text}\norder: {names}\n")
-        experiment = Experiment.named("tiny")
-        numbers = {"independent": 3.0, "general": 2.0}
-        records = {name: [record_with(bound=9.0, bound_surrogate=numbers[name])] for name in numbers}
-        assert f"order of encoders is {found}: {names[0]} {numbers[names[0]]}" in verdict(experiment, records)
+@pytest.mark.parametrize(
+    ("general", "independent", "words"),
+    [
+        ([2.0], [3.0], "is found with one seed: general 2.0, independent 3.0 nats"),
+        ([2.0, 2.2], [3.0], "is found with one seed: general 2.1 ± 0.1, independent 3.0 nats"),
+        ([3.0], [2.0], "is not found: general 3.0"),
+        ([2.0, 2.2], [3.0, 3.2], "is found: general 2.1 ± 0.1, independent 3.1 ± 0.1 nats"),
+        ([2.0, 3.0], [2.9, 3.1], "is that of the means, and two standard errors do not tell general from independent"),
+        ([2.0, 6.0], [2.9, 3.1], "is not found: general 4.0"),
+    ],
+)  # fmt: skip
+def test_the_order_of_the_paper_is_found_or_not(two_cells, general, independent, words):
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\norders:\n  by its recipe: [general, independent]\n")
+    values = {"general": general, "independent": independent}
+    records = {
+        name: [record_with(bound=9.0, bound_surrogate=value) for value in found]
+        for name, found in values.items()
+    }
+    said = verdict(Experiment.named("tiny"), records)
+    assert f"The paper's order of encoders, by its recipe, {words}" in said
 
 
 def test_a_report_prints_its_verdict_and_whole_names(two_cells, capsys):

@@ -132,9 +132,9 @@ class Experiment:
         return list(self._source.content.get("apart", ()))
 
     @property
-    def order(self) -> list[str]:
-        """Cells that the paper finds in this order, the best first."""
-        return list(self._source.content.get("order", ()))
+    def orders(self) -> dict[str, list[str]]:
+        """Cells that the paper finds in this order, the best first, by how they are trained."""
+        return dict(self._source.content.get("orders", {}))
 
     @property
     def paper_epochs(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
 from typing import Final, TypeAlias
@@ -34,8 +35,13 @@ def shown(values: Sequence[float], digits: int = 2) -> str:
     """The mean with its standard error over seeds; nothing for no values."""
     if not values:
         return ""
-    error = f" ± {stdev(values) / len(values) ** 0.5:.{digits}f}" if len(values) > 1 else ""
+    error = f" ± {standard_error(values):.{digits}f}" if len(values) > 1 else ""
     return f"{mean(values):.{digits}f}{error}"
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean of values, at least two."""
+    return stdev(values) / math.sqrt(len(values))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

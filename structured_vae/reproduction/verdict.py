@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from statistics import mean
 
 from .experiments import Experiment
-from .quantities import Records, shown, unit, values_of
+from .quantities import Records, shown, standard_error, unit, values_of
 
 
 def verdict(experiment: Experiment, records: Records) -> str:
     """The first words of a page: beside the paper where it has numbers, else the best of the cells."""
-    return " ".join([*_beside_the_paper(experiment, records), *_order(experiment, records)] or _best(records))
+    return " ".join(
+        [*_beside_the_paper(experiment, records), *_orders(experiment, records)] or _best(records)
+    )
 
 
 def as_good(experiment: Experiment, quantity: str, ours: float, paper: float) -> bool:
@@ -86,15 +89,30 @@ def _lengths(experiment: Experiment, records: Records) -> str:
     return f"{recipe}, after {ours} epochs; the paper has {experiment.paper_epochs}"
 
 
-def _order(experiment: Experiment, records: Records) -> Iterator[str]:
-    """Whether cells come in the paper's order."""
-    names = experiment.order
-    found = [of_the_papers_kind(records, name, "bound") for name in names]
-    if names and all(found):
-        means = [mean(values) for values in found]
-        holds = all(a < b for a, b in pairwise(means))
-        chain = ", ".join(f"{name} {value:.1f}" for name, value in zip(names, means, strict=True))
-        yield f"The paper's order of encoders is {'found' if holds else 'not found'}: {chain} nats."
+def _orders(experiment: Experiment, records: Records) -> Iterator[str]:
+    """Whether cells come in the paper's order, and whether their seeds tell them apart."""
+    for how, names in experiment.orders.items():
+        found = {name: of_the_papers_kind(records, name, "bound") for name in names}
+        if all(found.values()):
+            chain = ", ".join(f"{name} {shown(values, 1)}" for name, values in found.items())
+            yield f"The paper's order of encoders, {how}, {_certainty(found)}: {chain} nats."
+
+
+def _certainty(found: Mapping[str, Sequence[float]]) -> str:
+    """Of an order of cells, given the values of each by seed."""
+    neighbours = list(pairwise(found.items()))
+    if not all(mean(better) < mean(worse) for (_, better), (_, worse) in neighbours):
+        return "is not found"
+    if min(map(len, found.values())) == 1:
+        return "is found with one seed"
+    level = [
+        f"{name} from {other}"
+        for (name, better), (other, worse) in neighbours
+        if mean(worse) - mean(better) <= 2 * math.hypot(standard_error(better), standard_error(worse))
+    ]
+    if not level:
+        return "is found"
+    return f"is that of the means, and two standard errors do not tell {' and '.join(level)}"
 
 
 def _best(records: Records) -> list[str]:
