@@ -161,7 +161,15 @@ GIBBS = "structured/general-gibbs-annealed-seed0.json"
 DIRECT = "structured/general-direct-cosine-seed0.json"
 
 
+def of_qplib():
+    rows = record("qplib.json")["rows"].values()
+    return [sum(row["proved"] for row in rows), len(rows)]
+
+
 def of_readme():
+    proved, instances = of_qplib()
+    yield "Of the {} binary problems of QPLIB", [instances]
+    yield "`auto` proves {}, six", [proved]
     step, instance = (record("training_step.json")[key] for key in ("ms_a_step", "us_an_instance"))
     yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
     names = ("general: exhaustive", "supermodular: max_flow")
@@ -425,6 +433,7 @@ def of_records():
     yield from of_variables()
     yield from of_table1()
     yield from of_larger()
+    yield "`auto` proves {} of {}", of_qplib()
     ours, paper = (
         quantities(f"{THIRTY}/general-{name}.json") for name in ("score_function-elbo", "direct-paper")
     )
