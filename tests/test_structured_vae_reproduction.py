@@ -393,7 +393,7 @@ def test_what_is_apart_is_shown_and_not_counted(two_cells):
     places = Places(Path("results"), Path("runs"))
     record_with(bound=999.0, accuracy=0.95).write(places.record(experiment.cells()[0]))
     page = write_report(experiment, Path("results"), Path("report")).page.read_text()
-    assert "**999.00**" in page
+    assert "| 2 | 999.00 | 1000 |" in page
     assert "as good as" not in page
     assert page.split("\n\n")[1].startswith("**Best accuracy: ")
 
@@ -419,6 +419,123 @@ def test_the_order_of_the_paper_is_found_or_not(two_cells, general, independent,
     }
     said = verdict(Experiment.named("tiny"), records)
     assert f"The paper's order of encoders, by its recipe, {words}" in said
+
+
+def test_an_order_is_looked_for_in_the_valid_bound_and_in_log_p_too(two_cells):
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\norders:\n  by its recipe: [general, independent]\n")
+    values = {
+        "general": ([2.0, 2.2], [5.0, 5.2], [8.0, 8.2]),
+        "independent": ([3.0, 3.2], [5.1, 5.3], [7.0, 7.2]),
+    }
+    columns = ("bound_surrogate", "bound", "minus_log_p")
+    records = {
+        name: [record_with(**dict(zip(columns, run, strict=True))) for run in zip(*found, strict=True)]
+        for name, found in values.items()
+    }
+    said = verdict(Experiment.named("tiny"), records)
+    assert "by its recipe, is found: general" in said
+    assert (
+        "By the valid bound it is that of the means, and two standard errors do not tell general from independent. "
+        "By -log p(x) it is not found." in said
+    )
+
+
+def test_margins_that_are_less_than_what_seeds_differ_by_are_counted(two_cells):
+    (experiments.CELLS / "tiny.yaml").write_text(GRID.replace("k2-", "mnist-k2-"))
+    direct, exact = Experiment.named("tiny").cells()
+    paper = Experiment.named("tiny").paper[direct.name]["bound"]
+    other = Experiment.named("tiny").paper[exact.name]["bound"]
+    several = [paper - 3.0, paper + 1.0]  # a mean 1 below the paper's, a deviation of 2.83
+    records = {
+        direct.name: [record_with(bound=value) for value in several],
+        exact.name: [record_with(bound=other + 2.8)],
+    }
+    words = "Within 2.83 nats, the standard deviation over seeds, of the paper's bound: direct 1 of 1, exact 1 of 1."
+    assert words in verdict(Experiment.named("tiny"), records)
+    records[exact.name] = [record_with(bound=other + 2.9)]
+    assert "direct 1 of 1, exact 0 of 1." in verdict(Experiment.named("tiny"), records)
+    records[direct.name] = records[direct.name][:1]
+    assert "Within" not in verdict(Experiment.named("tiny"), records)
+
+
+def test_an_order_has_the_epoch_from_which_it_holds(two_cells):
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\norders:\n  by its recipe: [general, independent]\n")
+    curves = {"general": [9.0, 3.0, 4.0, 2.0], "independent": [8.0, 4.0, 3.5, 3.0]}
+    records = {
+        name: [
+            replace(
+                record_with(bound=losses[-1]),
+                epochs=[
+                    {"epoch": 5 * place, "ms_per_step": 1.0, "seconds": 1.0, "test/bound": loss}
+                    for place, loss in enumerate(losses, 1)
+                ],
+            )
+        ]
+        for name, losses in curves.items()
+    }
+    said = verdict(Experiment.named("tiny"), records)
+    assert (
+        "general 2.0, independent 3.0 nats, in this order in every epoch from 20 on. The same by the valid bound."
+        in said
+    )
+
+
+def test_the_papers_number_is_that_after_as_many_epochs_where_it_is_known(two_cells):
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\npaper_after:\n  1: {general: {bound: 150}}\n")
+    experiment = Experiment.named("tiny")
+    assert experiment.paper_of("general", 1) == {"bound": 150}
+    assert experiment.paper_of("general", 2) == {"bound": 145}
+    assert "1 of 1." in verdict(experiment, {"general": [record_with(bound=149.0)]})
+    longer = replace(
+        record_with(bound=149.0), epochs=[{"epoch": 2, "ms_per_step": 1.0, "seconds": 1.0, "test/bound": 3.0}]
+    )
+    assert "0 of 1." in verdict(experiment, {"general": [longer]})
+
+
+def test_hours_leave_out_an_epoch_in_which_the_training_stood_still():
+    seconds = [3600.0, 7200.0, 36000.0, 3600.0, 3600.0]
+    rows = [{"epoch": place, "seconds": each} for place, each in enumerate(seconds, 1)]
+    assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 3, 4, 5, 6])
+
+
+def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(two_cells):
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\nreferences: [other/gaussian, other/not-run]\n")
+    places = Places(Path("results"), Path("runs"))
+    independent, general = two_cells.cells()
+    clean, dirty = (
+        record_with(bound=2.0, refined_bound=1.0),
+        replace(record_with(bound=3.0), commit="0a1b-dirty"),
+    )
+    replace(clean, config=independent.config.to_dict(), commit="0a1b").write(places.record(independent))
+    replace(dirty, config=general.config.to_dict()).write(places.record(general))
+    gaussian = {**general.config.to_dict(), "encoder": "gaussian"}
+    replace(record_with(bound=1.5), config=gaussian).write(Path("results/other/gaussian-seed0.json"))
+    page = write_report(Experiment.named("tiny"), Path("results"), Path("report")).page.read_text()
+    rows = table_of(page)
+    assert [row["cell"] for row in rows] == ["independent", "general", "for reference: gaussian"]
+    assert [row["holds at most"] for row in rows] == ["2.1", "2.1", ""]  # 3 log 2
+    assert [row["code"] for row in rows] == ["", "in no commit", ""]
+    assert rows[2]["bound"] == "1.50"
+
+
+def test_a_refined_bound_stands_beside_what_it_costs(two_cells):
+    places = Places(Path("results"), Path("runs"))
+    for cell in two_cells.cells():
+        record_with(bound=2.0, refined_bound=1.0).write(places.record(cell))
+    page = write_report(two_cells, Path("results"), Path("report")).page.read_text()
+    general = next(row for row in table_of(page) if row["cell"] == "general")
+    assert general["decodes to refine"] == str(2 * (TrainConfig().n + 1))  # two moves, n + 1 decodes each
+
+
+def table_of(page):
+    """The rows, by column, of the only table of a page."""
+    lines = [line[1:-1].split("|") for line in page.splitlines() if line.startswith("|")]
+    header, _, *body = [[cell.strip() for cell in line] for line in lines]
+    return [dict(zip(header, row, strict=True)) for row in body]
 
 
 def test_a_report_prints_its_verdict_and_whole_names(two_cells, capsys):

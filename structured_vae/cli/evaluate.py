@@ -35,7 +35,8 @@ def options() -> ArgumentParser:
         "--refine",
         type=int,
         default=0,
-        help="moves of a search among the states for each image, for a tighter bound of up to 62 bits",
+        help="moves of a search among the states for each image, n + 1 decodes each, for a tighter bound of up to 62 "
+        "bits",
     )
     parser.add_argument(
         "--appearance",

@@ -123,6 +123,7 @@ class _View:
         exact = self._decoded is not None and self._sums
         reconstruction = ("exact", "over all states") if exact else ("sampled", drawn)
         to = "uniform" if self._prior is None else "prior"
+        decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if self._sums else ("bound", f"histogram of {drawn}")
         surrogate = ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
         if self._decoded is not None:
@@ -144,7 +145,7 @@ class _View:
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
-            "refined_bound": ("bound", f"by the states that {self.refine} moves of a search meet"),
+            "refined_bound": ("bound", f"by the states that a search of {decodes} decodes an image meets"),
         }
 
     def _summed(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Mapping, Sequence
+from statistics import mean
 from typing import Any, Final
 
 from matplotlib import colormaps
@@ -16,44 +16,65 @@ from .records import Record
 
 BOUND: Final = "test/bound"
 SURROGATE: Final = "test/bound_surrogate"
-COLORS: Final = colormaps["tab20"]
+COLORS: Final = colormaps["tab10"]
 MOST_LINES: Final = 10
 """Of a plot and its legend that can be told apart."""
+
+WIDTH: Final = 8.0
+"""Inches: at the width of a page its small print is as large as the page's."""
+
+LEGEND_COLUMNS: Final = 3
 
 EARLY: Final = 0.1
 """Share of the epochs whose losses may be off the scale."""
 
 
 def curves(experiment: Experiment, records: Records) -> Figure:
-    """The first seed of each cell; dashed where the number is no bound.
+    """The mean over the seeds of each cell, and all of them as a band; dashed where the number is no bound.
 
-    There is a row for each dataset and size of the code, and for each encoder where cells are many. The paper's
-    numbers are dotted, in the colours of their cells.
+    There is a row for each order of cells that the experiment asks for, and one for the others of each dataset and size
+    of the code, and of each encoder where cells are many. The paper's numbers are dotted, in the colours of the cells.
     """
-    by_encoder = len(records) > MOST_LINES
-    rows: dict[tuple[str, str, int, str], dict[str, Record]] = {}
-    for name, cells in records.items():
-        rows.setdefault(_row(cells[0].config, by_encoder), {})[name] = cells[0]
-    figure = Figure(figsize=(11, 1 + 3 * len(rows)), layout="constrained")
-    axes_of = figure.subplots(len(rows), 2, sharey="row", squeeze=False)
-    for (left, right), ((data, axis, size, encoder), cells_of_row) in zip(
-        axes_of, sorted(rows.items()), strict=True
-    ):
+    rows = _panels(experiment, records)
+    figure = Figure(figsize=(WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")
+    parts = figure.subfigures(len(rows), squeeze=False)[:, 0]
+    for part, (title, cells) in zip(parts, rows.items(), strict=True):
+        left, right = part.subplots(1, 2, sharey=True)
         paper = {
-            name: experiment.paper[name]["bound"]
-            for name in cells_of_row
-            if "bound" in experiment.paper.get(name, {})
+            name: number["bound"]
+            for name, runs in cells.items()
+            if "bound" in (number := experiment.paper_of(name, runs[0].trained))
         }
-        _draw(left, cells_of_row, paper, lambda record: [row["epoch"] for row in record.epochs])
-        _draw(right, cells_of_row, paper, _hours)
-        late = [loss for record in cells_of_row.values() for loss in _late(record)] + list(paper.values())
+        _draw(left, cells, paper, lambda record: [row["epoch"] for row in record.epochs])
+        _draw(right, cells, paper, lambda record: record.hours)
+        late = [loss for runs in cells.values() for loss in _late(runs[0])] + list(paper.values())
         margin = 0.05 * (max(late) - min(late))
         left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(min(late) - margin, max(late) + margin))
-        left.set_title(f"{data}, {axis} = {size}{encoder}", loc="left", fontsize=9)
+        left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
-        right.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=7, frameon=False)
+        part.legend(
+            *left.get_legend_handles_labels(), loc="outside lower left", ncols=LEGEND_COLUMNS, fontsize=8
+        )
     figure.suptitle(experiment.title)
     return figure
+
+
+def _panels(experiment: Experiment, records: Records) -> dict[str, Records]:
+    """The cells of each row, by its title."""
+    by_encoder = len(records) > MOST_LINES
+    rows: dict[str, Records] = {}
+    ordered: set[str] = set()
+    for how, names in experiment.orders.items():
+        if by_encoder and all(name in records for name in names):
+            rows[f"encoders beside each other, {how}"] = {name: records[name] for name in names}
+            ordered.update(names)
+    others: dict[tuple[str, str, int, str], dict[str, Sequence[Record]]] = {}
+    for name, cells in records.items():
+        if name not in ordered:
+            others.setdefault(_row(cells[0].config, by_encoder), {})[name] = cells
+    for (data, axis, size, encoder), cells_of_row in sorted(others.items()):
+        rows[f"{data}, {axis} = {size}{encoder}"] = cells_of_row
+    return rows
 
 
 def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
@@ -66,19 +87,22 @@ def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
 
 
 def _draw(
-    axes: Axes,
-    records: Mapping[str, Record],
-    paper: Mapping[str, float],
-    place: Callable[[Record], list[float]],
+    axes: Axes, cells: Records, paper: Mapping[str, float], place: Callable[[Record], list[float]]
 ) -> None:
-    for number, (name, record) in enumerate(records.items()):
-        losses, valid = _losses(record)
+    for number, (name, runs) in enumerate(cells.items()):
+        _, valid = _losses(runs[0])
         style, note = ("-", "") if valid else ("--", " (no bound)")
-        axes.plot(place(record), losses, style, color=COLORS(number), linewidth=1, label=name + note)
+        places, of_seeds = place(runs[0]), list(zip(*(_losses(run)[0] for run in runs), strict=False))
+        shown = places[: len(of_seeds)]
+        mean_of_seeds = [mean(values) for values in of_seeds]
+        axes.plot(shown, mean_of_seeds, style, color=COLORS(number), linewidth=1.2, label=name + note)
+        if len(runs) > 1:
+            low, high = (list(map(pick, of_seeds)) for pick in (min, max))
+            axes.fill_between(shown, low, high, color=COLORS(number), alpha=0.2, linewidth=0)
         if name in paper:
             axes.axhline(paper[name], color=COLORS(number), linestyle=":", linewidth=1)
     if paper:
-        axes.plot([], [], "k:", linewidth=1, label="paper, at its end")
+        axes.plot([], [], "k:", linewidth=1, label="paper, after as long or at its end")
 
 
 def _late(record: Record) -> list[float]:
@@ -95,7 +119,3 @@ def _losses(record: Record) -> tuple[list[float], bool]:
     if loose and record.config["model"] == "discrete":
         return [row[SURROGATE] for row in record.epochs], False
     return [row[BOUND] for row in record.epochs], True
-
-
-def _hours(record: Record) -> list[float]:
-    return [seconds / 3600 for seconds in accumulate(row["seconds"] for row in record.epochs)]

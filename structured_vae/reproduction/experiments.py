@@ -109,6 +109,16 @@ class Experiment:
         """The paper's numbers of a cell, by the names of cell and quantity, where it has any."""
         return dict(self._source.content.get("paper", {}))
 
+    def paper_of(self, name: str, epochs: int) -> dict[str, float]:
+        """The paper's numbers of a cell after so many epochs, where they could be read; else those at its end."""
+        read = self._source.content.get("paper_after", {})
+        return {**self.paper.get(name, {}), **read.get(epochs, {}).get(name, {})}
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """Other models that the cells are held against: experiment and name of the cell of each."""
+        return [tuple(path.split("/")) for path in self._source.content.get("references", ())]
+
     @property
     def source(self) -> str:
         """Where the paper's numbers come from, in a sentence."""

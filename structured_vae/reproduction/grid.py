@@ -13,7 +13,7 @@ from .verdict import as_good
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
-    """A table for each panel and quantity; cells that are as good as the paper's are bold."""
+    """A table for each panel and quantity; cells that are as good as the paper's are bold where they are counted."""
     panels, rows, lines = experiment.grid
     tables = []
     for quantity in experiment.quantities:
@@ -21,7 +21,7 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
             names = [[experiment.name_of(panel, row, line) for line in lines.values] for row in rows.values]
             header = [rows.name] + [title for line in lines.values for title in (str(line), "paper")]
             body = [
-                [str(row), *_row(experiment, records, names_of_row, quantity)]
+                [str(row), *_row(experiment, records, names_of_row, quantity, panel not in experiment.apart)]
                 for row, names_of_row in zip(rows.values, names, strict=True)
             ]
             known = [row for row in body if any(row[1:])]
@@ -29,13 +29,15 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
     return tables
 
 
-def _row(experiment: Experiment, records: Records, names: list[str], quantity: str) -> list[str]:
+def _row(
+    experiment: Experiment, records: Records, names: list[str], quantity: str, counted: bool
+) -> list[str]:
     cells = []
     for name in names:
         values = values_of(records.get(name, ()), quantity)
         paper = experiment.paper.get(name, {}).get(quantity)
         text = shown(values)
-        good = values and paper is not None and as_good(experiment, quantity, mean(values), paper)
+        good = counted and values and paper is not None and as_good(experiment, quantity, mean(values), paper)
         cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
     return cells
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from statistics import mean, stdev
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean, stdev, variance
 from typing import Final, TypeAlias
 
 from .records import Record
@@ -42,6 +42,15 @@ def shown(values: Sequence[float], digits: int = 2) -> str:
 def standard_error(values: Sequence[float]) -> float:
     """Of the mean of values, at least two."""
     return stdev(values) / math.sqrt(len(values))
+
+
+def deviation_of_seeds(cells: Iterable[Sequence[float]]) -> float | None:
+    """The standard deviation of a value within its cell, over all cells with several seeds; None without any."""
+    several = [values for values in cells if len(values) > 1]
+    if not several:
+        return None
+    squares = sum((len(values) - 1) * variance(values) for values in several)
+    return math.sqrt(squares / sum(len(values) - 1 for values in several))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

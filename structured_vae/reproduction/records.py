@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Final
 
 from ..atomic import whole_file
 from ..errors import RunError
 from ..runs.folder import Run
 from .experiments import Cell
+
+DIRTY: Final = "-dirty"
+"""What `git describe` ends in where the tree had changes that were in no commit."""
+
+PAUSE: Final = 3.0
+"""An epoch of so many times the median is one in which the training stood still."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,22 @@ class Record:
     def trained(self) -> int:
         """Epochs at the last row."""
         return trained_epochs(self.epochs)
+
+    @property
+    def hours(self) -> list[float]:
+        """Of training, from its start to each row; without pauses.
+
+        A process that is stopped, or a machine that sleeps, leaves one epoch that takes far longer than all others: it
+        counts as one of median length.
+        """
+        seconds = [row["seconds"] for row in self.epochs]
+        usual = median(seconds) if seconds else 0.0
+        return list(accumulate((usual if each > PAUSE * usual else each) / 3600 for each in seconds))
+
+    @property
+    def dirty(self) -> bool:
+        """Whether some of the code was in no commit, so that nobody can check it out."""
+        return self.commit is not None and self.commit.endswith(DIRTY)
 
     def finished(self, epochs: int) -> bool:
         """Whether it was trained that long, and evaluated."""

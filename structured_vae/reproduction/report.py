@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
-from typing import Final
+from typing import Any, Final
 
 from matplotlib.figure import Figure
 
@@ -27,16 +28,21 @@ HEADER: Final = (
         "cell",
         "epochs",
         "seeds",
+        "holds at most",
         "bound",
         "refined bound",
+        "decodes to refine",
         "-log p(x)",
         "gap",
         "paper's number",
         "paper",
         "accuracy, %",
     ),
-    *("accuracy sampled, %", "active", "ms a step", "hours"),
+    *("accuracy sampled, %", "active", "ms a step", "hours", "code"),
 )
+
+NO_COMMIT: Final = "in no commit"
+"""Of code that nobody else can check out."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +115,10 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
     for path in pictures:
         with whole_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
+    rows = _rows(experiment, records) + _reference_rows(experiment, results)
     with whole_file(page) as part:
-        part.write_text(markdown(experiment, records), encoding="utf-8")
-    return Report(page, pictures, verdict(experiment, records), [list(HEADER), *_rows(experiment, records)])
+        part.write_text(markdown(experiment, records, rows), encoding="utf-8")
+    return Report(page, pictures, verdict(experiment, records), [list(HEADER), *rows])
 
 
 def records_of(experiment: Experiment, results: Path) -> Records:
@@ -120,17 +127,18 @@ def records_of(experiment: Experiment, results: Path) -> Records:
     Raises:
         RunError: a record is damaged.
     """
-    found: dict[str, list[Record]] = {}
-    for cell in experiment.cells():
-        paths = sorted((results / experiment.folder).glob(f"{cell.name}-seed*.json"))
-        records = [record for path in paths if (record := read_record(path)) is not None]
-        if records:
-            found[cell.name] = records
-    return found
+    found = {cell.name: _of_cell(results / experiment.folder, cell.name) for cell in experiment.cells()}
+    return {name: records for name, records in found.items() if records}
 
 
-def markdown(experiment: Experiment, records: Records) -> str:
-    """The page: the verdict, what the numbers are, the tables, a row a cell, the plot."""
+def _of_cell(folder: Path, name: str) -> list[Record]:
+    """One a seed."""
+    paths = sorted(folder.glob(f"{name}-seed*.json"))
+    return [record for path in paths if (record := read_record(path)) is not None]
+
+
+def markdown(experiment: Experiment, records: Records, rows: list[list[str]]) -> str:
+    """The page: the verdict, what the numbers are, the tables, the row of each cell, the plot."""
     hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
     lines = [
         f"# {experiment.title}",
@@ -140,14 +148,15 @@ def markdown(experiment: Experiment, records: Records) -> str:
         "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
         "for bits and categories, by all states, and a bound by importance weighting for others. `refined bound` is "
-        "valid too: by the states that a search for each image meets. `paper's number` is "
+        "valid too: by the states that a search for each image meets, which decodes as many as stand beside it. "
+        "`holds at most` is the logarithm of the number of states, which no KL exceeds. `paper's number` is "
         "what the paper's code reports: the KL of the unary scores alone, which is no bound for structured encoders. "
         f"± is the standard error over seeds, and without it there is one seed. {experiment.source}".strip(),
         "",
         f"Hardware: {'; '.join(hardware)}. Times of runs that shared the machine say little.",
         "",
         *VIEWS[experiment.view].tables(experiment, records),
-        *markdown_table(HEADER, _rows(experiment, records)),
+        *markdown_table(HEADER, rows),
         "",
         f"![{experiment.title}]({experiment.name}.png)",
     ]
@@ -155,24 +164,48 @@ def markdown(experiment: Experiment, records: Records) -> str:
 
 
 def _rows(experiment: Experiment, records: Records) -> list[list[str]]:
-    return [_row(name, cells, experiment.paper.get(name, {})) for name, cells in records.items()]
+    refine = {cell.name: cell.refine for cell in experiment.cells()}
+    return [
+        _row(name, cells, experiment.paper_of(name, cells[0].trained), refine[name])
+        for name, cells in records.items()
+    ]
 
 
-def _row(name: str, records: Sequence[Record], paper: dict[str, float]) -> list[str]:
+def _reference_rows(experiment: Experiment, results: Path) -> list[list[str]]:
+    """Of the models that the cells are held against, as far as they have run."""
+    found = {name: _of_cell(results / folder, name) for folder, name in experiment.references}
+    return [_row(f"for reference: {name}", records, {}, 0) for name, records in found.items() if records]
+
+
+def _row(name: str, records: Sequence[Record], paper: dict[str, float], refine: int) -> list[str]:
+    config = records[0].config
     epochs = sorted({record.trained for record in records})
     steps = [row["ms_per_step"] for record in records for row in record.epochs]
     return [
         name,
         "-".join(map(str, epochs)),
         str(len(records)),
-        *(shown(values_of(records, key)) for key in ("bound", "refined_bound", "minus_log_p", "gap")),
+        _capacity(config),
+        *(shown(values_of(records, key)) for key in ("bound", "refined_bound")),
+        str(refine * (config["n"] + 1)) if values_of(records, "refined_bound") else "",
+        *(shown(values_of(records, key)) for key in ("minus_log_p", "gap")),
         shown(values_of(records, "bound_surrogate")),
         f"{paper['bound']:g}" if "bound" in paper else "",
         *(shown(values_of(records, key), 1) for key in ("accuracy", "accuracy_sampled")),
         shown(values_of(records, "active"), 0),
         f"{median(steps):.1f}",
-        f"{mean(record.seconds for record in records) / 3600:.2f}",
+        f"{mean(record.hours[-1] for record in records):.2f}",
+        NO_COMMIT if any(record.dirty for record in records) else "",
     ]
+
+
+def _capacity(config: dict[str, Any]) -> str:
+    """Nats that the latent state of a discrete VAE can hold."""
+    if config["model"] != "discrete" or config["encoder"] == "gaussian":
+        return ""
+    if config["encoder"] == "categorical":
+        return f"{config.get('variables', 1) * math.log(config['k']):.1f}"
+    return f"{config['n'] * math.log(2):.1f}"
 
 
 def _named(records: Records, key: str) -> str:

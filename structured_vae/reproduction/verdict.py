@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise, product
 from statistics import mean
+from typing import Final
 
 from .experiments import Experiment
-from .quantities import Records, shown, standard_error, unit, values_of
+from .quantities import Records, deviation_of_seeds, shown, standard_error, unit, values_of
+from .records import Record
+
+ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
+"""What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
 
 def verdict(experiment: Experiment, records: Records) -> str:
@@ -23,10 +29,17 @@ def as_good(experiment: Experiment, quantity: str, ours: float, paper: float) ->
     return ours <= paper if experiment.quantities[quantity] == "lower" else ours >= paper
 
 
+def _within(deviation: float, ours: float, paper: float) -> bool:
+    """Whether seeds alone differ by more than these two."""
+    return abs(ours - paper) < deviation
+
+
 def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]:
     lines, found = _lines(experiment), False
+    same = {line: (names, names) for line, names in lines.items()}
     for quantity in experiment.quantities:
-        own = _counts(experiment, records, quantity, {line: (names, names) for line, names in lines.items()})
+        good = partial(as_good, experiment, quantity)
+        own = _counts(experiment, records, quantity, same, good)
         if not own:
             continue
         found = True
@@ -34,8 +47,14 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         if experiment.beside is not None:
             other = lines[experiment.beside]
             pairs = {line: (names, other) for line, names in lines.items()}
-            counts = _counts(experiment, records, quantity, pairs)
+            counts = _counts(experiment, records, quantity, pairs, good)
             yield f"As good as the paper's {experiment.beside}: {counts}."
+        names = [name for line in lines.values() for name in line]
+        deviation = deviation_of_seeds(of_the_papers_kind(records, name, quantity) for name in names)
+        if deviation is not None:
+            near = _counts(experiment, records, quantity, same, partial(_within, deviation))
+            spread = f"{deviation:.2f} {unit(quantity)}, the standard deviation over seeds"
+            yield f"Within {spread}, of the paper's {quantity}: {near}."
     if found and experiment.apart:
         yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
 
@@ -53,20 +72,23 @@ def _lines(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def _counts(
-    experiment: Experiment, records: Records, quantity: str, lines: dict[str, tuple[list[str], list[str]]]
+    experiment: Experiment,
+    records: Records,
+    quantity: str,
+    lines: dict[str, tuple[list[str], list[str]]],
+    fits: Callable[[float, float], bool],
 ) -> str:
-    """For each line, how many of its cells are as good as the cells of the paper beside them; nothing for none."""
+    """For each line, in how many of its cells our number fits that of the paper's cell beside it; nothing for none."""
     counts = []
     for line, (ours, theirs) in lines.items():
         both = [
             (mean(values), paper)
             for name, other in zip(ours, theirs, strict=True)
             if (values := of_the_papers_kind(records, name, quantity))
-            and (paper := experiment.paper.get(other, {}).get(quantity)) is not None
+            and (paper := experiment.paper_of(other, records[name][0].trained).get(quantity)) is not None
         ]
         if both:
-            good = sum(as_good(experiment, quantity, *pair) for pair in both)
-            counts.append(f"{line} {good} of {len(both)}".strip())
+            counts.append(f"{line} {sum(fits(*pair) for pair in both)} of {len(both)}".strip())
     return ", ".join(counts)
 
 
@@ -95,7 +117,40 @@ def _orders(experiment: Experiment, records: Records) -> Iterator[str]:
         found = {name: of_the_papers_kind(records, name, "bound") for name in names}
         if all(found.values()):
             chain = ", ".join(f"{name} {shown(values, 1)}" for name, values in found.items())
-            yield f"The paper's order of encoders, {how}, {_certainty(found)}: {chain} nats."
+            since = _since([records[name] for name in names])
+            yield f"The paper's order of encoders, {how}, {_certainty(found)}: {chain} nats{since}."
+            yield from _by_other_bounds({name: records[name] for name in names}, _certainty(found))
+
+
+def _by_other_bounds(records: Records, certainty: str) -> Iterator[str]:
+    """The same order by numbers that no coupling is left out of, beside what is said of the paper's."""
+    said: dict[str, list[str]] = {}
+    for quantity, words in ORDERED_BY.items():
+        found = {name: values_of(runs, quantity) for name, runs in records.items()}
+        if all(found.values()):
+            said.setdefault(_certainty(found), []).append(f"by {words}")
+    for other, numbers in said.items():
+        by = " and ".join(numbers)
+        yield f"The same {by}." if other == certainty else f"{by.capitalize()} it {other}."
+
+
+def _since(cells: Sequence[Sequence[Record]]) -> str:
+    """From which epoch on the means over seeds are in order on the test images, where they are at the end."""
+    curves = [_curve(records) for records in cells]
+    if len({len(curve) for curve in curves}) != 1:
+        return ""
+    epochs = [int(row["epoch"]) for row in cells[0][0].epochs]
+    ordered = [all(better < worse for better, worse in pairwise(row)) for row in zip(*curves, strict=True)]
+    if len(ordered) < 2 or not ordered[-1]:
+        return ""
+    first = max((place + 1 for place, holds in enumerate(ordered) if not holds), default=0)
+    return f", in this order in every epoch from {epochs[first]} on"
+
+
+def _curve(records: Sequence[Record]) -> list[float]:
+    """The paper's kind of number in each epoch, the mean over seeds as far as all have it."""
+    rows = zip(*(record.epochs for record in records), strict=False)
+    return [mean(row.get("test/bound_surrogate", row["test/bound"]) for row in of_seeds) for of_seeds in rows]
 
 
 def _certainty(found: Mapping[str, Sequence[float]]) -> str:
