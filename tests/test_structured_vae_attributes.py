@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from faces import few_faces
 from matplotlib import image
 from torch.distributions import Normal
 
@@ -14,7 +15,7 @@ from models import AttributeVAE, CategoricalPotentials, Potentials
 from models.attributes import PIXELS
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
 from structured_vae.cli import main
-from structured_vae.data import ImageDataset, Split
+from structured_vae.data import Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
 from structured_vae.evaluation.appearance import appearance, recognised
 from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
@@ -53,16 +54,9 @@ def one_thread():
     torch.set_num_threads(count)
 
 
-def faces(count, seed):
-    random = np.random.default_rng(seed)
-    images = random.integers(256, size=(count, PIXELS), dtype=np.uint8)
-    return Split(images, random.integers(2, size=(count, 8)))
-
-
 @pytest.fixture(scope="module")
 def tiny_faces():
-    splits = {"train": faces(12, 0), "validation": faces(4, 1), "test": faces(6, 2)}
-    return ImageDataset("celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False)
+    return few_faces()
 
 
 @pytest.fixture
