@@ -27,6 +27,7 @@ from structured_vae import (
     REBAR,
     ConfigError,
     Constant,
+    CostOfBits,
     CostOfCategories,
     Direct,
     Exact,
@@ -45,6 +46,7 @@ from structured_vae import (
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.posteriors import Gibbs, PerturbAndMAP, histogram_kl
 from structured_vae.posteriors.argmax import argmax
+from structured_vae.posteriors.completions import completed_values
 from structured_vae.posteriors.gibbs import _sample_table, _table_sums
 from structured_vae.posteriors.kl import kl_ceiling, kl_of_unary
 from structured_vae.runs.evaluate import evaluate_run
@@ -292,11 +294,65 @@ def test_unbiased_estimators_have_the_exact_gradient(couplings):
     expected = this.gradient(cost.values(this.states))
     draws, _ = draws_of(Exact(), this, function_of(cost), 2)
     np.testing.assert_allclose(draws, np.tile(expected, (2, 1)), atol=1e-12)
-    estimators = [ScoreFunction(4), *([REBAR(0.7)] if couplings == "none" else [])]
-    for estimator in estimators:
+    estimators = [ScoreFunction(4), RAM(), RAM(samples=2, completions=2)]
+    for estimator in [*estimators, *([REBAR(0.7)] if couplings == "none" else [])]:
         draws, _ = draws_of(estimator, this, function_of(cost), 40_000)
         assert away(draws, expected) < LEVEL
         assert away(draws, expected, 1.1) > LEVEL
+
+
+@pytest.mark.statistical
+def test_ram_on_a_chain_has_the_exact_gradient():
+    this = latent_labels("general", 4, 3)
+    kept = np.flatnonzero(np.diff(this.edges, axis=1)[:, 0] == 1)
+    tables = this.pairwise.reshape(len(this.edges), -1)[kept]
+    this = replace(this, pairwise=tables.ravel(), edges=this.edges[kept])
+    cost = smooth_cost(this.n)
+    draws, _ = draws_of(RAM(), this, function_of(cost), 40_000)
+    expected = this.gradient(cost.values(this.states))
+    assert away(draws, expected) < LEVEL
+    assert away(draws, expected, 1.1) > LEVEL
+
+
+@every_coupling
+def test_completions_of_values_are_changes_and_what_is_drawn_after_them(couplings):
+    h = latent_labels(couplings).potentials(5)
+    found = completed_values(h, seeded(2), samples=3)
+    again = Gibbs(h).sample(seeded(2), 3)
+    labels, own = h.apart(found.z).argmax(dim=-1), h.apart(found.completed).argmax(dim=-1)
+    assert (h.apart(found.z).sum(dim=-1) == 1).all()
+    if couplings != "none":  # which draws by Gumbel variables elsewhere
+        assert (found.z == again).all()
+    for v, r in itertools.product(range(VARIABLES), range(K - 1)):
+        expected = (labels[..., v] + 1 + r) % K
+        assert (own[:, v, r, :, v] == expected).all()
+        assert (found.values[:, :, v, r] == expected).all()
+    changed = own != labels[:, None, None]
+    first = changed[:, :, 0].any(dim=(0, 2))  # which variables a completion of each has ever moved
+    assert first.diagonal().all()
+    assert (first & first.T).sum() == VARIABLES  # of two variables one is drawn before the other
+    if couplings == "none":
+        assert (changed.sum(dim=-1) == 1).all()
+
+
+def test_ram_of_variables_of_two_values_varies_as_that_of_their_bits():
+    """The noise is another, so that the draws are; their variances are of one distribution without couplings."""
+    this = latent_labels("none", 4, 2)
+    cost = smooth_cost(this.n)
+    draws, _ = draws_of(RAM(), this, function_of(cost), 20_000)
+    h = this.potentials(20_000, tracked=True)
+    unary = h.apart(h.unary).diff(dim=-1)[..., 0].detach().requires_grad_()
+    ones = lambda z: torch.stack([1 - z, z], dim=-1).flatten(-2)  # noqa: E731
+    bits = CostOfBits(lambda z: function_of(cost)(ones(z)))
+    RAM()(Potentials(unary), bits, seeded(0)).surrogate.sum().backward()
+    of_values = draws.reshape(len(draws), 4, 2)[..., 1].var(axis=0)
+    np.testing.assert_allclose(of_values, unary.grad.var(dim=0), rtol=0.1)
+
+
+def test_ram_refuses_more_completions_than_there_are_variables():
+    h = latent_labels("none").potentials()
+    assert "3 variables, and 4 are to be completed" in RAM(completions=4).why_not(h)[0]
+    assert not RAM(completions=3).why_not(h)
 
 
 @pytest.mark.statistical
@@ -349,7 +405,6 @@ def test_a_sample_is_saturated_where_all_variables_are_at_their_cheapest_values(
 def test_all_other_estimators_take_them_or_say_why_not(couplings):
     this = latent_labels(couplings)
     h = this.potentials()
-    assert "several values" in RAM().why_not(h)[0]
     assert "made for bits" in ARM().why_not(h)[0]
     for relaxation in (GumbelSoftmax(Constant(0.5)), StraightThrough(Constant(0.5))):
         assert bool(relaxation.why_not(h)) == (couplings != "none")
@@ -475,8 +530,8 @@ def test_titles_say_what_the_variables_are():
 @tiny
 @few_batches
 def test_estimators_and_solvers_that_do_not_fit_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="RAM completes bits"):
-        train(replace(SMALL, estimator="ram"), tmp_path / "ram", progress=False)
+    with pytest.raises(ConfigError, match="3 variables, and 5 are to be completed"):
+        train(replace(SMALL, estimator="ram", completions=5), tmp_path / "ram", progress=False)
     wide = replace(SMALL, variables=12, k=10, couplings="general", estimator="score_function")
     with pytest.raises(ConfigError, match="out of reach"):
         train(wide, tmp_path / "wide", progress=False)

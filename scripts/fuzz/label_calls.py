@@ -123,6 +123,7 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
     uniforms = perhaps(draw, draw.random.random((2, *problem.leading, problem.n)), 0.2)
     direction = perhaps(draw, np.ones(problem.k), 0.2)
     method = perhaps(draw, draw.of(("exact", "trw", "mean_field", "loopy")), 0.2)
+    chosen, costs = perhaps(draw, None, 0.2), perhaps(draw, None, 0.2)
 
     def call() -> None:
         gibbs(**given, method=method)
@@ -130,6 +131,8 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
         _ = found.entropy
         found.covariance_product(direction)
         found.sample(uniforms)
+        completions = found.completions(uniforms, chosen)
+        completions.derivative(np.zeros((*completions.variables.shape, problem.k)) if costs is None else costs)
 
     return call
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
@@ -14,6 +14,22 @@ from ..options import check_threads
 from ..problem import Problem
 from . import enumeration_completions, sum_product_completions
 from .enumeration import RunningSums
+
+
+class Batched(Protocol):
+    """What is asked here of a problem, over bits or over labels."""
+
+    @property
+    def n(self) -> int:
+        """Variables."""
+
+    @property
+    def batch(self) -> int:
+        """Instances."""
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Their dimensions, as the caller gave them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +91,7 @@ class Completions(Generic[ArrayT]):
             raise ProblemError(f"changes must be real numbers {shape}; they are {given.dtype} {given.shape}")
         if not np.isfinite(given).all():
             raise ProblemError("changes must be finite")
-        changes = np.ascontiguousarray(_by_instance(problem, given), np.float64)
+        changes = np.ascontiguousarray(by_instance(problem, given), np.float64)
         drawn = (self._z, self._chosen, changes)
         if self._sums is None:
             plan = problem.topology.recall(cached_plan)
@@ -105,7 +121,7 @@ def complete(
         ProblemError: the variables have another shape or range.
     """
     samples, n = uniforms.shape[1:]
-    chosen = _by_instance(problem, _variables(problem, samples, variables))
+    chosen = by_instance(problem, chosen_variables(problem, samples, variables))
     if sums is None:
         plan = problem.topology.recall(cached_plan)
         z, completed = sum_product_completions.complete(
@@ -127,8 +143,12 @@ def complete(
     )
 
 
-def _variables(problem: Problem, samples: int, variables: Any) -> np.ndarray:
-    """`[samples, ..., m]`: all of them for None."""
+def chosen_variables(problem: Batched, samples: int, variables: Any) -> np.ndarray:
+    """`[samples, ..., m]`: all of them for None.
+
+    Raises:
+        ProblemError: they have another shape or range.
+    """
     if variables is None:
         variables = np.arange(problem.n)
     given = to_numpy(as_array(variables, "variables"))
@@ -144,7 +164,7 @@ def _variables(problem: Problem, samples: int, variables: Any) -> np.ndarray:
     return np.broadcast_to(given, (*shape, given.shape[-1])).astype(np.int64)
 
 
-def _by_instance(problem: Problem, array: np.ndarray) -> np.ndarray:
-    """`[batch, samples, m]` of what has the problem's leading dimensions in the place of the batch."""
-    flat = array.reshape(len(array), problem.batch, array.shape[-1])
+def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
+    """`[batch, samples, ...]` of `[samples, batch, ...]` with the problem's leading dimensions for the batch."""
+    flat = array.reshape(len(array), problem.batch, *array.shape[1 + len(problem.leading) :])
     return np.ascontiguousarray(flat.swapaxes(0, 1))

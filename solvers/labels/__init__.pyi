@@ -1,5 +1,6 @@
 from .backends.bits import Bits
 from .call import solve
+from .completions import LabelCompletions
 from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
 from .gibbs_estimate import LabelGibbsEstimate
@@ -11,6 +12,7 @@ from .streams import solve_many
 
 __all__ = [
     "Bits",
+    "LabelCompletions",
     "LabelConversion",
     "LabelGibbs",
     "LabelGibbsEstimate",

@@ -11,6 +11,7 @@ from ..arrays import Array, ArrayT, as_array, as_float64, beside, check_room, na
 from ..errors import InfeasibleError, ProblemError, UnsupportedProblemError
 from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
 from .algorithms.sum_product import Conditionals
+from .completions import LabelCompletions, complete, drawn
 from .gibbs_estimate import LabelGibbsEstimate, Method, estimated
 from .problem import LabelProblem
 
@@ -82,14 +83,30 @@ class LabelGibbs(Generic[ArrayT]):
             [[0], [1], [2]]
         """
         problem = self.problem
-        drawn = _uniforms(problem, uniforms)
-        states, start = [], 0
-        for part in self._parts:
-            own = beside(problem.unary, drawn[start : start + part.problem.batch])
-            states.append(to_numpy(part.samples(own)))
-            start += part.problem.batch
-        z = np.ascontiguousarray(np.concatenate(states).swapaxes(0, 1))
+        z = drawn(problem, self._parts, _uniforms(problem, uniforms))
+        z = np.ascontiguousarray(z.swapaxes(0, 1))
         return problem.home.place(z.reshape(-1, *problem.leading, problem.n))
+
+    def completions(self, uniforms: Any, variables: Any = None) -> LabelCompletions[ArrayT]:
+        """Samples, drawn variable by variable, and each of them completed with the other values of single variables.
+
+        The samples are those that `sample` gives for the same uniforms.
+
+        Args:
+            uniforms: as for `sample`.
+            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all.
+
+        Raises:
+            ProblemError: the uniforms or the variables have another shape or range; or some variables have fewer values
+                than others.
+
+        Example:
+            >>> pair = gibbs([[0.0, 0.0], [0.0, 0.0]], potts=9.0, edges=[[0, 1]])
+            >>> found = pair.completions([[0.9, 0.9]], [1])
+            >>> found.samples.tolist(), found.completed.tolist()  # the other follows, being drawn later
+            ([[1, 1]], [[[[0, 0]]]])
+        """
+        return complete(self.problem, self._parts, _uniforms(self.problem, uniforms), variables)
 
     def covariance_product(self, unary: Any, pairwise: Any = None) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d, where phi indicates the values of variables and of pairs.

@@ -9,7 +9,7 @@ from models import AnyPotentials, CategoricalPotentials
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
 from ..posteriors import Gibbs
-from ..posteriors.completions import completed
+from ..posteriors.completions import completed, completed_values
 from .changes import changes_of
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -24,18 +24,18 @@ class RAM(Estimator):
     The inner expectation is estimated by one state for each value: the sample itself, and for the other value the
     sample with those after v drawn again by the same uniform numbers, its completion. Of n variables that takes n + 1
     states.
-    The completions of independent bits are their single flips: local expectation gradients. One variable with k values
-    has the exact gradient, from one table.
+    The completions of independent bits are their single flips: local expectation gradients. A variable with k values
+    has k - 1 completions, and one by itself the exact gradient, from one table.
 
     The cost may be any function.
 
-    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no argmax; k categories
-    cost one table of k decodes for the batch.
+    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no argmax; of n
+    variables of k values n (k - 1) + 1; one variable costs one table of k decodes for the batch.
 
     Args:
         samples: an image, each with completions of its own.
         completions: of how many of n variables, chosen at random for each sample and weighted by n over their number;
-            None for all. Categories take no notice of it.
+            None for all. One variable by itself takes no notice of it.
 
     Raises:
         EstimatorError: no samples, or no completions.
@@ -57,27 +57,50 @@ class RAM(Estimator):
         self.completions = completions
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Fewer bits than are to be completed, or several variables of categories."""
-        if isinstance(potentials, CategoricalPotentials) and potentials.variables > 1:
-            return (
-                f"they are of {potentials.variables} variables of several values, and RAM completes bits",
-            )
-        n = potentials.unary.shape[-1]
-        if self.completions is None or isinstance(potentials, CategoricalPotentials) or self.completions <= n:
+        """Fewer variables than are to be completed."""
+        several = isinstance(potentials, CategoricalPotentials)
+        n = (
+            potentials.variables
+            if isinstance(potentials, CategoricalPotentials)
+            else potentials.unary.shape[-1]
+        )
+        if self.completions is None or self.completions <= n or (several and n == 1):
             return ()
-        return (f"they are of n = {n} bits, and {self.completions} are to be completed",)
+        what = f"{n} variables" if several else f"n = {n} bits"
+        return (f"they are of {what}, and {self.completions} are to be completed",)
 
     def _estimate(
         self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
         if isinstance(potentials, CategoricalPotentials):
-            return _of_categories(potentials, cost, generator, self.samples)
+            if potentials.variables == 1:
+                return _of_categories(potentials, cost, generator, self.samples)
+            return _of_variables(potentials, cost, generator, self.samples, self.completions)
         drawn = completed(potentials, generator, self.samples, self.completions)
         costs = cost(drawn.z)
         fixed = costs.detach()
         changes = changes_of(cost, drawn.z, fixed, drawn.variables, drawn.completed.movedim(1, 0))
         changes = changes * (drawn.n / (drawn.count * self.samples))
         return Estimate(drawn.surrogate(changes) + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
+
+
+def _of_variables(
+    potentials: CategoricalPotentials,
+    cost: Cost,
+    generator: torch.Generator,
+    samples: int,
+    completions: int | None,
+) -> Estimate:
+    """All values of every variable, or of some, the others completed."""
+    drawn = completed_values(potentials, generator, samples, completions)
+    costs = cost(drawn.z)
+    fixed = costs.detach()
+    with torch.no_grad():
+        others = cost(drawn.completed).movedim(-1, 1)  # [samples, batch, m, k - 1]
+    changes = torch.zeros((*drawn.variables.shape, potentials.k), dtype=fixed.dtype, device=fixed.device)
+    changes = changes.scatter(-1, drawn.values, others - fixed[..., None, None])
+    changes = changes * (potentials.variables / (drawn.variables.shape[-1] * samples))
+    return Estimate(drawn.surrogate(changes) + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
 
 
 def _of_categories(

@@ -1,4 +1,4 @@
-"""Samples of a Gibbs posterior, drawn variable by variable, and what each would be with one variable the other way."""
+"""Samples of a Gibbs posterior, drawn variable by variable, and what they would be with another value of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from models import Potentials, single_flips
+from models import CategoricalPotentials, Potentials, codes_of, single_flips
 
 from .gibbs import sums_on_host, uniforms
 
@@ -40,6 +40,76 @@ class Completions:
     def count(self) -> int:
         """How many of them are completed, m."""
         return self.variables.shape[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCompletions:
+    """Samples of variables of k values, and for some variables v of each the states with the other values of v.
+
+    Attributes:
+        z: `[samples, batch, n]`, one-hot for each variable.
+        variables: `[samples, batch, m]`, whole numbers.
+        values: `[samples, batch, m, k - 1]`, the other values of each.
+        completed: `[samples, m, k - 1, batch, n]`, in the order of `values`.
+        surrogate: takes costs `[samples, batch, m, k]` of the states in which v has each value, and gives `[batch]`,
+            with the gradient of the sum of costs * q(x_v = a | before v) in the potentials.
+    """
+
+    z: torch.Tensor
+    variables: torch.Tensor
+    values: torch.Tensor
+    completed: torch.Tensor
+    surrogate: Callable[[torch.Tensor], torch.Tensor]
+
+
+def completed_values(
+    potentials: CategoricalPotentials, generator: torch.Generator, samples: int = 1, count: int | None = None
+) -> ValueCompletions:
+    """Samples of the Gibbs posterior of categories, and completions of all variables, or of `count` drawn for each.
+
+    Args:
+        potentials: h.
+        generator: on their device.
+        samples: draws an image.
+        count: at most as many as there are variables; None for all.
+
+    Raises:
+        solvers.UnsupportedProblemError: too large a treewidth.
+    """
+    h, k = potentials, potentials.k
+    shape = (samples, len(h.unary), h.variables)
+    drawn = uniforms(h, shape, generator)
+    variables = drawn_variables(drawn, generator, count)
+    if h.pairwise is None:
+        cumulative = h.apart(h.unary.detach().double()).softmax(dim=-1).cumsum(dim=-1)
+        labels = (drawn[..., None] * cumulative[..., -1:] >= cumulative[..., :-1]).sum(dim=-1)
+        values = _other_values(labels, variables, k)
+        moved = labels[:, :, None, None].repeat(1, 1, *values.shape[-2:], 1)
+        moved.scatter_(-1, variables[..., None].expand(values.shape)[..., None], values[..., None])
+        moved = moved.movedim(1, 3)
+
+        def surrogate(costs: torch.Tensor) -> torch.Tensor:
+            probabilities = h.apart(h.unary).softmax(dim=-1).expand(samples, -1, -1, -1)
+            chosen = probabilities.gather(2, variables[..., None].expand(*variables.shape, k))
+            return (chosen * costs).sum(dim=(0, 2, 3))
+
+    else:
+        sums = sums_on_host(h)
+        found = sums.completions(drawn, variables)
+        labels, moved, values = found.samples, found.completed, _other_values(found.samples, variables, k)
+
+        def surrogate(costs: torch.Tensor) -> torch.Tensor:
+            unary, pairwise = (part.to(h.unary.dtype) for part in sums.flat(*found.derivative(costs)))
+            return (h.unary * unary).sum(dim=-1) + (h.pairwise * pairwise).sum(dim=-1)  # type: ignore[operator]  # has pairs
+
+    z, completed = (codes_of(part, k).to(h.unary.dtype) for part in (labels, moved))
+    return ValueCompletions(z, variables, values, completed, surrogate)
+
+
+def _other_values(labels: torch.Tensor, variables: torch.Tensor, k: int) -> torch.Tensor:
+    """`[samples, batch, m, k - 1]`: of some variables, from the next value on, modulo k."""
+    steps = torch.arange(1, k, device=labels.device)
+    return (labels.gather(-1, variables)[..., None] + steps) % k
 
 
 def completed(

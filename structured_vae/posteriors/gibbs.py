@@ -183,6 +183,10 @@ def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]: ...
 
 
 @overload
+def sums_on_host(h: CategoricalPotentials) -> LabelSums: ...
+
+
+@overload
 def sums_on_host(h: AnyPotentials) -> Sums: ...
 
 

@@ -8,7 +8,7 @@ import torch
 
 from models import CategoricalPotentials, codes_of
 from solvers import labels
-from solvers.labels import LabelGibbs
+from solvers.labels import LabelCompletions, LabelGibbs
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +62,19 @@ class LabelSums:
             pairwise = torch.zeros_like(self.pairwise_marginals)
         tables = CategoricalPotentials(unary, pairwise, h.edges, h.variables).tables()
         ones, pairs = self.found.covariance_product(h.apart(unary), self._turned(tables))
-        return ones.flatten(-2), self._flat(pairs)
+        return self.flat(ones, pairs)
 
     def sample(self, uniforms: torch.Tensor) -> torch.Tensor:
         """`[samples, batch, variables k]`: independent states for uniform numbers `[samples, batch, variables]`."""
         return codes_of(self.found.sample(uniforms), self.potentials.k)
+
+    def completions(self, uniforms: torch.Tensor, variables: torch.Tensor) -> LabelCompletions[torch.Tensor]:
+        """Samples, and for some variables `[samples, batch, m]` of each the states with the other values."""
+        return self.found.completions(uniforms, variables)
+
+    def flat(self, unary: torch.Tensor, tables: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Gradients `[batch, variables, k]` and `[batch, e, k, k]` in the layout of the potentials."""
+        return unary.flatten(-2), self._flat(tables)
 
     def _flat(self, tables: torch.Tensor) -> torch.Tensor:
         if self.potentials.potts:

@@ -1,4 +1,4 @@
-"""Log-partitions, marginals, samples and derivatives of marginals of labels, by elimination.
+"""Log-partitions, marginals, samples, and derivatives of marginals and of conditionals of labels, by elimination.
 
 Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of each variable given
 its separator. Going down, the separator's probabilities come from the step that eliminates its first variable.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, Scores, States, beside, namespace_of
+from ...arrays import Array, Scores, States, beside, namespace_of, to_numpy
 from ..problem import LabelProblem
 from .buckets import Buckets, Step, joined
 
@@ -60,21 +60,66 @@ class Conditionals:
         """By how much the marginals change where the scores move along `direction`, a problem of the same pairs."""
         return self._collected(self._scope_derivatives(direction))
 
-    def samples(self, uniforms: Array) -> States:
-        """`[batch, samples, n]`: by the inverse of each conditional's cumulative sums at `[batch, samples, n]`."""
+    def samples(self, uniforms: Array, given: Array | None = None) -> States:
+        """`[batch, samples, n]`: by the inverse of each conditional's cumulative sums at `[batch, samples, n]`.
+
+        Args:
+            uniforms: in [0, 1).
+            given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all are drawn.
+        """
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
-        batch, count = uniforms.shape[:2]
         for step, table in self._downwards():
-            place = xp.broadcast_to(beside(uniforms, np.arange(batch)[:, None]), (batch, count))
-            for u, length in zip(step.separator, table.shape[2:], strict=True):
-                place = place * length + chosen[u]
-            rows = xp.reshape(xp.moveaxis(table, 1, -1), (-1, table.shape[1]))
+            rows, place = self._rows(step, table, chosen, uniforms.shape[1])
             sums = xp.cumulative_sum(xp.take(rows, xp.reshape(place, (-1,)), axis=0), axis=-1)
             draw = xp.reshape(uniforms[:, :, step.variable], (-1, 1)) * sums[:, -1:]
             value = xp.sum(xp.astype(sums[:, :-1] <= draw, xp.int64), axis=-1)
-            chosen[step.variable] = xp.reshape(value, (batch, count))
+            value = xp.reshape(value, place.shape)
+            fixed = None if given is None else given[:, :, step.variable]
+            chosen[step.variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
+
+    def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
+        """The gradient in the scores of the sum of weights * P(x_v = a | separator of v), the separators as in states.
+
+        Going down as the marginals do: what a message is worth flows to the table that it was made of, and each
+        conditional adds its own derivative to it.
+
+        Args:
+            states: `[batch, samples, n]`.
+            weights: `[batch, samples, n, k]`.
+
+        Returns:
+            `[batch, n, k]` and `[batch, e, k, k]`.
+        """
+        return self._collected(self._scope_gradients(states, weights))
+
+    def _scope_gradients(self, states: States, weights: Array) -> Iterator[tuple[Step, Array]]:
+        """The gradient in each step's table of scores, the last step first."""
+        xp, above = namespace_of(self.problem.unary), _Above(self.buckets)
+        chosen = {v: states[:, :, v] for v in range(self.problem.n)}
+        for step, table in self._downwards():
+            rows, place = self._rows(step, table, chosen, states.shape[1])
+            size, flat = table.shape[1], xp.reshape(place, (-1,))
+            own = xp.take(rows, flat, axis=0)
+            weight = xp.reshape(weights[:, :, step.variable, :size], (-1, size))
+            moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
+            gradient = np.zeros(rows.shape)
+            np.add.at(gradient, to_numpy(flat), to_numpy(moved))  # the standard has no sum over equal places
+            by_value_last = (table.shape[0], *table.shape[2:], size)
+            own_part = xp.moveaxis(xp.reshape(beside(table, gradient), by_value_last), -1, 1)
+            known = above.take(step)
+            joint = own_part if known is None else own_part + table * known[:, None, ...]
+            above.give(step, joint)
+            yield step, joint
+
+    def _rows(self, step: Step, table: Array, chosen: dict[int, Array], count: int) -> tuple[Array, Array]:
+        """A table as rows of a conditional each, and which is that of each sample, `[batch, samples]`."""
+        xp, batch = namespace_of(self.problem.unary), table.shape[0]
+        place = xp.broadcast_to(beside(table, np.arange(batch)[:, None]), (batch, count))
+        for u, length in zip(step.separator, table.shape[2:], strict=True):
+            place = place * length + chosen[u]
+        return xp.reshape(xp.moveaxis(table, 1, -1), (-1, table.shape[1])), place
 
     def _downwards(self) -> Iterator[tuple[Step, Array]]:
         return zip(reversed(self.buckets.steps), reversed(self.tables), strict=True)
