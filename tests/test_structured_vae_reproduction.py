@@ -95,7 +95,8 @@ def test_table_1_has_the_numbers_of_the_paper_in_45_cells():
 def test_table_2_has_the_numbers_of_the_paper_in_20_cells():
     experiment = Experiment.named("table2")
     assert len(experiment.paper) == 20
-    assert experiment.paper["fashion-mnist-600labels-gumbel_softmax"] == {"accuracy": 71.6, "bound": 129.973}
+    numbers = {"accuracy": 71.6, "accuracy_sampled": 71.6, "bound": 129.973}
+    assert experiment.paper["fashion-mnist-600labels-gumbel_softmax"] == numbers
     cells = {cell.name: cell.config for cell in experiment.cells()}
     for name, config in cells.items():
         own = "-own_styles" if config.styles == "own" else ""

@@ -106,8 +106,16 @@ class Experiment:
 
     @property
     def paper(self) -> dict[str, dict[str, float]]:
-        """The paper's numbers of a cell, by the names of cell and quantity, where it has any."""
-        return dict(self._source.content.get("paper", {}))
+        """The paper's numbers of a cell, by the names of cell and quantity, where it has any.
+
+        A number of which the paper does not say what it is stands under every quantity that it may be.
+        """
+        content = self._source.content
+        may_be = content.get("may_be", {})
+        return {
+            name: {**numbers, **{other: numbers[own] for other, own in may_be.items() if own in numbers}}
+            for name, numbers in content.get("paper", {}).items()
+        }
 
     def paper_of(self, name: str, epochs: int) -> dict[str, float]:
         """The paper's numbers of a cell after so many epochs, where they could be read; else those at its end."""
