@@ -8,11 +8,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import matplotlib
 from matplotlib.figure import Figure
 from structure_pages import percent
 
-COLOURS = matplotlib.colormaps["tab20"]
 RESULTS = Path(__file__).parents[1] / "results"
 
 
@@ -74,26 +72,29 @@ def two_hundred_bits() -> list[list[str]]:
 
 
 def bounds_of_two_hundred_bits() -> Figure:
-    """Test bounds along the way, a panel for the data, dashes for more than two decodes."""
+    """Test bounds along the way: a column for the data, a row for those of up to two decodes and one for the others."""
     runs = record("two_hundred_bits")["runs"]
     names = list(dict.fromkeys(run["data"] for run in runs))
-    figure = Figure(figsize=(4.4 * len(names) + 2.2, 4), layout="constrained")
-    estimators_of = list(dict.fromkeys(run["estimator"] for run in runs))
-    for axes, data in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        ends = []
-        for run in (run for run in runs if run["data"] == data and run["seed"] == 0):
-            place = estimators_of.index(run["estimator"])
-            style = "-" if run["decodes"] <= 2 else "--"
-            curve = run["curves"]["test/bound"]
-            ends.append(curve[-1])
-            label = run["estimator"] if data == names[0] else None
-            axes.plot(
-                run["curves"]["step"], curve, style, color=COLOURS(place % 20), linewidth=1.3, label=label
-            )
-        axes.set(title=data, xlabel="training step", ylim=(min(ends) - 5, max(ends) + 25))
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("bound of test images, nats")
-    figure.legend(loc="outside right center", fontsize=8, frameon=False)
+    figure = Figure(figsize=(4.2 * len(names), 7.6), layout="constrained")
+    few, many = figure.subfigures(2)
+    for part, title, chosen in (
+        (few, "one or two decodes", [run for run in runs if run["decodes"] <= 2]),
+        (many, "three or four decodes", [run for run in runs if run["decodes"] > 2]),
+    ):
+        part.suptitle(title, fontsize=10)
+        estimators_of = list(dict.fromkeys(run["estimator"] for run in chosen))
+        shown = [data for data in names if any(run["data"] == data for run in chosen)]
+        for axes, data in zip(part.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+            ends = [run["curves"]["test/bound"][-1] for run in runs if run["data"] == data]
+            for run in (run for run in chosen if run["data"] == data and run["seed"] == 0):
+                colour = f"C{estimators_of.index(run['estimator'])}"
+                label = run["estimator"] if data == shown[0] else None
+                curve = run["curves"]["test/bound"]
+                axes.plot(run["curves"]["step"], curve, color=colour, linewidth=1.3, label=label)
+            axes.set(title=data, xlabel="training step", ylim=(min(ends) - 5, max(ends) + 25))
+            axes.spines[["top", "right"]].set_visible(False)
+        part.axes[0].set_ylabel("bound of test images, nats")
+        part.legend(loc="outside lower center", fontsize=8, frameon=False, ncols=3)
     return figure
 
 

@@ -132,7 +132,9 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
         found.covariance_product(direction)
         found.sample(uniforms)
         completions = found.completions(uniforms, chosen)
-        completions.derivative(np.zeros((*completions.variables.shape, problem.k)) if costs is None else costs)
+        completions.derivative(
+            np.zeros((*completions.variables.shape, problem.k)) if costs is None else costs
+        )
 
     return call
 
