@@ -298,8 +298,8 @@ def by_seed(cell):
     return [quantities(f"structured/{path.name}") for path in paths]
 
 
-def curve_of(name, seed):
-    epochs = record(f"structured/{name}-direct-annealed-seed{seed}.json")["epochs"]
+def curve_of(name, how, seed):
+    epochs = record(f"structured/{name}-direct-{how}-seed{seed}.json")["epochs"]
     return [epoch["test/bound_surrogate"] for epoch in epochs]
 
 
@@ -324,20 +324,42 @@ def of_the_order_of_encoders():
         "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
         [end["bound_surrogate"] for end in ends],
     )
-    annealed = [by_seed(f"{name}-direct-annealed") for name in names]
-    independent, supermodular, general = (
-        shown([run["bound_surrogate"] for run in runs]) for runs in annealed
-    )
-    yield f"{general} for general, {supermodular} for supermodular and {independent} for independent bits", []
-    independent, supermodular, _ = (shown([run["minus_log_p"] for run in runs]) for runs in annealed)
-    yield f"in -log p(x) they come the other way ({supermodular}, {independent})", []
-    yield "of general bits have {:.1f}, {:.1f} and {:.1f}", [run["bound_surrogate"] for run in annealed[2]]
-    curves = [
-        [mean(values) for values in zip(*(curve_of(name, seed) for seed in range(3)), strict=True)]
-        for name in names
-    ]
-    ordered = [a > b > c for a, b, c in zip(*curves, strict=True)]
-    yield "from epoch {:.0f} on", [1 + max(place for place, holds in enumerate(ordered, 1) if not holds)]
+    for how, seeds, words in (
+        ("cosine", 2, "{} for general, {} for supermodular and {} for independent bits"),
+        ("annealed", 3, "{} for general, {} for supermodular and {} for independent bits"),
+    ):
+        cells = [by_seed(f"{name}-direct-{how}") for name in reversed(names)]
+        assert {len(runs) for runs in cells} == {seeds}
+        yield words.format(*(shown([run["bound_surrogate"] for run in runs]) for runs in cells)), []
+        curves = [
+            [
+                mean(values)
+                for values in zip(*(curve_of(name, how, seed) for seed in range(seeds)), strict=True)
+            ]
+            for name in names
+        ]
+        ordered = [a > b > c for a, b, c in zip(*curves, strict=True)]
+        yield "from epoch {:.0f} on", [1 + max(place for place, holds in enumerate(ordered, 1) if not holds)]
+        exact = [[run["minus_log_p"] for run in runs] for runs in cells]
+        if how == "cosine":
+            best, *others = map(shown, exact)
+            yield f"general bits are ahead ({best}), and the others level ({', '.join(others)})", []
+            gains = [mean(exact[2]) - mean(exact[0]), mean(exact[2]) - mean(exact[1])]
+            yield "{:.1f} and {:.1f} with the falling rate", gains
+            flat = [mean(run["bound"] for run in runs) for runs in cells]
+        else:
+            yield f"in -log p(x) they come the other way ({shown(exact[1])}, {shown(exact[2])})", []
+            yield (
+                "general ones gain nothing, and their seeds differ more ({:.1f}, {:.1f} and {:.1f})",
+                [run["bound_surrogate"] for run in cells[0]],
+            )
+            won = [
+                before - mean(run["bound"] for run in runs) for before, runs in zip(flat, cells, strict=True)
+            ]
+            yield (
+                "gains independent bits {:.1f} nats of the valid bound and supermodular ones {:.1f}",
+                won[:0:-1],
+            )
     exact = [end["minus_log_p"] for end in ends]
     yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
 

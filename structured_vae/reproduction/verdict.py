@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Final
 
 from .experiments import Experiment
-from .quantities import Records, deviation_of_seeds, shown, standard_error, unit, values_of
+from .quantities import Records, deviation_of_seeds, shown, unit, values_of
 from .records import Record
 
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
@@ -160,10 +160,13 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
         return "is not found"
     if min(map(len, found.values())) == 1:
         return "is found with one seed"
+    deviation = (
+        deviation_of_seeds(found.values()) or 0.0
+    )  # of all: two values alone say little of their spread
     level = [
         f"{name} from {other}"
         for (name, better), (other, worse) in neighbours
-        if mean(worse) - mean(better) <= 2 * math.hypot(standard_error(better), standard_error(worse))
+        if mean(worse) - mean(better) <= 2 * deviation * math.sqrt(1 / len(better) + 1 / len(worse))
     ]
     if not level:
         return "is found"
