@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, uniforms_shape
-from solvers.gibbs_distribution.exponentials import exponentiate
+from solvers.gibbs_distribution.exponentials import exponentiate, sum_exponentials
+from solvers.gibbs_distribution.sum_product import lanes_of
 from solvers.instances import spin_glass, tree
 
 METHODS = ["enumeration", "elimination"]
@@ -387,6 +388,46 @@ def test_exponentials_are_right_to_the_last_digit(seed, scale, size):
     expected = np.where(x >= -700, np.exp(x), 0.0)
     exponentiate(x, np.empty(size))
     np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)
+
+
+@given(seed=SEEDS, scale=st.sampled_from([1e-12, 1e-3, 1.0, 30.0, 1e3]), size=st.integers(1, 70))
+def test_sums_of_two_exponentials_are_right_to_the_last_digits(seed, scale, size):
+    ones, zeros = scale * np.random.default_rng(seed).normal(size=(2, size))
+    logs, shares = np.empty(size), np.empty(size)
+    sum_exponentials(ones, zeros, np.empty(size), logs, shares)
+    np.testing.assert_allclose(logs, np.logaddexp(ones, zeros), rtol=4e-16, atol=2e-16 * max(scale, 1.0))
+    expected = 1 / (1 + np.exp(np.clip(zeros - ones, -700, 700)))
+    np.testing.assert_allclose(shares, expected, rtol=2e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize("batch", [2, 8, 9, 16, 17, 35])
+def test_instances_side_by_side_are_those_by_themselves(batch):
+    n, random = 30, np.random.default_rng(batch)
+    edges = np.array([(i, j) for i in range(n) for j in range(i + 1, min(n, i + 8))])
+    unary, pairwise = random.normal(size=(batch, n)), random.normal(size=(batch, len(edges)))
+    uniforms, changes = random.random((2, batch, n)), random.normal(size=(2, batch, n))
+    whole = gibbs(unary, pairwise, edges=edges, uniforms=uniforms)
+    completions = whole.completions(uniforms)
+    found = [whole.covariance_product(unary, pairwise), completions.derivative(changes)]
+    for b in range(batch):
+        one = slice(b, b + 1)
+        alone = gibbs(unary[one], pairwise[one], edges=edges, uniforms=uniforms[:, one])
+        again = alone.completions(uniforms[:, one])
+        np.testing.assert_allclose(whole.log_partition[b], alone.log_partition[0], rtol=1e-14)
+        np.testing.assert_allclose(whole.unary_marginals[b], alone.unary_marginals[0], atol=1e-13)
+        np.testing.assert_allclose(whole.pairwise_marginals[b], alone.pairwise_marginals[0], atol=1e-13)
+        np.testing.assert_array_equal(whole.samples[:, b], alone.samples[:, 0])
+        np.testing.assert_array_equal(completions.completed[:, :, b], again.completed[:, :, 0])
+        both = [alone.covariance_product(unary[one], pairwise[one]), again.derivative(changes[:, one])]
+        for ours, theirs in zip(found, both, strict=True):
+            for part, part_alone in zip(ours, theirs, strict=True):
+                np.testing.assert_allclose(part[b], part_alone[0], atol=1e-12)
+
+
+def test_lanes_are_as_many_as_memory_has_room_for(monkeypatch):
+    assert [lanes_of(batch, 1) for batch in (1, 2, 8, 9, 1000)] == [1, 8, 8, 16, 16]
+    monkeypatch.setattr("solvers.gibbs_distribution.sum_product.MEMORY", 1000)
+    assert [lanes_of(1000, size) for size in (62, 63, 125, 126, 2000)] == [16, 8, 8, 1, 1]
 
 
 def test_exponentials_of_minus_infinity_and_of_the_limit():

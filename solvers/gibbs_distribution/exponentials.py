@@ -1,4 +1,4 @@
-"""exp of many numbers at once, in whole vectors: numba calls the C library for each by itself.
+"""exp and sums of exponentials of many numbers at once, in whole vectors: numba calls the C library for each by itself.
 
 With k = round(x / log 2) and r = x - k log 2, exp(x) = 2^k exp(r) where abs(r) <= log(2) / 2: there the Taylor
 polynomial of degree 13 is exact to rounding. Adding 1.5 * 2^52 rounds to an integer, and leaves it in the low
@@ -62,3 +62,50 @@ def exponentiate(x, powers):
         exponents[s] = (exponents[s] + BIAS) << MANTISSA_BITS
     for s in range(len(x)):
         x[s] *= powers[s]
+
+
+@jit.fused
+def _log1p(x):
+    """log(1 + x) for 0 <= x <= 1, as 2 artanh(x / (2 + x)).
+
+    The argument is at most 1 / 3, and the rest of its series beyond the 33rd power is below rounding.
+    """
+    t = x / (2.0 + x)
+    square = t * t
+    value = 1 / 33
+    value = value * square + 1 / 31
+    value = value * square + 1 / 29
+    value = value * square + 1 / 27
+    value = value * square + 1 / 25
+    value = value * square + 1 / 23
+    value = value * square + 1 / 21
+    value = value * square + 1 / 19
+    value = value * square + 1 / 17
+    value = value * square + 1 / 15
+    value = value * square + 1 / 13
+    value = value * square + 1 / 11
+    value = value * square + 1 / 9
+    value = value * square + 1 / 7
+    value = value * square + 1 / 5
+    value = value * square + 1 / 3
+    return 2.0 * (t + t * square * value)
+
+
+@jit.fused
+def sum_exponentials(ones, zeros, powers, logs, shares):
+    """log(exp(one) + exp(zero)) of each pair, and the share of exp(one) in that sum.
+
+    Args:
+        ones: `[size]`, finite.
+        zeros: `[size]`, finite.
+        powers: `[size]`, for use inside.
+        logs: `[size]`, filled.
+        shares: `[size]`, filled.
+    """
+    for s in range(len(ones)):
+        shares[s] = -abs(ones[s] - zeros[s])
+    exponentiate(shares, powers)
+    for s in range(len(ones)):
+        decay = shares[s]
+        logs[s] = max(ones[s], zeros[s]) + _log1p(decay)
+        shares[s] = (1.0 if ones[s] > zeros[s] else decay) / (1.0 + decay)

@@ -3,12 +3,15 @@
 The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps are kept:
 24 bytes an entry. Backwards, the probability of every separator state flows from a step to those that it
 read from; a sample has one state of each separator.
+
+Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers, so that what is done
+to find the entry is done once, and the numbers fill vectors.
 """
 
 from __future__ import annotations
 
-import math
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,10 +31,65 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled import jit
 from ..compiled.bits import lowest_bit
-from ..compiled.threads import over_slices, threads_in_memory
+from ..compiled.threads import MEMORY, over_slices, threads_in_memory
+from .exponentials import sum_exponentials
 
-ENTRY_NANOSECONDS, DRAW_NANOSECONDS = 40.0, 5.0
+ENTRY_NANOSECONDS, ENTRY_NANOSECONDS_IN_LANES, DRAW_NANOSECONDS = 40.0, 6.0, 5.0
 BYTES = 24  # an entry
+TOGETHER = 64
+"""Entries of a table whose exponentials are taken at once: few enough for the fastest memory."""
+
+
+class Room(NamedTuple):
+    """What a step writes in and no other reads.
+
+    Attributes:
+        sums: `[bits, lanes]`, by bit of the separator's state, of the scores of pairs.
+        ones, zeros: `[TOGETHER, lanes]`, scores of entries with the step's variable at 1 and at 0.
+        powers: `[TOGETHER lanes]`.
+        places: `[reads]`, of the entries of messages.
+        advances: `[reads, bits]`, how far these move where counting on sets a bit.
+        coupled: `[bits]`, those of the separator that have a pair with the step's variable.
+    """
+
+    sums: np.ndarray
+    ones: np.ndarray
+    zeros: np.ndarray
+    powers: np.ndarray
+    places: np.ndarray
+    advances: np.ndarray
+    coupled: np.ndarray
+
+
+@jit.strict
+def new_room(most_reads, lanes):
+    """Room for the steps of a schedule."""
+    return Room(
+        np.empty((MAX_BITS, lanes)),
+        np.empty((TOGETHER, lanes)),
+        np.empty((TOGETHER, lanes)),
+        np.empty(TOGETHER * lanes),
+        np.empty(most_reads, np.int64),
+        np.empty((most_reads, MAX_BITS), np.int64),
+        np.empty(MAX_BITS, np.int64),
+    )
+
+
+@jit.strict
+def side_by_side(values, lanes, beside):
+    """Transposes `[count, m]` to `[m, lanes]`; lanes that are left over repeat the last."""
+    for lane in range(lanes):
+        source = values[min(lane, len(values) - 1)]
+        for i in range(len(source)):
+            beside[i, lane] = source[i]
+
+
+@jit.strict
+def one_by_one(beside, values):
+    """Transposes it back."""
+    for lane in range(len(values)):
+        for i in range(len(beside)):
+            values[lane, i] = beside[i, lane]
 
 
 @jit.strict
@@ -48,84 +106,152 @@ def start_reads(t, steps, reads, strides, places, advances):
 
 
 @jit.strict
-def sum_out(t, b, schedule_arrays, unary, pairwise, messages, shares, sums, places, advances):
-    """Fills the message of step t, and the probability that its variable is 1 for each entry."""
-    steps, edges, reads, strides = schedule_arrays
-    start, first_bit = steps[t, ENTRY_START], steps[t, BIT_START]
-    first, last = steps[t, READ_START], steps[t, READ_END]
-    start_reads(t, steps, reads, strides, places, advances)
-    base = unary[b, steps[t, VARIABLE]]
-    for s in range(1 << (steps[t, BIT_END] - first_bit)):
-        field = 0.0
-        if s:
-            bit, parent = lowest_bit(s), s & (s - 1)
-            e = edges[first_bit + bit]
-            field = (pairwise[b, e] if e >= 0 else 0.0) + (sums[lowest_bit(parent)] if parent else 0.0)
-            sums[bit] = field
-            for r in range(last - first):
-                places[r] += advances[r, bit]
-        rest, gain = 0.0, base + field
-        for r in range(last - first):
-            rest += messages[places[r]]
-            gain += messages[places[r] + reads[first + r, OWN_STRIDE]]
-        decay = math.exp(-abs(gain - rest))
-        messages[start + s] = max(gain, rest) + math.log1p(decay)
-        shares[start + s] = (1.0 if gain > rest else decay) / (1.0 + decay)
+def add_pair(e, bit, rest, pairwise, sums):
+    """The scores of pairs at a state whose lowest bit is `bit`, from those of `rest`, the state without it."""
+    lanes = sums.shape[1]
+    if rest:
+        parent = lowest_bit(rest)
+        for lane in range(lanes):
+            sums[bit, lane] = sums[parent, lane]
+    else:
+        for lane in range(lanes):
+            sums[bit, lane] = 0.0
+    if e >= 0:
+        for lane in range(lanes):
+            sums[bit, lane] += pairwise[e, lane]
 
 
 @jit.strict
-def spread(t, b, schedule_arrays, shares, flows, unary_marginals, pairwise_marginals, places, advances):
+def find_coupled(t, steps, edges, coupled):
+    """Lists the bits of a step's separator that have a pair with its variable; how many there are."""
+    count = 0
+    for i in range(steps[t, BIT_END] - steps[t, BIT_START]):
+        if edges[steps[t, BIT_START] + i] >= 0:
+            coupled[count] = i
+            count += 1
+    return count
+
+
+@jit.strict
+def sum_out(t, schedule_arrays, unary, pairwise, messages, shares, room):
+    """Fills the message of step t, and the probability that its variable is 1 for each entry."""
+    steps, edges, reads, strides = schedule_arrays
+    sums, ones, zeros, powers, places, advances, _ = room
+    start, first_bit, v = steps[t, ENTRY_START], steps[t, BIT_START], steps[t, VARIABLE]
+    first, last = steps[t, READ_START], steps[t, READ_END]
+    lanes, size = unary.shape[1], 1 << (steps[t, BIT_END] - first_bit)
+    start_reads(t, steps, reads, strides, places, advances)
+    for s in range(size):
+        row = s % TOGETHER
+        for lane in range(lanes):
+            zeros[row, lane] = 0.0
+            ones[row, lane] = unary[v, lane]
+        if s:
+            bit = lowest_bit(s)
+            add_pair(edges[first_bit + bit], bit, s & (s - 1), pairwise, sums)
+            for lane in range(lanes):
+                ones[row, lane] += sums[bit, lane]
+            for r in range(last - first):
+                places[r] += advances[r, bit]
+        for r in range(last - first):
+            without, with_v = places[r], places[r] + reads[first + r, OWN_STRIDE]
+            for lane in range(lanes):
+                zeros[row, lane] += messages[without, lane]
+            for lane in range(lanes):
+                ones[row, lane] += messages[with_v, lane]
+        if row == TOGETHER - 1 or s == size - 1:
+            begin, count = start + s - row, (row + 1) * lanes
+            sum_exponentials(
+                ones[: row + 1].reshape(count),
+                zeros[: row + 1].reshape(count),
+                powers[:count],
+                messages[begin : begin + row + 1].reshape(count),
+                shares[begin : begin + row + 1].reshape(count),
+            )
+
+
+@jit.strict
+def spread(t, schedule_arrays, shares, flows, unary_marginals, pairwise_marginals, room):
     """Adds the marginals of step t and passes the probabilities of its entries to what it read."""
     steps, edges, reads, strides = schedule_arrays
+    _, ones, zeros, _, places, advances, coupled = room
     start, first_bit, last_bit = steps[t, ENTRY_START], steps[t, BIT_START], steps[t, BIT_END]
-    first, last = steps[t, READ_START], steps[t, READ_END]
+    first, last, v = steps[t, READ_START], steps[t, READ_END], steps[t, VARIABLE]
+    lanes, count = flows.shape[1], find_coupled(t, steps, edges, coupled)
     start_reads(t, steps, reads, strides, places, advances)
     for s in range(1 << (last_bit - first_bit)):
         if s:
             for r in range(last - first):
                 places[r] += advances[r, lowest_bit(s)]
-        with_v = flows[start + s] * shares[start + s]
-        unary_marginals[b, steps[t, VARIABLE]] += with_v
-        for i in range(last_bit - first_bit):
-            if s >> i & 1 and edges[first_bit + i] >= 0:
-                pairwise_marginals[b, edges[first_bit + i]] += with_v
+        for lane in range(lanes):
+            ones[0, lane] = flows[start + s, lane] * shares[start + s, lane]
+            zeros[0, lane] = flows[start + s, lane] * (1.0 - shares[start + s, lane])
+        for lane in range(lanes):
+            unary_marginals[v, lane] += ones[0, lane]
+        for i in coupled[:count]:
+            if s >> i & 1:
+                for lane in range(lanes):
+                    pairwise_marginals[edges[first_bit + i], lane] += ones[0, lane]
         for r in range(last - first):
-            flows[places[r]] += flows[start + s] * (1.0 - shares[start + s])
-            flows[places[r] + reads[first + r, OWN_STRIDE]] += with_v
+            without, with_v = places[r], places[r] + reads[first + r, OWN_STRIDE]
+            for lane in range(lanes):
+                flows[without, lane] += zeros[0, lane]
+            for lane in range(lanes):
+                flows[with_v, lane] += ones[0, lane]
 
 
 @jit.strict
-def draw_steps(end, steps, variables, shares, uniforms, z):
+def draw_steps(end, steps, variables, shares, lane, uniforms, z):
     """Draws the variables of the steps before `end`, each given its separator, which steps behind its own eliminate."""
     for t in range(end - 1, -1, -1):
         state = 0
         for bit in range(steps[t, BIT_END] - steps[t, BIT_START]):
             state |= np.int64(z[variables[steps[t, BIT_START] + bit]]) << bit
         v = steps[t, VARIABLE]
-        z[v] = uniforms[v] < shares[steps[t, ENTRY_START] + state]
+        z[v] = uniforms[v] < shares[steps[t, ENTRY_START] + state, lane]
 
 
 @jit.strict
-def _infer(schedule, entries, most_reads, unary, pairwise, uniforms, log_z, ones, pairs, z):
+def _infer(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, log_z, ones, pairs, z):
     steps, variables, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)
-    messages, shares, flows = np.empty(entries), np.empty(entries), np.empty(entries)
-    sums, places = np.empty(MAX_BITS), np.empty(most_reads, np.int64)
-    advances = np.empty((most_reads, MAX_BITS), np.int64)
-    for b in range(len(unary)):
-        total = 0.0
+    messages, shares = np.empty((entries, lanes)), np.empty((entries, lanes))
+    flows, room = np.empty((entries, lanes)), new_room(most_reads, lanes)
+    fields, weights = np.empty((unary.shape[1], lanes)), np.empty((pairwise.shape[1], lanes))
+    of_variables, of_pairs = np.empty_like(fields), np.empty_like(weights)
+    for first in range(0, len(unary), lanes):
+        last = min(first + lanes, len(unary))
+        side_by_side(unary[first:last], lanes, fields)
+        side_by_side(pairwise[first:last], lanes, weights)
+        log_z[first:last] = 0.0
         for t in range(len(steps)):
-            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
+            sum_out(t, arrays, fields, weights, messages, shares, room)
             if steps[t, BIT_START] == steps[t, BIT_END]:
-                total += messages[steps[t, ENTRY_START]]
-        log_z[b] = total
-        for k in range(uniforms.shape[1]):
-            draw_steps(len(steps), steps, variables, shares, uniforms[b, k], z[b, k])
+                for b in range(first, last):
+                    log_z[b] += messages[steps[t, ENTRY_START], b - first]
+        for b in range(first, last):
+            for k in range(uniforms.shape[1]):
+                draw_steps(len(steps), steps, variables, shares, b - first, uniforms[b, k], z[b, k])
         flows[:] = 0.0
+        of_variables[:] = 0.0
+        of_pairs[:] = 0.0
         for t in range(len(steps) - 1, -1, -1):
             if steps[t, BIT_START] == steps[t, BIT_END]:
                 flows[steps[t, ENTRY_START]] = 1.0
-            spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
+            spread(t, arrays, shares, flows, of_variables, of_pairs, room)
+        one_by_one(of_variables, ones[first:last])
+        one_by_one(of_pairs, pairs[first:last])
+
+
+def lanes_of(batch: int, instance_bytes: int) -> int:
+    """How many instances go side by side: as vectors and memory have room for."""
+    wanted = 1 if batch == 1 else 8 if batch <= 8 else 16
+    return next((lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1)
+
+
+def work_of(plan: Plan, lanes: int, passes: int = 1) -> float:
+    """Nanoseconds of an instance that all entries take so many times."""
+    return passes * plan.entries * (ENTRY_NANOSECONDS if lanes == 1 else ENTRY_NANOSECONDS_IN_LANES)
 
 
 def infer(
@@ -147,13 +273,14 @@ def infer(
     )
     log_z, ones, pairs = (
         np.empty(len(unary)),
-        np.zeros((len(unary), plan.n)),
-        np.zeros((len(unary), plan.edges)),
+        np.empty((len(unary), plan.n)),
+        np.empty((len(unary), plan.edges)),
     )
     z = np.empty(uniforms.shape, np.int8)
-    kernel = partial(_infer, plan.schedule, plan.entries, plan.most_reads)
+    lanes = lanes_of(len(unary), BYTES * plan.entries)
+    kernel = partial(_infer, plan.schedule, plan.entries, plan.most_reads, lanes)
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
-    nanoseconds = ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * uniforms[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries)
-    over_slices(kernel, *arrays, nanoseconds=nanoseconds, threads=workers)
+    nanoseconds = work_of(plan, lanes) + DRAW_NANOSECONDS * uniforms[0].size
+    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
+    over_slices(kernel, *arrays, nanoseconds=nanoseconds, threads=workers, together=lanes)
     return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

@@ -17,7 +17,6 @@ from ..algorithms.elimination.schedule import (
     BIT_START,
     ENTRY_IN,
     ENTRY_START,
-    MAX_BITS,
     OWN_STRIDE,
     READ_END,
     READ_START,
@@ -27,7 +26,18 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, States, Unary
 from ..compiled import jit
 from ..compiled.threads import over_slices, threads_in_memory
-from .sum_product import BYTES, DRAW_NANOSECONDS, ENTRY_NANOSECONDS, draw_steps, spread, sum_out
+from .sum_product import (
+    BYTES,
+    DRAW_NANOSECONDS,
+    draw_steps,
+    lanes_of,
+    new_room,
+    one_by_one,
+    side_by_side,
+    spread,
+    sum_out,
+    work_of,
+)
 
 
 @jit.strict
@@ -40,65 +50,77 @@ def _steps_of(steps):
 
 
 @jit.strict
-def _complete(schedule, entries, most_reads, unary, pairwise, uniforms, chosen, z, completed):
+def _complete(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, chosen, z, completed):
     steps, variables, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)
-    messages, shares, sums = np.empty(entries), np.empty(entries), np.empty(MAX_BITS)
-    places, advances = np.empty(most_reads, np.int64), np.empty((most_reads, MAX_BITS), np.int64)
-    step = _steps_of(steps)
-    for b in range(len(unary)):
+    messages, shares = np.empty((entries, lanes)), np.empty((entries, lanes))
+    fields, weights = np.empty((unary.shape[1], lanes)), np.empty((pairwise.shape[1], lanes))
+    step, room = _steps_of(steps), new_room(most_reads, lanes)
+    for first in range(0, len(unary), lanes):
+        last = min(first + lanes, len(unary))
+        side_by_side(unary[first:last], lanes, fields)
+        side_by_side(pairwise[first:last], lanes, weights)
         for t in range(len(steps)):
-            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
-        for k in range(uniforms.shape[1]):
-            draw_steps(len(steps), steps, variables, shares, uniforms[b, k], z[b, k])
-            for c in range(chosen.shape[2]):
-                v, other = chosen[b, k, c], completed[b, k, c]
-                other[:] = z[b, k]
-                other[v] = 1 - other[v]
-                draw_steps(step[v], steps, variables, shares, uniforms[b, k], other)
+            sum_out(t, arrays, fields, weights, messages, shares, room)
+        for b in range(first, last):
+            for k in range(uniforms.shape[1]):
+                draw_steps(len(steps), steps, variables, shares, b - first, uniforms[b, k], z[b, k])
+                for c in range(chosen.shape[2]):
+                    v, other = chosen[b, k, c], completed[b, k, c]
+                    other[:] = z[b, k]
+                    other[v] = 1 - other[v]
+                    draw_steps(step[v], steps, variables, shares, b - first, uniforms[b, k], other)
 
 
 @jit.strict
-def _inject(t, change, schedule, shares, z, flows, ones, pairs):
+def _inject(t, change, schedule, shares, lane, z, flows, ones, pairs):
     """Adds the derivative of `change` times the share of step t, given its separator in z."""
     steps, variables, edges, reads, strides, _ = schedule
     first_bit, bits = steps[t, BIT_START], steps[t, BIT_END] - steps[t, BIT_START]
     state = 0
     for i in range(bits):
         state |= np.int64(z[variables[first_bit + i]]) << i
-    share = shares[steps[t, ENTRY_START] + state]
+    share = shares[steps[t, ENTRY_START] + state, lane]
     weight = change * share * (1.0 - share)
-    ones[steps[t, VARIABLE]] += weight
+    ones[steps[t, VARIABLE], lane] += weight
     for i in range(bits):
         if state >> i & 1 and edges[first_bit + i] >= 0:
-            pairs[edges[first_bit + i]] += weight
+            pairs[edges[first_bit + i], lane] += weight
     for r in range(steps[t, READ_START], steps[t, READ_END]):
         place = reads[r, ENTRY_IN]
         for i in range(bits):
             if state >> i & 1:
                 place += strides[reads[r, STRIDE_START] + i]
-        flows[place] -= weight
-        flows[place + reads[r, OWN_STRIDE]] += weight
+        flows[place, lane] -= weight
+        flows[place + reads[r, OWN_STRIDE], lane] += weight
 
 
 @jit.strict
-def _derive(schedule, entries, most_reads, unary, pairwise, z, chosen, changes, ones, pairs):
+def _derive(schedule, entries, most_reads, lanes, unary, pairwise, z, chosen, changes, ones, pairs):
     steps, _, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)
-    messages, shares, flows = np.empty(entries), np.empty(entries), np.empty(entries)
-    sums, places = np.empty(MAX_BITS), np.empty(most_reads, np.int64)
-    advances = np.empty((most_reads, MAX_BITS), np.int64)
-    step = _steps_of(steps)
-    for b in range(len(unary)):
+    messages, shares = np.empty((entries, lanes)), np.empty((entries, lanes))
+    fields, weights = np.empty((unary.shape[1], lanes)), np.empty((pairwise.shape[1], lanes))
+    of_variables, of_pairs = np.empty_like(fields), np.empty_like(weights)
+    flows, step, room = np.empty((entries, lanes)), _steps_of(steps), new_room(most_reads, lanes)
+    for first in range(0, len(unary), lanes):
+        last = min(first + lanes, len(unary))
+        side_by_side(unary[first:last], lanes, fields)
+        side_by_side(pairwise[first:last], lanes, weights)
         for t in range(len(steps)):
-            sum_out(t, b, arrays, unary, pairwise, messages, shares, sums, places, advances)
+            sum_out(t, arrays, fields, weights, messages, shares, room)
         flows[:] = 0.0
-        for k in range(chosen.shape[1]):
-            for c in range(chosen.shape[2]):
-                t = step[chosen[b, k, c]]
-                _inject(t, changes[b, k, c], schedule, shares, z[b, k], flows, ones[b], pairs[b])
+        of_variables[:] = 0.0
+        of_pairs[:] = 0.0
+        for b in range(first, last):
+            for k in range(chosen.shape[1]):
+                for c in range(chosen.shape[2]):
+                    t, change = step[chosen[b, k, c]], changes[b, k, c]
+                    _inject(t, change, schedule, shares, b - first, z[b, k], flows, of_variables, of_pairs)
         for t in range(len(steps) - 1, -1, -1):
-            spread(t, b, arrays, shares, flows, ones, pairs, places, advances)
+            spread(t, arrays, shares, flows, of_variables, of_pairs, room)
+        one_by_one(of_variables, ones[first:last])
+        one_by_one(of_pairs, pairs[first:last])
 
 
 def complete(
@@ -121,10 +143,11 @@ def complete(
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
     z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, plan.n), np.int8)
-    kernel = partial(_complete, plan.schedule, plan.entries, plan.most_reads)
-    work = ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * completed[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries)
-    over_slices(kernel, *scores, chosen, z, completed, nanoseconds=work, threads=workers)
+    lanes = lanes_of(len(unary), BYTES * plan.entries)
+    kernel = partial(_complete, plan.schedule, plan.entries, plan.most_reads, lanes)
+    work = work_of(plan, lanes) + DRAW_NANOSECONDS * completed[0].size
+    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
+    over_slices(kernel, *scores, chosen, z, completed, nanoseconds=work, threads=workers, together=lanes)
     return z, completed
 
 
@@ -149,9 +172,11 @@ def derivative(
         threads: most threads to use; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
-    ones, pairs = np.zeros((len(unary), plan.n)), np.zeros((len(unary), plan.edges))
-    kernel = partial(_derive, plan.schedule, plan.entries, plan.most_reads)
-    work = 2 * ENTRY_NANOSECONDS * plan.entries + DRAW_NANOSECONDS * chosen[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries)
-    over_slices(kernel, *scores, z, chosen, changes, ones, pairs, nanoseconds=work, threads=workers)
+    ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
+    lanes = lanes_of(len(unary), BYTES * plan.entries)
+    kernel = partial(_derive, plan.schedule, plan.entries, plan.most_reads, lanes)
+    work = work_of(plan, lanes, passes=2) + DRAW_NANOSECONDS * chosen[0].size
+    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
+    arrays = (*scores, z, chosen, changes, ones, pairs)
+    over_slices(kernel, *arrays, nanoseconds=work, threads=workers, together=lanes)
     return np.concatenate((ones, pairs), axis=1)
