@@ -58,15 +58,14 @@ class RAM(Estimator):
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Fewer variables than are to be completed."""
-        several = isinstance(potentials, CategoricalPotentials)
-        n = (
-            potentials.variables
-            if isinstance(potentials, CategoricalPotentials)
-            else potentials.unary.shape[-1]
-        )
-        if self.completions is None or self.completions <= n or (several and n == 1):
+        if isinstance(potentials, CategoricalPotentials):
+            n, what = potentials.variables, f"{potentials.variables} variables"
+            free = n == 1  # its table has all values
+        else:
+            n = potentials.unary.shape[-1]
+            what, free = f"n = {n} bits", False
+        if self.completions is None or self.completions <= n or free:
             return ()
-        what = f"{n} variables" if several else f"n = {n} bits"
         return (f"they are of {what}, and {self.completions} are to be completed",)
 
     def _estimate(

@@ -160,9 +160,8 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
         return "is not found"
     if min(map(len, found.values())) == 1:
         return "is found with one seed"
-    deviation = (
-        deviation_of_seeds(found.values()) or 0.0
-    )  # of all: two values alone say little of their spread
+    # That of all cells, since two or three seeds of one say little of their spread.
+    deviation = deviation_of_seeds(found.values()) or 0.0
     level = [
         f"{name} from {other}"
         for (name, better), (other, worse) in neighbours
