@@ -298,32 +298,33 @@ def by_seed(cell):
     return [quantities(f"structured/{path.name}") for path in paths]
 
 
-def curve_of(name, how, seed):
-    epochs = record(f"structured/{name}-direct-{how}-seed{seed}.json")["epochs"]
-    return [epoch["test/bound_surrogate"] for epoch in epochs]
+FOLLOWED = ("test/bound_surrogate", "validation/bound_surrogate")
+
+
+def curve_of(encoder, cell, seeds, key="test/bound_surrogate"):
+    """The mean over seeds in each epoch."""
+    runs = [record(f"structured/{encoder}-{cell}-seed{seed}.json")["epochs"] for seed in range(seeds)]
+    return [mean(epoch[key] for epoch in epochs) for epochs in zip(*runs, strict=True)]
+
+
+def ordered_since(curves):
+    """The epoch from which on each curve is above the next."""
+    ordered = [a > b > c for a, b, c in zip(*curves, strict=True)]
+    return 1 + max(place for place, holds in enumerate(ordered, 1) if not holds)
 
 
 def of_the_order_of_encoders():
     names = ("independent", "supermodular", "general")
-    runs = [record(f"structured/{name}-direct-seed0.json")["epochs"] for name in names]
+    curves = {key: [curve_of(name, "direct", 2, key) for name in names] for key in FOLLOWED}
     for epoch in (50, 100, 150, 200, 300):
-        yield (
-            f"| {epoch} | " + " | ".join(["{:.2f}"] * 3) + " |",
-            [run[epoch - 1]["test/bound_surrogate"] for run in runs],
-        )
-    since = []
-    for key in ("test/bound_surrogate", "test/bound", "validation/bound_surrogate", "validation/bound"):
-        ordered = [a[key] > b[key] > c[key] for a, b, c in zip(*runs, strict=True)]
-        since.append(1 + max(place for place, holds in enumerate(ordered, 1) if not holds))
-    assert since[0] == since[1]
-    assert since[2] == since[3]
+        numbers = [curve[epoch - 1] for curve in curves["test/bound_surrogate"]]
+        yield f"| {epoch} | " + " | ".join(["{:.2f}"] * 3) + " |", numbers
+    since = [ordered_since(curves[key]) for key in FOLLOWED]
     yield "from epoch {:.0f} on", since[:1]
-    yield "({:.0f} on the validation", since[2:3]
-    ends = [quantities(f"structured/{name}-direct-seed0.json") for name in reversed(names)]
-    yield (
-        "general {:.1f} < supermodular {:.1f} < independent {:.1f}",
-        [end["bound_surrogate"] for end in ends],
-    )
+    yield "({:.0f} on the validation", since[1:]
+    ends = [by_seed(f"{name}-direct") for name in reversed(names)]
+    means = [shown([run["bound_surrogate"] for run in runs], 1) for runs in ends]
+    yield "general {} < supermodular {} < independent {}".format(*means), []
     for how, seeds, words in (
         ("cosine", 2, "{} for general, {} for supermodular and {} for independent bits"),
         ("annealed", 3, "{} for general, {} for supermodular and {} for independent bits"),
@@ -331,15 +332,10 @@ def of_the_order_of_encoders():
         cells = [by_seed(f"{name}-direct-{how}") for name in reversed(names)]
         assert {len(runs) for runs in cells} == {seeds}
         yield words.format(*(shown([run["bound_surrogate"] for run in runs]) for runs in cells)), []
-        curves = [
-            [
-                mean(values)
-                for values in zip(*(curve_of(name, how, seed) for seed in range(seeds)), strict=True)
-            ]
-            for name in names
-        ]
-        ordered = [a > b > c for a, b, c in zip(*curves, strict=True)]
-        yield "from epoch {:.0f} on", [1 + max(place for place, holds in enumerate(ordered, 1) if not holds)]
+        yield (
+            "from epoch {:.0f} on",
+            [ordered_since([curve_of(name, f"direct-{how}", seeds) for name in names])],
+        )
         exact = [[run["minus_log_p"] for run in runs] for runs in cells]
         if how == "cosine":
             best, *others = map(shown, exact)
@@ -360,7 +356,7 @@ def of_the_order_of_encoders():
                 "gains independent bits {:.1f} nats of the valid bound and supermodular ones {:.1f}",
                 won[:0:-1],
             )
-    exact = [end["minus_log_p"] for end in ends]
+    exact = [mean(run["minus_log_p"] for run in runs) for runs in ends]
     yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
 
 
