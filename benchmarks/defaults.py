@@ -29,6 +29,7 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "two sides": {**COSINE, "learning_rate": 1e-3},
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
     "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
+    "one side, annealed": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 4.0},
 }
 """By name; an annealed weight of the KL falls to 1 over a quarter of the epochs."""
 

@@ -13,6 +13,7 @@ from filelock import FileLock
 
 from structured_vae import ConfigError, RunError, TrainConfig
 from structured_vae.cli import main
+from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.plan import finished, status
@@ -20,7 +21,7 @@ from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
-from structured_vae.reproduction.verdict import verdict
+from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
@@ -607,6 +608,36 @@ def test_the_gradients_of_the_repository_are_drawn(tmp_path):
     found = write_report(Experiment.named("bias-variance"), results, tmp_path)
     assert "mnist-k10-exact" in found.page.read_text()
     assert all(path.stat().st_size > 10_000 for path in found.pictures)
+    assert found.verdict in found.page.read_text()
+
+
+def test_the_verdict_on_gradients_takes_each_estimator_at_its_best_setting():
+    report = GradientReport(0.3, 0, 0, 0.16, cosine=1, z_score=0, norm=2, microseconds=1, stats={}, draws=9)
+    reports = {
+        "direct 0.1": replace(report, bias=3.0),
+        "direct 0.5": report,
+        "RAM": replace(report, bias=0.0),
+    }
+    assert gradients_verdict(reports).endswith("norm is 2: RAM: 0.4; direct 0.5: 0.5.")
+
+
+def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_finds():
+    shares = {"appears_Male": 0.9, "appears_Smiling": 0.7}
+    records = {
+        "one": [record_with(accuracy=0.8, majority=0.6)],
+        "two": [record_with(accuracy=0.7, majority=0.6, **shares)],
+    }
+    assert attributes_verdict(records) == (
+        "Best accuracy: one, 80.00 %. The majority: 60.00 %. Decoded faces in which another network finds what was "
+        "decoded: two 80.0 %; 50 is chance."
+    )
+
+
+def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
+    references = {"other": [record_with(bound=5.0), record_with(bound=6.0)]}
+    records = {"first": [record_with(bound=7.0)], "second": [record_with(bound=8.0)]}
+    without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
+    assert verdict(without, records, references) == "Best bound: first, 7.00 nats. For reference: other 5.50."
 
 
 def test_damaged_records_are_named(two_cells):

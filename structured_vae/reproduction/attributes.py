@@ -32,8 +32,8 @@ def attribute_tables(experiment: Experiment, records: Records) -> list[str]:
 
 def _appearances(records: Records) -> list[str]:
     """A row for each cell that was asked what its decoded faces show, a column for each switched attribute."""
-    asked = {cell: runs for cell, runs in records.items() if _names(runs, APPEARS)}
-    names = list(dict.fromkeys(name for runs in asked.values() for name in _names(runs, APPEARS)))
+    asked = {cell: runs for cell, runs in records.items() if names_of(runs, APPEARS)}
+    names = list(dict.fromkeys(name for runs in asked.values() for name in names_of(runs, APPEARS)))
     if not names:
         return []
     rows = [
@@ -56,8 +56,8 @@ def _appearances(records: Records) -> list[str]:
     ]
 
 
-def _names(records: Sequence[Record], prefix: str) -> list[str]:
-    """What the quantities of that prefix are of."""
+def names_of(records: Sequence[Record], prefix: str) -> list[str]:
+    """What the quantities of that prefix are of, as `Eyeglasses` of `appears_Eyeglasses`."""
     known = [record.evaluation["quantities"] for record in records if record.evaluation]
     return [name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)]
 
@@ -87,7 +87,7 @@ def attribute_figure(experiment: Experiment, records: Records) -> Figure:
 
 def attributes_of(records: Records) -> list[str]:
     """The attributes that were evaluated, in their order."""
-    return next(filter(None, (_names(runs, PREFIX) for runs in records.values())), [])
+    return next(filter(None, (names_of(runs, PREFIX) for runs in records.values())), [])
 
 
 def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from ..atomic import whole_file
 from ..errors import RunError
+from ..evaluation.gradients import GradientReport
 from ..runs.gradients import bias_and_deviation, read_reports
 from .attributes import attribute_figure, attribute_tables
 from .curves import curves
@@ -21,7 +22,7 @@ from .grid import grid_figure, grid_tables
 from .quantities import Records, markdown_table, shown, values_of
 from .records import Record, read_record
 from .sample_pictures import sample_pictures
-from .verdict import verdict
+from .verdict import attributes_verdict, gradients_verdict, verdict
 
 HEADER: Final = (
     *(
@@ -52,26 +53,38 @@ class View:
     Attributes:
         tables: lines of Markdown.
         figure: the plot, given the folder of the records too.
+        verdict: the first words, given the references and that folder.
     """
 
     tables: Callable[[Experiment, Records], list[str]]
     figure: Callable[[Experiment, Records, Path], Figure]
+    verdict: Callable[[Experiment, Records, Records, Path], str] = (
+        lambda experiment, records, references, folder: verdict(experiment, records, references)
+    )
 
 
 def _no_tables(experiment: Experiment, records: Records) -> list[str]:
     return []
 
 
+def _reports(folder: Path) -> dict[str, GradientReport]:
+    """Of the estimators' gradients, beside the records."""
+    return read_reports(folder / "gradients.json")
+
+
 VIEWS: Final = {
     "attributes": View(
-        attribute_tables, lambda experiment, records, folder: attribute_figure(experiment, records)
+        attribute_tables,
+        lambda experiment, records, folder: attribute_figure(experiment, records),
+        lambda experiment, records, references, folder: attributes_verdict(records),
     ),
     "curves": View(_no_tables, lambda experiment, records, folder: curves(experiment, records)),
     "grid": View(grid_tables, lambda experiment, records, folder: grid_figure(experiment, records)),
     "pictures": View(_no_tables, sample_pictures),
     "gradients": View(
         _no_tables,
-        lambda experiment, records, folder: bias_and_deviation(read_reports(folder / "gradients.json")),
+        lambda experiment, records, folder: bias_and_deviation(_reports(folder)),
+        lambda experiment, records, references, folder: gradients_verdict(_reports(folder)),
     ),
 }
 
@@ -111,14 +124,17 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
         )
     page = folder / f"{experiment.name}.md"
     pictures = tuple(folder / f"{experiment.name}.{kind}" for kind in ("png", "svg"))
-    figure = VIEWS[experiment.view].figure(experiment, records, results / experiment.folder)
+    view, beside = VIEWS[experiment.view], results / experiment.folder
+    figure = view.figure(experiment, records, beside)
     for path in pictures:
         with whole_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
-    rows = _rows(experiment, records) + _reference_rows(experiment, results)
+    references = references_of(experiment, results)
+    rows = _rows(experiment, records) + _reference_rows(references)
+    found = view.verdict(experiment, records, references, beside)
     with whole_file(page) as part:
-        part.write_text(markdown(experiment, records, rows), encoding="utf-8")
-    return Report(page, pictures, verdict(experiment, records), [list(HEADER), *rows])
+        part.write_text(markdown(experiment, records, rows, found), encoding="utf-8")
+    return Report(page, pictures, found, [list(HEADER), *rows])
 
 
 def records_of(experiment: Experiment, results: Path) -> Records:
@@ -131,19 +147,29 @@ def records_of(experiment: Experiment, results: Path) -> Records:
     return {name: records for name, records in found.items() if records}
 
 
+def references_of(experiment: Experiment, results: Path) -> Records:
+    """The records of the models that the cells are held against, as far as they have run.
+
+    Raises:
+        RunError: a record is damaged.
+    """
+    found = {name: _of_cell(results / folder, name) for folder, name in experiment.references}
+    return {name: records for name, records in found.items() if records}
+
+
 def _of_cell(folder: Path, name: str) -> list[Record]:
     """One a seed."""
     paths = sorted(folder.glob(f"{name}-seed*.json"))
     return [record for path in paths if (record := read_record(path)) is not None]
 
 
-def markdown(experiment: Experiment, records: Records, rows: list[list[str]]) -> str:
+def markdown(experiment: Experiment, records: Records, rows: list[list[str]], found: str) -> str:
     """The page: the verdict, what the numbers are, the tables, the row of each cell, the plot."""
     hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
     lines = [
         f"# {experiment.title}",
         "",
-        *([f"**{found}**", ""] if (found := verdict(experiment, records)) else []),
+        *([f"**{found}**", ""] if found else []),
         f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
         "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "
@@ -171,10 +197,8 @@ def _rows(experiment: Experiment, records: Records) -> list[list[str]]:
     ]
 
 
-def _reference_rows(experiment: Experiment, results: Path) -> list[list[str]]:
-    """Of the models that the cells are held against, as far as they have run."""
-    found = {name: _of_cell(results / folder, name) for folder, name in experiment.references}
-    return [_row(f"for reference: {name}", records, {}, 0) for name, records in found.items() if records]
+def _reference_rows(references: Records) -> list[list[str]]:
+    return [_row(f"for reference: {name}", records, {}, 0) for name, records in references.items()]
 
 
 def _row(name: str, records: Sequence[Record], paper: dict[str, float], refine: int) -> list[str]:

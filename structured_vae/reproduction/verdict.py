@@ -9,6 +9,9 @@ from itertools import pairwise, product
 from statistics import mean
 from typing import Final
 
+from ..evaluation.gradients import GradientReport
+from ..runs.gradients import family_of
+from .attributes import APPEARS, names_of
 from .experiments import Experiment
 from .quantities import Records, deviation_of_seeds, shown, unit, values_of
 from .records import Record
@@ -17,10 +20,42 @@ ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
 
-def verdict(experiment: Experiment, records: Records) -> str:
-    """The first words of a page: beside the paper where it has numbers, else the best of the cells."""
+def verdict(experiment: Experiment, records: Records, references: Records | None = None) -> str:
+    """The first words of a page: beside the paper where it has numbers, else the best cell, beside the references."""
     return " ".join(
-        [*_beside_the_paper(experiment, records), *_orders(experiment, records)] or _best(records)
+        [*_beside_the_paper(experiment, records), *_orders(experiment, records)]
+        or _best(records, references or {})
+    )
+
+
+def attributes_verdict(records: Records) -> str:
+    """The first words of a page of attributes: the best accuracy, and in which faces another network finds them."""
+    said = _best(records, {})
+    if majority := [value for runs in records.values() for value in values_of(runs, "majority")]:
+        said.append(f"The majority: {mean(majority):.2f} %.")
+    found = {name: mean(values) for name, runs in records.items() if (values := _appearing(runs))}
+    if found:
+        shares = ", ".join(f"{name} {share:.1f} %" for name, share in found.items())
+        said.append(f"Decoded faces in which another network finds what was decoded: {shares}; 50 is chance.")
+    return " ".join(said)
+
+
+def _appearing(records: Sequence[Record]) -> list[float]:
+    """The share of each attribute that was switched, of each seed."""
+    return [value for name in names_of(records, APPEARS) for value in values_of(records, APPEARS + name)]
+
+
+def gradients_verdict(reports: Mapping[str, GradientReport]) -> str:
+    """The first words of a page of gradients: each estimator's error at its best setting."""
+    errors = {name: math.sqrt(report.bias**2 + report.variance) for name, report in reports.items()}
+    families: dict[str, str] = {}
+    for name in sorted(errors, key=lambda each: errors[each]):
+        families.setdefault(family_of(name), name)
+    least = "; ".join(f"{name}: {errors[name]:.2g}" for name in families.values())
+    norm = next(iter(reports.values())).norm
+    return (
+        "Root mean square error of one estimate, each estimator at its best epsilon or temperature, where the "
+        f"gradient's norm is {norm:.2g}: {least}."
     )
 
 
@@ -172,11 +207,20 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
     return f"is that of the means, and two standard errors do not tell {' and '.join(level)}"
 
 
-def _best(records: Records) -> list[str]:
+def _best(records: Records, references: Records) -> list[str]:
     """Of cells that the paper does not have."""
     for quantity, best in (("accuracy", max), ("bound", min)):
-        found = {name: values for name, runs in records.items() if (values := values_of(runs, quantity))}
+        found = _means(records, quantity)
         if found:
-            name = best(found, key=lambda each: mean(found[each]))
-            return [f"Best {quantity}: {name}, {shown(found[name])} {unit(quantity)}."]
+            name = best(found, key=lambda each: found[each])
+            said = [f"Best {quantity}: {name}, {shown(values_of(records[name], quantity))} {unit(quantity)}."]
+            beside = ", ".join(
+                f"{other} {value:.2f}" for other, value in _means(references, quantity).items()
+            )
+            return [*said, f"For reference: {beside}."] if beside else said
     return []
+
+
+def _means(records: Records, quantity: str) -> dict[str, float]:
+    """Over seeds, of the cells that have it."""
+    return {name: mean(values) for name, runs in records.items() if (values := values_of(runs, quantity))}

@@ -151,6 +151,11 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
         ) from error
 
 
+def family_of(name: str) -> str:
+    """Of a report: its name without the setting."""
+    return next((family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name)
+
+
 def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     """Bias and standard deviation of each estimator over epsilon and temperature."""
     figure = Figure(figsize=(10, 4), layout="constrained")
