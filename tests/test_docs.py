@@ -465,8 +465,25 @@ def of_larger():
         yield f"| `{name}` | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} |", [*numbers, step]
 
 
+def of_references():
+    path = "structured/gaussian-seed0.json"
+    gaussian, epochs, end = "a Gaussian VAE of 15 dimensions", record(path)["epochs"], quantities(path)
+    step = median(row["ms_per_step"] for row in epochs)
+    bounds = {epoch: epochs[epoch - 1]["test/bound"] for epoch in (1, 5, 10)}
+    yield f"{gaussian} | {{:.2f}} | {{:.2f}} | {{:.2f}} | |", bounds.values()
+    yield f"{gaussian}, after 10 of 100 epochs | {{:.2f}} | | | {{:.0f}} |", [bounds[10], step]
+    yield f"{gaussian}, after 10 of 100 epochs | | | | {{:.1f}} | {{:.1f}} |", [bounds[10], step]
+    minutes = record(path)["seconds"] / 60
+    numbers = [end["bound"], end["kl"], end["minus_log_p"], minutes, step]
+    yield f"{gaussian} | 100 | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:.0f}} |", numbers
+    parts = [epochs[29][f"test/{name}"] for name in ("reconstruction", "kl", "bound")]
+    words = f"{gaussian}, after 30 of 100 epochs | Gaussian, exact | {{:.2f}} | {{:.2f}} | {{:.2f}} | | | |"
+    yield words, parts
+
+
 def of_records():
     yield from of_structured()
+    yield from of_references()
     yield from of_variables()
     yield from of_table1()
     yield from of_larger()
