@@ -30,8 +30,10 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
     "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
     "one side, annealed": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 4.0},
+    "one side, annealed from 2": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 2.0},
+    "one side, annealed from 10": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 10.0},
 }
-"""By name; an annealed weight of the KL falls to 1 over a quarter of the epochs."""
+"""By name; an annealed weight of the KL falls to 1 over a quarter of the epochs, from 4 where nothing is said."""
 
 SIZES: Final[dict[str, dict[str, Any]]] = {
     "8 bits": {"n": 8},

@@ -10,6 +10,7 @@ to find the entry is done once, and the numbers fill vectors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -200,6 +201,16 @@ def spread(t, schedule_arrays, shares, flows, unary_marginals, pairwise_marginal
                 flows[with_v, lane] += ones[0, lane]
 
 
+@jit.inlined
+def sum_out_all(arrays, unary, pairwise, fields, weights, messages, shares, room):
+    """Eliminates every variable of instances that go side by side, whose scores are put into fields and weights."""
+    lanes = fields.shape[1]
+    side_by_side(unary, lanes, fields)
+    side_by_side(pairwise, lanes, weights)
+    for t in range(len(arrays[0])):
+        sum_out(t, arrays, fields, weights, messages, shares, room)
+
+
 @jit.strict
 def draw_steps(end, steps, variables, shares, lane, uniforms, z):
     """Draws the variables of the steps before `end`, each given its separator, which steps behind its own eliminate."""
@@ -221,11 +232,9 @@ def _infer(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, log_
     of_variables, of_pairs = np.empty_like(fields), np.empty_like(weights)
     for first in range(0, len(unary), lanes):
         last = min(first + lanes, len(unary))
-        side_by_side(unary[first:last], lanes, fields)
-        side_by_side(pairwise[first:last], lanes, weights)
+        sum_out_all(arrays, unary[first:last], pairwise[first:last], fields, weights, messages, shares, room)
         log_z[first:last] = 0.0
         for t in range(len(steps)):
-            sum_out(t, arrays, fields, weights, messages, shares, room)
             if steps[t, BIT_START] == steps[t, BIT_END]:
                 for b in range(first, last):
                     log_z[b] += messages[steps[t, ENTRY_START], b - first]
@@ -243,15 +252,40 @@ def _infer(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, log_
         one_by_one(of_pairs, pairs[first:last])
 
 
+def over_lanes(
+    kernel: Callable[..., None],
+    plan: Plan,
+    arrays: Sequence[np.ndarray],
+    threads: int | None,
+    *,
+    passes: int = 1,
+    draws: int = 0,
+) -> None:
+    """Calls a kernel for slices of the batch, in each of which instances go side by side as memory has room for.
+
+    Args:
+        kernel: takes the plan's schedule, its entries and its most reads, how many go side by side, and the arrays.
+        plan: of the edges.
+        arrays: `[batch, ...]` each.
+        threads: most threads to use; None for all cores.
+        passes: over all entries, of an instance.
+        draws: of variables, of an instance.
+    """
+    lanes = lanes_of(len(arrays[0]), BYTES * plan.entries)
+    entry = ENTRY_NANOSECONDS if lanes == 1 else ENTRY_NANOSECONDS_IN_LANES
+    over_slices(
+        partial(kernel, plan.schedule, plan.entries, plan.most_reads, lanes),
+        *arrays,
+        nanoseconds=passes * plan.entries * entry + draws * DRAW_NANOSECONDS,
+        threads=threads_in_memory(threads, BYTES * plan.entries * lanes),
+        together=lanes,
+    )
+
+
 def lanes_of(batch: int, instance_bytes: int) -> int:
     """How many instances go side by side: as vectors and memory have room for."""
     wanted = 1 if batch == 1 else 8 if batch <= 8 else 16
     return next((lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1)
-
-
-def work_of(plan: Plan, lanes: int, passes: int = 1) -> float:
-    """Nanoseconds of an instance that all entries take so many times."""
-    return passes * plan.entries * (ENTRY_NANOSECONDS if lanes == 1 else ENTRY_NANOSECONDS_IN_LANES)
 
 
 def infer(
@@ -277,10 +311,6 @@ def infer(
         np.empty((len(unary), plan.edges)),
     )
     z = np.empty(uniforms.shape, np.int8)
-    lanes = lanes_of(len(unary), BYTES * plan.entries)
-    kernel = partial(_infer, plan.schedule, plan.entries, plan.most_reads, lanes)
     arrays = (unary, pairwise, uniforms, log_z, ones, pairs, z)
-    nanoseconds = work_of(plan, lanes) + DRAW_NANOSECONDS * uniforms[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
-    over_slices(kernel, *arrays, nanoseconds=nanoseconds, threads=workers, together=lanes)
+    over_lanes(_infer, plan, arrays, threads, draws=uniforms[0].size)
     return log_z, np.minimum(np.concatenate((ones, pairs), axis=1), 1.0), z

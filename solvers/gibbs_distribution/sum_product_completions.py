@@ -7,8 +7,6 @@ do in `sum_product`.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..algorithms.elimination.plan import Plan
@@ -25,18 +23,13 @@ from ..algorithms.elimination.schedule import (
 )
 from ..arrays import Pairwise, States, Unary
 from ..compiled import jit
-from ..compiled.threads import over_slices, threads_in_memory
 from .sum_product import (
-    BYTES,
-    DRAW_NANOSECONDS,
     draw_steps,
-    lanes_of,
     new_room,
     one_by_one,
-    side_by_side,
+    over_lanes,
     spread,
-    sum_out,
-    work_of,
+    sum_out_all,
 )
 
 
@@ -58,10 +51,7 @@ def _complete(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, c
     step, room = _steps_of(steps), new_room(most_reads, lanes)
     for first in range(0, len(unary), lanes):
         last = min(first + lanes, len(unary))
-        side_by_side(unary[first:last], lanes, fields)
-        side_by_side(pairwise[first:last], lanes, weights)
-        for t in range(len(steps)):
-            sum_out(t, arrays, fields, weights, messages, shares, room)
+        sum_out_all(arrays, unary[first:last], pairwise[first:last], fields, weights, messages, shares, room)
         for b in range(first, last):
             for k in range(uniforms.shape[1]):
                 draw_steps(len(steps), steps, variables, shares, b - first, uniforms[b, k], z[b, k])
@@ -105,10 +95,7 @@ def _derive(schedule, entries, most_reads, lanes, unary, pairwise, z, chosen, ch
     flows, step, room = np.empty((entries, lanes)), _steps_of(steps), new_room(most_reads, lanes)
     for first in range(0, len(unary), lanes):
         last = min(first + lanes, len(unary))
-        side_by_side(unary[first:last], lanes, fields)
-        side_by_side(pairwise[first:last], lanes, weights)
-        for t in range(len(steps)):
-            sum_out(t, arrays, fields, weights, messages, shares, room)
+        sum_out_all(arrays, unary[first:last], pairwise[first:last], fields, weights, messages, shares, room)
         flows[:] = 0.0
         of_variables[:] = 0.0
         of_pairs[:] = 0.0
@@ -143,11 +130,7 @@ def complete(
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
     z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, plan.n), np.int8)
-    lanes = lanes_of(len(unary), BYTES * plan.entries)
-    kernel = partial(_complete, plan.schedule, plan.entries, plan.most_reads, lanes)
-    work = work_of(plan, lanes) + DRAW_NANOSECONDS * completed[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
-    over_slices(kernel, *scores, chosen, z, completed, nanoseconds=work, threads=workers, together=lanes)
+    over_lanes(_complete, plan, (*scores, chosen, z, completed), threads, draws=completed[0].size)
     return z, completed
 
 
@@ -173,10 +156,6 @@ def derivative(
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
     ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
-    lanes = lanes_of(len(unary), BYTES * plan.entries)
-    kernel = partial(_derive, plan.schedule, plan.entries, plan.most_reads, lanes)
-    work = work_of(plan, lanes, passes=2) + DRAW_NANOSECONDS * chosen[0].size
-    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
     arrays = (*scores, z, chosen, changes, ones, pairs)
-    over_slices(kernel, *arrays, nanoseconds=work, threads=workers, together=lanes)
+    over_lanes(_derive, plan, arrays, threads, passes=2, draws=chosen[0].size)
     return np.concatenate((ones, pairs), axis=1)

@@ -6,8 +6,6 @@ have a rate of change. It equals Cov(phi, phi . direction), with phi the z_i and
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from ..algorithms.elimination.plan import Plan
@@ -23,17 +21,15 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, Unary
 from ..compiled import jit
 from ..compiled.bits import lowest_bit
-from ..compiled.threads import over_slices, threads_in_memory
 from .sum_product import (
     add_pair,
     find_coupled,
-    lanes_of,
     new_room,
     one_by_one,
+    over_lanes,
     side_by_side,
     start_reads,
-    sum_out,
-    work_of,
+    sum_out_all,
 )
 
 BYTES = 48  # an entry: of all that this folder does, the most
@@ -122,10 +118,7 @@ def _covary(
     room = new_room(most_reads, lanes)
     for first in range(0, len(unary), lanes):
         last = min(first + lanes, len(unary))
-        side_by_side(unary[first:last], lanes, fields)
-        side_by_side(pairwise[first:last], lanes, weights)
-        for t in range(len(steps)):
-            sum_out(t, arrays, fields, weights, messages, shares, room)
+        sum_out_all(arrays, unary[first:last], pairwise[first:last], fields, weights, messages, shares, room)
         side_by_side(unary_direction[first:last], lanes, fields)
         side_by_side(pairwise_direction[first:last], lanes, weights)
         for t in range(len(steps)):
@@ -159,9 +152,5 @@ def covariance_product(
     scores = (unary, pairwise, direction[:, : plan.n], direction[:, plan.n :])
     arrays = [np.require(array, np.float64, ["C", "W"]) for array in scores]
     ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
-    lanes = lanes_of(len(unary), BYTES * plan.entries)
-    kernel = partial(_covary, plan.schedule, plan.entries, plan.most_reads, lanes)
-    workers = threads_in_memory(threads, BYTES * plan.entries * lanes)
-    work = work_of(plan, lanes, passes=3)
-    over_slices(kernel, *arrays, ones, pairs, nanoseconds=work, threads=workers, together=lanes)
+    over_lanes(_covary, plan, (*arrays, ones, pairs), threads, passes=3)
     return np.concatenate((ones, pairs), axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
@@ -73,12 +74,7 @@ class LabelCompletions(Generic[ArrayT]):
         own = by_instance(problem, given).astype(np.float64)
         weights = np.zeros((*self._z.shape, problem.k))
         np.put_along_axis(weights, self._chosen[..., None], own, axis=2)
-        found, start = [], 0
-        for part in self._parts:
-            rows = slice(start, start + part.problem.batch)
-            arrays = (beside(problem.unary, array[rows]) for array in (self._z, weights))
-            found.append(part.pulled_back(*arrays))
-            start += part.problem.batch
+        found = [part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)]
         xp = namespace_of(problem.unary)
         unary, pairwise = (xp.concat([each[which] for each in found], axis=0) for which in (0, 1))
         return problem.restore(unary), problem.restore(pairwise)
@@ -105,7 +101,7 @@ def complete(
         )
     chosen = by_instance(problem, chosen_variables(problem, samples, variables))
     m = chosen.shape[-1]
-    z = drawn(problem, parts, uniforms)
+    z = drawn(parts, uniforms)
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
     given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
@@ -113,7 +109,7 @@ def complete(
     )
     again = np.broadcast_to(uniforms[:, :, None, None, :], given.shape)
     flat = (problem.batch, samples * m * (k - 1), n)
-    completed = drawn(problem, parts, again.reshape(flat), given.reshape(flat)).reshape(given.shape)
+    completed = drawn(parts, again.reshape(flat), given.reshape(flat)).reshape(given.shape)
     place = problem.home.place
     return LabelCompletions(
         samples=place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(samples, *problem.leading, n)),
@@ -131,7 +127,6 @@ def complete(
 
 
 def drawn(
-    problem: LabelProblem,
     parts: tuple[Conditionals, ...],
     uniforms: np.ndarray,
     given: np.ndarray | None = None,
@@ -139,15 +134,18 @@ def drawn(
     """`[batch, samples, n]`, numpy: the samples of all parts for uniforms `[batch, samples, n]`.
 
     Args:
-        problem: whose arrays they are beside.
-        parts: its conditionals, some instances each.
+        parts: the conditionals of a problem, some instances each.
         uniforms: in [0, 1).
         given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all are.
     """
-    states, start = [], 0
+    arrays = (uniforms,) if given is None else (uniforms, given)
+    return np.concatenate([to_numpy(part.samples(*own)) for part, *own in by_part(parts, *arrays)])
+
+
+def by_part(parts: tuple[Conditionals, ...], *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    """Each part, with what its instances have of arrays `[batch, ...]`, of the kind of its problem's arrays."""
+    start = 0
     for part in parts:
         rows = slice(start, start + part.problem.batch)
-        own = (None if array is None else beside(problem.unary, array[rows]) for array in (uniforms, given))
-        states.append(to_numpy(part.samples(*own)))
+        yield part, *(beside(part.problem.unary, array[rows]) for array in arrays)
         start += part.problem.batch
-    return np.concatenate(states)

@@ -83,7 +83,7 @@ class LabelGibbs(Generic[ArrayT]):
             [[0], [1], [2]]
         """
         problem = self.problem
-        z = drawn(problem, self._parts, _uniforms(problem, uniforms))
+        z = drawn(self._parts, _uniforms(problem, uniforms))
         z = np.ascontiguousarray(z.swapaxes(0, 1))
         return problem.home.place(z.reshape(-1, *problem.leading, problem.n))
 
