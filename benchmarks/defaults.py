@@ -22,7 +22,7 @@ from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 from structured_vae.schedules import ExponentialDecay
 
-COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine"}
+COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine", "kl_warmup": 0}
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "paper": {"recipe": "paper", "sides": 1, "rate_decay": "none", "epsilon": ExponentialDecay(start=1.0)},
     "paper, epsilon 0.1": {"recipe": "paper", "sides": 1, "rate_decay": "none"},
@@ -44,14 +44,19 @@ SIZES: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def trained(size: str, epochs: int, setting: str) -> dict[str, Any]:
-    """The row of a training."""
+def configured(size: str, epochs: int, setting: str) -> TrainConfig:
+    """The training of a row: what the setting names, whatever the defaults are."""
     chosen = {**SIZES[size], **SETTINGS[setting]}
     if "kl_start" in chosen:
         chosen["kl_warmup"] = max(1, epochs // 4)
-    config = TrainConfig(
+    return TrainConfig(
         **chosen, epochs=epochs, evaluate_every=epochs, picture_every=0, logger="none", device="cpu"
     )
+
+
+def trained(size: str, epochs: int, setting: str) -> dict[str, Any]:
+    """The row of a training."""
+    config = configured(size, epochs, setting)
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         run = train(config, Path(folder) / "run", False)

@@ -4,6 +4,7 @@ import importlib
 import json
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -486,3 +487,20 @@ def test_two_hundred_bits_are_trained_evaluated_and_not_run_again(benchmark, tmp
         seconds = rows[0]["seconds"]
     one, two, chain = (row["curves"]["gradient/variance"][-1] for row in rows)
     assert max(two, chain) < one
+
+
+def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_path):
+    defaults = benchmark("defaults")
+    for size, setting in product(defaults.SIZES, defaults.SETTINGS):
+        config = defaults.configured(size, 8, setting)
+        assert (config.kl_start > 1) == ("annealed" in setting) == (config.kl_warmup == 2)
+        assert (config.sides == 2) == ("two sides" in setting)
+        assert (config.recipe == "paper") == ("paper" in setting)
+    path = tmp_path / "defaults.json"
+    for _ in range(2):  # the second time there is nothing to do
+        defaults.main(
+            ["--sizes", "8 bits", "--epochs", "1", "--settings", "two sides", "--output", str(path)]
+        )
+    (row,) = json.loads(path.read_text())["rows"]
+    assert (row["size"], row["epochs"], row["setting"]) == ("8 bits", 1, "two sides")
+    assert 200 < row["bound"] < 400
