@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, uniforms_shape
+from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
 from solvers.gibbs_distribution.exponentials import exponentiate, sum_exponentials
 from solvers.gibbs_distribution.sum_product import lanes_of
 from solvers.instances import spin_glass, tree
@@ -142,10 +142,15 @@ def test_samples_drawn_later_are_the_same(method, n, seed, magnitude):
     assert len(found.sample(uniforms[:0])) == 0
 
 
-def test_uniforms_at_the_ends():
+@pytest.mark.parametrize("method", METHODS)
+def test_uniforms_at_the_ends(method):
     """Neither end gives a state of no probability."""
-    result = gibbs([[-2000.0, 2000.0] * 5], uniforms=[[0.0], [np.nextafter(1.0, 0.0)]])
+    ends = np.array([0.0, np.nextafter(1.0, 0.0)])
+    shaped = ends.reshape(2, 1, 1) * np.ones((2, 1, 10)) if method == "elimination" else ends.reshape(2, 1)
+    result = gibbs([[-2000.0, 2000.0] * 5], uniforms=shaped, method=method)
     assert result.samples.tolist() == [[[0, 1] * 5]] * 2
+    drawn_one_by_one = result.completions(ends.reshape(2, 1, 1) * np.ones((2, 1, 10))).samples
+    assert drawn_one_by_one.tolist() == [[[0, 1] * 5]] * 2
 
 
 @settings(max_examples=30, deadline=None)
@@ -303,7 +308,13 @@ def test_large_trees_and_grids():
     drawn_tree = tree(300, 3, np.random.default_rng(13))
     found = gibbs(drawn_tree.unary, drawn_tree.pairwise, edges=drawn_tree.edges)
     assert found.method == "elimination"
-    assert (marginals_of(found) >= 0).all()
+    zero = np.zeros_like(drawn_tree.unary)
+    tables = np.zeros((*drawn_tree.pairwise.shape, 2, 2))
+    tables[..., 1, 1] = drawn_tree.pairwise
+    two_labels = labels.gibbs(np.stack([zero, drawn_tree.unary], axis=-1), tables, edges=drawn_tree.edges)
+    np.testing.assert_allclose(found.log_partition, two_labels.log_partition)
+    np.testing.assert_allclose(found.unary_marginals, two_labels.unary_marginals[..., 1])
+    np.testing.assert_allclose(found.pairwise_marginals, two_labels.pairwise_marginals[..., 1, 1])
     grid = spin_glass(8, 8, 2, np.random.default_rng(14))
     uniforms = np.random.default_rng(15).random((4000, 2, 64))
     found = gibbs(grid.unary, grid.pairwise, edges=grid.edges, uniforms=uniforms)
@@ -428,6 +439,25 @@ def test_lanes_are_as_many_as_memory_has_room_for(monkeypatch):
     assert [lanes_of(batch, 1) for batch in (1, 2, 8, 9, 1000)] == [1, 8, 8, 16, 16]
     monkeypatch.setattr("solvers.gibbs_distribution.sum_product.MEMORY", 1000)
     assert [lanes_of(1000, size) for size in (62, 63, 125, 126, 2000)] == [16, 8, 8, 1, 1]
+
+
+def test_a_covariance_counts_twice_the_tables_and_threads_share_the_lanes(monkeypatch):
+    asked = []
+
+    def seen(share, instance_bytes):
+        asked.append((share, instance_bytes))
+        return 1
+
+    monkeypatch.setattr("solvers.gibbs_distribution.sum_product.lanes_of", seen)
+    one, two = spin_glass(3, 3, 64, np.random.default_rng(0)), np.ones((64, 9))
+    found = gibbs(one.unary, one.pairwise, edges=one.edges, method="elimination", threads=1)
+    found.covariance_product(two, threads=1)
+    (share, of_tables), (also, of_covariance) = asked
+    assert (share, also) == (64, 64)
+    assert of_covariance == 2 * of_tables
+    monkeypatch.setattr("solvers.compiled.threads.NANOSECONDS_A_THREAD", 1)
+    gibbs(one.unary, one.pairwise, edges=one.edges, method="elimination", threads=2)
+    assert asked[-1][0] == 32
 
 
 def test_exponentials_of_minus_infinity_and_of_the_limit():

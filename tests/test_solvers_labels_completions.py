@@ -90,14 +90,15 @@ def check_draws(z, uniforms, order, start, states, probability):
 def test_some_variables_have_the_completions_that_they_have_among_all():
     unary, pairwise, edges = problem_of(4, 3, 5, 1.0)
     found, random = gibbs(unary, pairwise, edges=edges), np.random.default_rng(0)
-    uniforms, chosen = random.random((3, 2, 4)), np.argsort(random.random((3, 2, 4)), axis=-1)[..., :2]
+    uniforms, chosen = random.random((3, 2, 4)), random.integers(4, size=(3, 2, 3))
     whole, some = found.completions(uniforms), found.completions(uniforms, chosen)
-    for s, b, place in itertools.product(range(3), range(2), range(2)):
+    for s, b, place in itertools.product(range(3), range(2), range(3)):
         expected = whole.completed[s, chosen[s, b, place], :, b]
         np.testing.assert_array_equal(some.completed[s, place, :, b], expected)
-    costs = random.normal(size=(3, 2, 2, 3))
+    costs = random.normal(size=(3, 2, 3, 3))
     spread = np.zeros((3, 2, 4, 3))
-    np.put_along_axis(spread, chosen[..., None], costs, axis=2)
+    for s, b, place in itertools.product(range(3), range(2), range(3)):
+        spread[s, b, chosen[s, b, place]] += costs[s, b, place]
     for ours, theirs in zip(some.derivative(costs), whole.derivative(spread), strict=True):
         np.testing.assert_allclose(ours, theirs)
 

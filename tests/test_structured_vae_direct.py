@@ -18,8 +18,10 @@ from models import (
     independent_encoder,
 )
 from structured_vae import (
+    RAM,
     ConfigError,
     CosineDecay,
+    CostOfBits,
     Direct,
     EstimatorError,
     ExponentialDecay,
@@ -28,6 +30,7 @@ from structured_vae import (
     PerturbAndMAP,
     Ramp,
     Reconstruction,
+    ScoreFunction,
     WithKL,
     argmax,
     elbo_recipe,
@@ -371,6 +374,17 @@ def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
     assert (np.abs(share - flips / n) <= LEVEL * error).all()
     if flips == n:
         np.testing.assert_allclose(some, every)
+
+
+@pytest.mark.parametrize("estimator", [Direct(), Direct(flips=2), RAM(), ScoreFunction(2)])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64])
+def test_costs_of_any_type_train(estimator, dtype):
+    scores = torch.zeros((3, 4), requires_grad=True)
+    cost = CostOfBits(lambda z: (z > 0.5).sum(dim=-1).to(dtype))
+    estimate = estimator(Potentials(scores), cost, seeded(0))
+    estimate.surrogate.sum().backward()
+    assert estimate.cost.dtype == scores.grad.dtype == torch.float32
+    assert torch.isfinite(scores.grad).all()
 
 
 def test_flips_are_of_independent_bits_alone():

@@ -15,6 +15,7 @@ from structured_vae import ConfigError, RunError, TrainConfig
 from structured_vae.cli import main
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.reproduction import experiments
+from structured_vae.reproduction.curves import curves
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.plan import finished, status
 from structured_vae.reproduction.quantities import shown
@@ -22,6 +23,7 @@ from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
+from structured_vae.runs.fitting import ESTIMATORS, PERTURB_AND_MAP
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
@@ -498,9 +500,14 @@ def test_the_papers_number_is_that_after_as_many_epochs_where_it_is_known(two_ce
 
 
 def test_hours_leave_out_an_epoch_in_which_the_training_stood_still():
-    seconds = [3600.0, 7200.0, 36000.0, 3600.0, 3600.0]
+    seconds = [3600.0, 18000.0, 72000.0, 3600.0, 3600.0]
     rows = [{"epoch": place, "seconds": each} for place, each in enumerate(seconds, 1)]
-    assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 3, 4, 5, 6])
+    assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 6, 7, 8, 9])
+
+
+def test_hours_of_several_epochs_to_a_row_are_no_pause():
+    rows = [{"epoch": epoch, "seconds": 3600.0} for epoch in (1, 2, 3)] + [{"epoch": 23, "seconds": 72000.0}]
+    assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 2, 3, 23])
 
 
 def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(two_cells):
@@ -557,6 +564,48 @@ def test_hours_are_those_of_cells_of_the_same_kind(two_cells, capsys):
     out = capsys.readouterr().out
     assert out.count("3.00") == 2  # an hour an epoch, for both seeds of that cell
     assert out.count("?") >= 2
+
+
+def test_hours_of_a_plan_are_those_of_epochs_where_a_row_has_several(two_cells, capsys):
+    cell = two_cells.cells()[0]
+    rows = [{"epoch": epoch, "seconds": 5 * 3600.0} for epoch in (5, 10)]
+    replace(record_with(bound=2.0), epochs=rows).write(Places(Path("results"), Path("runs")).record(cell))
+    assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]", "--epochs", "3") == 0
+    assert "3.00" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("estimator", "encoder", "note"),
+    [
+        ("ram", "general", ""),
+        ("score_function", "general", ""),
+        ("direct", "general", " (no bound)"),
+        ("direct", "independent", ""),
+    ],
+)
+def test_a_curve_is_called_no_bound_where_states_are_perturbed(two_cells, estimator, encoder, note):
+    settings = {**TrainConfig().to_dict(), "estimator": estimator, "encoder": encoder}
+    rows = [{"epoch": 1, "seconds": 1.0, "test/bound": 5.0, "test/bound_surrogate": 4.0}]
+    figure = curves(two_cells, {"cell": [replace(record_with(), config=settings, epochs=rows)]})
+    (line,) = [line for line in figure.subfigs[0].axes[0].get_lines() if line.get_label() == "cell" + note]
+    assert line.get_ydata() == pytest.approx([4.0 if note else 5.0])
+
+
+def test_a_curve_that_leaves_the_numbers_is_drawn_as_far_as_it_goes(two_cells):
+    rows = [{"epoch": epoch, "seconds": 1.0, "test/bound": loss} for epoch, loss in ((1, 5.0), (2, math.nan))]
+    settings = {**TrainConfig().to_dict(), "encoder": "independent"}
+    records = [replace(record_with(), config=settings, epochs=each) for each in (rows, rows[:1])]
+    for of_seeds in (records, records[1:]):
+        low, high = curves(two_cells, {"cell": of_seeds}).subfigs[0].axes[0].get_ylim()
+        assert low < 5.0 < high
+
+
+def test_estimators_that_perturb_are_named_once():
+    config = TrainConfig()
+    perturbs = {
+        name for name, build in ESTIMATORS.items() if not build(config, "auto", 2, config.n).samples_gibbs
+    }
+    assert perturbs == set(PERTURB_AND_MAP)
 
 
 def test_a_plan_needs_neither_torch_nor_data():

@@ -40,17 +40,21 @@ def over_slices(
         together: instances that the kernel works on side by side, which a signal therefore waits for.
     """
     batch = len(arrays[0])
-    work = int(batch * nanoseconds / NANOSECONDS_A_THREAD)
-    workers = min(batch, work)
-    if workers > 1:
-        workers = min(workers, threads or available_cores())
-    workers = max(1, workers)
+    workers = workers_of(batch, nanoseconds, threads)
     slices = max(workers, min(batch // together, int(batch * nanoseconds / NANOSECONDS_A_CALL)))
     if slices == 1 and batch * nanoseconds <= NANOSECONDS_A_CALL:
         kernel(*arrays)
         return
     parts = zip(*(np.array_split(array, slices) for array in arrays), strict=True)
     in_threads([partial(kernel, *part) for part in parts], workers)
+
+
+def workers_of(batch: int, nanoseconds: float, threads: int | None) -> int:
+    """How many threads share the work of a batch of so many nanoseconds an instance; `threads` at most."""
+    workers = min(batch, int(batch * nanoseconds / NANOSECONDS_A_THREAD))
+    if workers > 1:
+        workers = min(workers, threads or available_cores())
+    return max(1, workers)
 
 
 def threads_in_memory(threads: int | None, bytes_a_thread: int) -> int:

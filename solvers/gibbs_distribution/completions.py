@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 import numpy as np
 
@@ -14,22 +14,7 @@ from ..options import check_threads
 from ..problem import Problem
 from . import enumeration_completions, sum_product_completions
 from .enumeration import RunningSums
-
-
-class Batched(Protocol):
-    """What is asked here of a problem, over bits or over labels."""
-
-    @property
-    def n(self) -> int:
-        """Variables."""
-
-    @property
-    def batch(self) -> int:
-        """Instances."""
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """Their dimensions, as the caller gave them."""
+from .samples import Batched, by_instance, by_sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +22,8 @@ class Completions(Generic[ArrayT]):
     """Samples of p(z) ~ exp(score(z)), drawn variable by variable, and their completions.
 
     The completion of variable v has the other value of z_v, the sample's of all that were drawn before v, and those of
-    all others by the same uniforms: given what was drawn before and the other value, a sample of the rest. States are
+    all others by the same uniforms: given what was drawn before and the other value, a sample of the rest. (By
+    enumeration zeros, where that value has a probability below 1e-300.) States are
     int8, of the caller's kind, with the leading dimensions of the problem (`batch` here).
 
     Attributes:
@@ -129,18 +115,22 @@ def complete(
         )
     else:
         z, completed = enumeration_completions.complete(sums, n, problem.edges, uniforms, chosen, threads)
-    m, place = chosen.shape[2], problem.home.place
+    place = problem.home.place
     return Completions(
-        samples=place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(samples, *problem.leading, n)),
-        variables=chosen.swapaxes(0, 1).reshape(samples, *problem.leading, m),
-        completed=place(
-            np.ascontiguousarray(completed.transpose(1, 2, 0, 3)).reshape(samples, m, *problem.leading, n)
-        ),
+        samples=place(by_sample(problem, z)),
+        variables=by_sample(problem, chosen),
+        completed=place(_by_completion(problem, completed)),
         _problem=problem,
         _sums=sums,
         _z=z,
         _chosen=chosen,
     )
+
+
+def _by_completion(problem: Problem, completed: np.ndarray) -> np.ndarray:
+    """`[samples, m, batch, n]`."""
+    swapped = np.ascontiguousarray(completed.transpose(1, 2, 0, 3))
+    return swapped.reshape(*swapped.shape[:2], *problem.leading, problem.n)
 
 
 def chosen_variables(problem: Batched, samples: int, variables: Any) -> np.ndarray:
@@ -162,9 +152,3 @@ def chosen_variables(problem: Batched, samples: int, variables: Any) -> np.ndarr
             f"variables must be at least 0 and below n = {problem.n}; they go from {given.min()} to {given.max()}"
         )
     return np.broadcast_to(given, (*shape, given.shape[-1])).astype(np.int64)
-
-
-def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
-    """`[batch, samples, ...]` of `[samples, batch, ...]` with the problem's leading dimensions for the batch."""
-    flat = array.reshape(len(array), problem.batch, *array.shape[1 + len(problem.leading) :])
-    return np.ascontiguousarray(flat.swapaxes(0, 1))

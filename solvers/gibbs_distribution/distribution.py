@@ -17,6 +17,7 @@ from . import enumeration, sum_product, sum_product_derivative
 from .completions import Completions, complete
 from .draws import draw
 from .enumeration import MAX_VARIABLES, RunningSums
+from .samples import by_sample, checked_uniforms
 
 METHODS = ("auto", "enumeration", "elimination")
 
@@ -77,8 +78,8 @@ class Gibbs(Generic[ArrayT]):
         problem = self.problem.to_host()
         drawn = _uniforms(problem, self.method, uniforms)
         if self._sums is None:
-            return _placed(problem, _eliminate(problem, drawn, threads)[2])
-        return _placed(problem, _draw(problem, self._sums, drawn, threads))
+            return problem.home.place(by_sample(problem, _eliminate(problem, drawn, threads)[2]))
+        return problem.home.place(by_sample(problem, _draw(problem, self._sums, drawn, threads)))
 
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
@@ -248,7 +249,7 @@ def gibbs(
         log_partition=host.restore(log_z),
         unary_marginals=host.restore(marginals[:, : host.n]),
         pairwise_marginals=host.restore(marginals[:, host.n :]),
-        samples=None if uniforms is None else _placed(host, z),
+        samples=None if uniforms is None else host.home.place(by_sample(host, z)),
         method=method,
         problem=problem,
         _sums=sums,
@@ -307,24 +308,7 @@ def _uniforms(problem: Problem, method: str, uniforms: Any) -> np.ndarray:
     variables = (problem.n,) if method == "elimination" else ()
     if uniforms is None:
         return np.empty((problem.batch, 0, *variables))
-    given, expected = to_numpy(as_array(uniforms, "uniforms")), (*problem.leading, *variables)
-    if given.dtype.kind not in "biuf":
-        raise ProblemError(f"uniforms must be numbers in [0, 1); their type is {given.dtype}")
-    if given.dtype.kind == "f" and given.dtype.itemsize < 8:
-        raise ProblemError(
-            f"uniforms must be drawn in float64; those of {given.dtype} are too coarse for many states"
-        )
-    given = given.astype(np.float64, copy=False)
-    if given.shape[1:] != expected or not given.ndim:
-        raise ProblemError(
-            f"uniforms must be [samples, {', '.join(map(str, expected))}] for {method} (`uniforms_shape`); "
-            f"their shape is {given.shape}"
-        )
-    outside = np.argwhere(~((given >= 0) & (given < 1)))
-    if len(outside):
-        where = tuple(outside[0].tolist())
-        raise ProblemError(f"uniforms{list(where)} is {given[where]}; they must be in [0, 1)")
-    return np.ascontiguousarray(given.reshape(len(given), problem.batch, *variables).swapaxes(0, 1))
+    return checked_uniforms(problem, uniforms, variables, f" for {method} (`uniforms_shape`)")
 
 
 def _direction(problem: Problem, unary: Any, pairwise: Any) -> np.ndarray:
@@ -364,8 +348,3 @@ def _eliminate(
 
 def _draw(problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
     return draw(sums, problem.n, problem.edges, uniforms, threads)
-
-
-def _placed(problem: Problem[ArrayT], z: np.ndarray) -> ArrayT:
-    """Samples `[batch, samples, n]` with the caller's leading dimensions, kind and device."""
-    return problem.home.place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(-1, *problem.leading, problem.n))

@@ -21,6 +21,12 @@ from .enumeration import NANOSECONDS, RunningSums
 from .sums import add_block, fill_moments, new_sums
 from .weights import fill_weights, find_reference, load_weights, new_blocks, places
 
+SAMPLE_NANOSECONDS = 2500.0
+"""Of the derivative: the weights of the sample's block, and what its runs come to."""
+
+VANISHING = 1e-200
+"""A run of so small a sum is met by no sample, and what is divided by it may overflow."""
+
 
 @jit.strict
 def _fill_tree(leaves, tree):
@@ -93,7 +99,7 @@ def _add_rates(tree, node, first, bits, slopes, z, rate, rates):
     leaves = len(rates)
     for i in range(first + bits - 1, first - 1, -1):
         share, span, bit = _share(tree, node), 1 << (i - first), np.int64(z[i])
-        scale = slopes[i] / tree[node] if tree[node] > 0.0 else 0.0
+        scale = slopes[i] / tree[node] if tree[node] > VANISHING else 0.0
         one, zero = scale * (1.0 - share), -scale * share
         start = ((2 * node + 1 - bit) << (i - first)) - leaves
         for s in range(start, start + span):
@@ -193,6 +199,6 @@ def derivative(
     """
     products = np.empty_like(sums.coefficients)
     arrays = (sums.coefficients, sums.references, sums.weights, z, chosen, changes, products)
-    work = 2 * NANOSECONDS * (2**n + 2**13)
+    work = 2 * NANOSECONDS * (2**n + 2**13) + SAMPLE_NANOSECONDS * chosen.shape[1]
     over_slices(partial(_derive, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
     return products

@@ -10,6 +10,7 @@ to find the entry is done once, and the numbers fill vectors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -32,7 +33,7 @@ from ..algorithms.elimination.schedule import (
 from ..arrays import Pairwise, Scores, States, Unary
 from ..compiled import jit
 from ..compiled.bits import lowest_bit
-from ..compiled.threads import MEMORY, over_slices, threads_in_memory
+from ..compiled.threads import MEMORY, over_slices, threads_in_memory, workers_of
 from .exponentials import sum_exponentials
 
 ENTRY_NANOSECONDS, ENTRY_NANOSECONDS_IN_LANES, DRAW_NANOSECONDS = 40.0, 6.0, 5.0
@@ -260,6 +261,7 @@ def over_lanes(
     *,
     passes: int = 1,
     draws: int = 0,
+    bytes_an_entry: int = BYTES,
 ) -> None:
     """Calls a kernel for slices of the batch, in each of which instances go side by side as memory has room for.
 
@@ -270,21 +272,24 @@ def over_lanes(
         threads: most threads to use; None for all cores.
         passes: over all entries, of an instance.
         draws: of variables, of an instance.
+        bytes_an_entry: of all tables that the kernel makes.
     """
-    lanes = lanes_of(len(arrays[0]), BYTES * plan.entries)
-    entry = ENTRY_NANOSECONDS if lanes == 1 else ENTRY_NANOSECONDS_IN_LANES
+    batch, instance_bytes = len(arrays[0]), bytes_an_entry * plan.entries
+    in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
+    lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
+    alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
     over_slices(
         partial(kernel, plan.schedule, plan.entries, plan.most_reads, lanes),
         *arrays,
-        nanoseconds=passes * plan.entries * entry + draws * DRAW_NANOSECONDS,
-        threads=threads_in_memory(threads, BYTES * plan.entries * lanes),
+        nanoseconds=alone if lanes == 1 else in_lanes,
+        threads=threads_in_memory(threads, instance_bytes * lanes),
         together=lanes,
     )
 
 
-def lanes_of(batch: int, instance_bytes: int) -> int:
-    """How many instances go side by side: as vectors and memory have room for."""
-    wanted = 1 if batch == 1 else 8 if batch <= 8 else 16
+def lanes_of(share: int, instance_bytes: int) -> int:
+    """How many instances of a thread's share of a batch go side by side: as vectors and memory have room for."""
+    wanted = 1 if share == 1 else 8 if share <= 8 else 16
     return next((lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..arrays import ArrayT, as_array, beside, namespace_of, to_numpy
 from ..errors import ProblemError
-from ..gibbs_distribution.completions import by_instance, chosen_variables
+from ..gibbs_distribution.completions import chosen_variables
+from ..gibbs_distribution.samples import by_instance, by_sample
 from .algorithms.sum_product import Conditionals
 from .problem import LabelProblem
 
@@ -73,7 +74,10 @@ class LabelCompletions(Generic[ArrayT]):
             raise ProblemError("costs must be finite")
         own = by_instance(problem, given).astype(np.float64)
         weights = np.zeros((*self._z.shape, problem.k))
-        np.put_along_axis(weights, self._chosen[..., None], own, axis=2)
+        instances, samples = np.ogrid[: len(own), : own.shape[1]]
+        np.add.at(
+            weights, (instances[..., None], samples[..., None], self._chosen), own
+        )  # one may be chosen twice
         found = [part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)]
         xp = namespace_of(problem.unary)
         unary, pairwise = (xp.concat([each[which] for each in found], axis=0) for which in (0, 1))
@@ -112,8 +116,8 @@ def complete(
     completed = drawn(parts, again.reshape(flat), given.reshape(flat)).reshape(given.shape)
     place = problem.home.place
     return LabelCompletions(
-        samples=place(np.ascontiguousarray(z.swapaxes(0, 1)).reshape(samples, *problem.leading, n)),
-        variables=chosen.swapaxes(0, 1).reshape(samples, *problem.leading, m),
+        samples=place(by_sample(problem, z)),
+        variables=by_sample(problem, chosen),
         completed=place(
             np.ascontiguousarray(completed.transpose(1, 2, 3, 0, 4)).reshape(
                 samples, m, k - 1, *problem.leading, n

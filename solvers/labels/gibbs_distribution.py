@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array, ArrayT, as_array, as_float64, beside, check_room, namespace_of, to_numpy
 from ..errors import InfeasibleError, ProblemError, UnsupportedProblemError
+from ..gibbs_distribution.samples import by_sample, checked_uniforms
 from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
 from .algorithms.sum_product import Conditionals
 from .completions import LabelCompletions, complete, drawn
@@ -83,9 +84,8 @@ class LabelGibbs(Generic[ArrayT]):
             [[0], [1], [2]]
         """
         problem = self.problem
-        z = drawn(self._parts, _uniforms(problem, uniforms))
-        z = np.ascontiguousarray(z.swapaxes(0, 1))
-        return problem.home.place(z.reshape(-1, *problem.leading, problem.n))
+        z = drawn(self._parts, checked_uniforms(problem, uniforms, (problem.n,)))
+        return problem.home.place(by_sample(problem, z))
 
     def completions(self, uniforms: Any, variables: Any = None) -> LabelCompletions[ArrayT]:
         """Samples, drawn variable by variable, and each of them completed with the other values of single variables.
@@ -106,7 +106,8 @@ class LabelGibbs(Generic[ArrayT]):
             >>> found.samples.tolist(), found.completed.tolist()  # the other follows, being drawn later
             ([[1, 1]], [[[[0, 0]]]])
         """
-        return complete(self.problem, self._parts, _uniforms(self.problem, uniforms), variables)
+        own = checked_uniforms(self.problem, uniforms, (self.problem.n,))
+        return complete(self.problem, self._parts, own, variables)
 
     def covariance_product(self, unary: Any, pairwise: Any = None) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d, where phi indicates the values of variables and of pairs.
@@ -239,17 +240,6 @@ def _finite(scores: Array) -> Array:
     xp = namespace_of(scores)
     values = as_float64(scores)
     return xp.where(xp.isinf(values), xp.zeros_like(values), values)
-
-
-def _uniforms(problem: LabelProblem, uniforms: Any) -> np.ndarray:
-    """`[batch, samples, n]`."""
-    given, expected = to_numpy(as_array(uniforms, "uniforms")), (*problem.leading, problem.n)
-    if given.dtype != np.float64 or given.shape[1:] != expected or not ((given >= 0) & (given < 1)).all():
-        raise ProblemError(
-            f"uniforms must be float64 in [0, 1), [samples, {', '.join(map(str, expected))}]; got {given.dtype} "
-            f"{given.shape}"
-        )
-    return np.ascontiguousarray(given.reshape(len(given), problem.batch, problem.n).swapaxes(0, 1))
 
 
 def _direction(problem: LabelProblem, unary: Any, pairwise: Any) -> LabelProblem:

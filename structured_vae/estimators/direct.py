@@ -59,7 +59,7 @@ class Direct(Estimator):
         sides: 1 or 2.
         noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is meant.
         flips: of how many of n independent bits the change of the cost is asked, chosen at random for each sample; None
-            for all.
+            for all. With `unary_noise`, by which states are samples whose KL is exact.
 
     Raises:
         EstimatorError: no samples, other sides, or no flips.

@@ -76,7 +76,7 @@ class CostOfBits:
     """Any function of n bits, as a cost; it is asked n + 1 times around a state.
 
     Attributes:
-        function: takes `[..., batch, n]` and gives `[..., batch]`; it need not be differentiable.
+        function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be differentiable.
 
     Raises:
         EstimatorError: in its calls, where the function gives no tensor `[..., batch]`.
@@ -105,7 +105,7 @@ class CostOfBits:
                 f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
                 f"function gave {found}"
             )
-        return cost
+        return cost.to(z.dtype)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
         """The value at z, and its change by every single flip."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from statistics import mean
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..runs.fitting import PERTURB_AND_MAP
 from .experiments import Experiment
 from .quantities import Records
 from .records import Record
@@ -47,9 +49,8 @@ def curves(experiment: Experiment, records: Records) -> Figure:
         }
         _draw(left, cells, paper, lambda record: [row["epoch"] for row in record.epochs])
         _draw(right, cells, paper, lambda record: record.hours)
-        late = [loss for runs in cells.values() for loss in _late(runs[0])] + list(paper.values())
-        margin = 0.05 * (max(late) - min(late))
-        left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=(min(late) - margin, max(late) + margin))
+        late = [loss for runs in cells.values() for run in runs for loss in _late(run)] + list(paper.values())
+        left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=_limits(late))
         left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
         part.legend(
@@ -105,6 +106,15 @@ def _draw(
         axes.plot([], [], "k:", linewidth=1, label="paper, after as long or at its end")
 
 
+def _limits(losses: Sequence[float]) -> tuple[float, float] | None:
+    """Of an axis that shows all finite ones."""
+    finite = list(filter(isfinite, losses))
+    if not finite:
+        return None
+    margin = 0.05 * (max(finite) - min(finite)) or 1.0
+    return min(finite) - margin, max(finite) + margin
+
+
 def _late(record: Record) -> list[float]:
     """The losses that have to be on the scale."""
     losses, _ = _losses(record)
@@ -112,8 +122,8 @@ def _late(record: Record) -> list[float]:
 
 
 def _losses(record: Record) -> tuple[list[float], bool]:
-    """The tighter number of each epoch, and whether it is a bound."""
-    perturbed = record.config["estimator"] != "score_function"
+    """The number of each epoch that its training is watched by, and whether it is a bound."""
+    perturbed = record.config["estimator"] in PERTURB_AND_MAP
     coupled = record.config["encoder"] in ("supermodular", "general")
     loose = (coupled or record.config.get("couplings", "none") != "none") and perturbed
     if loose and record.config["model"] == "discrete":

@@ -8,8 +8,8 @@ from statistics import mean
 from matplotlib.figure import Figure
 
 from .experiments import Experiment
-from .quantities import Records, markdown_table, shown, unit, values_of
-from .verdict import as_good
+from .quantities import Records, markdown_table, shown, unit
+from .verdict import as_good, of_the_papers_kind
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
@@ -34,8 +34,8 @@ def _row(
 ) -> list[str]:
     cells = []
     for name in names:
-        values = values_of(records.get(name, ()), quantity)
-        paper = experiment.paper.get(name, {}).get(quantity)
+        values = of_the_papers_kind(records, name, quantity)
+        paper = experiment.paper_of(name, records[name][0].trained if values else 0).get(quantity)
         text = shown(values)
         good = counted and values and paper is not None and as_good(experiment, quantity, mean(values), paper)
         cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
@@ -53,7 +53,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
         for axes, panel in zip(across, panels.values, strict=True):
             for number, line in enumerate(lines.values):
                 names = [experiment.name_of(panel, row, line) for row in rows.values]
-                found = [values_of(records.get(name, ()), quantity) for name in names]
+                found = [of_the_papers_kind(records, name, quantity) for name in names]
                 ours = [mean(values) if values else float("nan") for values in found]
                 paper = [experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names]
                 color = f"C{number}"

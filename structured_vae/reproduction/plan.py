@@ -13,7 +13,7 @@ from rich.table import Table
 
 from ..runs.config import TrainConfig
 from .experiments import Cell, Experiment
-from .records import Places, read_record
+from .records import Places, read_record, seconds_an_epoch
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def plan(options: Namespace, console: Console) -> None:
     for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
         whole = column == "cell"
         table.add_column(column, justify="left" if whole else "right", no_wrap=whole, overflow="fold")
-    seconds = seconds_an_epoch(cells, places)
+    seconds = seconds_of_kinds(cells, places)
     for state in (status(cell, places) for cell in cells):
         config = state.cell.config
         known = seconds.get(kind_of(config)) if state.left else 0.0
@@ -92,7 +92,7 @@ def finished(cell: Cell, places: Places) -> bool:
     return record is not None and record.finished(cell.config.epochs)
 
 
-def seconds_an_epoch(cells: Sequence[Cell], places: Places) -> dict[tuple[object, ...], float]:
+def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object, ...], float]:
     """The median epoch of each kind of cell that has begun to run, with any seed."""
     seconds: dict[tuple[object, ...], list[float]] = {}
     for cell in cells:
@@ -111,5 +111,9 @@ def _epoch_seconds(cell: Cell, places: Places) -> list[float]:
     """Of each epoch of a cell that is known, by its record or what its run has written so far."""
     record = read_record(places.record(cell))
     if record is not None:
-        return [row["seconds"] for row in record.epochs]
-    return list(map(float, places.run(cell).metrics.get("seconds", ())))
+        return seconds_an_epoch(record.epochs)
+    metrics = places.run(cell).metrics
+    columns = (metrics.get(name, ()) for name in ("epoch", "seconds"))
+    return seconds_an_epoch(
+        [{"epoch": epoch, "seconds": float(took)} for epoch, took in zip(*columns, strict=True)]
+    )

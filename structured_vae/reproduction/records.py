@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -17,8 +18,8 @@ from .experiments import Cell
 DIRTY: Final = "-dirty"
 """What `git describe` ends in where the tree had changes that were in no commit."""
 
-PAUSE: Final = 3.0
-"""An epoch of so many times the median is one in which the training stood still."""
+PAUSE: Final = 10.0
+"""An epoch of so many times the median is one in which the training stood still; other work makes it a few times."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,14 @@ class Record:
     def hours(self) -> list[float]:
         """Of training, from its start to each row; without pauses.
 
-        A process that is stopped, or a machine that sleeps, leaves one epoch that takes far longer than all others: it
-        counts as one of median length.
+        A process that is stopped, or a machine that sleeps, leaves epochs that take far longer than most: each counts
+        as one of median length.
         """
-        seconds = [row["seconds"] for row in self.epochs]
-        usual = median(seconds) if seconds else 0.0
-        return list(accumulate((usual if each > PAUSE * usual else each) / 3600 for each in seconds))
+        spans = spans_of(row["epoch"] for row in self.epochs)
+        an_epoch = seconds_an_epoch(self.epochs)
+        usual = median(an_epoch) if an_epoch else 0.0
+        awake = (usual if each > PAUSE * usual else each for each in an_epoch)
+        return list(accumulate(span * each / 3600 for span, each in zip(spans, awake, strict=True)))
 
     @property
     def dirty(self) -> bool:
@@ -101,6 +104,17 @@ class Record:
         """Writes the file, whole or not at all."""
         with whole_file(path) as part:
             part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def spans_of(epochs: Iterable[float]) -> list[float]:
+    """How many epochs there are from each row to the next, the first from the start."""
+    return [epoch - before for before, epoch in pairwise([0.0, *epochs])]
+
+
+def seconds_an_epoch(rows: Sequence[Mapping[str, float]]) -> list[float]:
+    """Of the epochs that end at each row, which has the seconds of all since the one before."""
+    spans = spans_of(row["epoch"] for row in rows)
+    return [row["seconds"] / span for row, span in zip(rows, spans, strict=True)]
 
 
 def trained_epochs(rows: list[dict[str, float]]) -> int:

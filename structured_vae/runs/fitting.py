@@ -75,6 +75,9 @@ ESTIMATORS: Final[dict[str, Build]] = {
 }
 """By the name that a configuration gives them."""
 
+PERTURB_AND_MAP: Final = ("direct", "implicit_mle", "perturbed_argmax")
+"""Those whose states are no samples of the Gibbs distribution where bits or labels are coupled."""
+
 USUAL_SAMPLES: Final = {"score_function": 4, "perturbed_argmax": 8}
 """Of the estimators that take more than one where nothing is asked for."""
 
