@@ -131,8 +131,8 @@ class TrainConfig:
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         completions: bits of which ram, and direct of independent bits, try the other value, chosen at random in every
             step; 0 for all.
-        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo,
-            else 1.
+        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo
+            but for one variable of k values, else 1.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
             recipe paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
@@ -440,11 +440,12 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
     whole = (config.recipe or recipe) == "elbo"
     decay = config.rate_decay or ("cosine" if whole or config.kind == "gaussian" else "none")
     bits = config.variables * math.log2(config.k) if config.encoder == "categorical" else config.n
+    one_variable = config.encoder == "categorical" and config.variables == 1
     few = config.kind == "discrete" and bits <= FEW_BITS
     warmup = config.epochs // 4 if (whole and few) or config.kl_start else 0
     return {
         "recipe": recipe,
-        "sides": 2 if whole else 1,
+        "sides": 2 if whole and not one_variable else 1,
         "rate_decay": decay,
         "learning_rate": 2e-3 if decay == "cosine" and (whole or config.kind == "gaussian") else 1e-3,
         "kl_start": 4.0 if whole and few and warmup and config.kl_warmup is None else 0.0,
