@@ -689,6 +689,28 @@ def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     assert verdict(without, records, references) == "Best bound: first, 7.00 nats. For reference: other 5.50."
 
 
+@tiny
+def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, capsys):
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    record = Path("results/tiny/general-seed0.json")
+    values = json.loads(record.read_text())
+    del values["config"]["consistency"]  # a default that came later, and one that changed
+    values["config"]["data"]["train_on"] = "all"
+    record.write_text(json.dumps(values))
+    (experiments.CELLS / "tiny.yaml").write_text(TINY.replace("picture_every: 0", "picture_every: 1"))
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    assert "1 of 1 cells are finished" in capsys.readouterr().out
+    (experiments.CELLS / "tiny.yaml").write_text(
+        TINY.replace("hidden: 5", "hidden: 9").replace("size: 100", "size: 50")
+    )
+    before = record.read_bytes()
+    for option in ("--dry_run", "--jobs=1"):
+        assert command("reproduce", "tiny", "--only", "general", option) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert "is of other settings (hidden, data.batch_size): delete it" in said
+    assert record.read_bytes() == before
+
+
 def test_damaged_records_are_named(two_cells):
     path = Places(Path("results"), Path("runs")).record(two_cells.cells()[0])
     path.parent.mkdir(parents=True)

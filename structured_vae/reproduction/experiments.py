@@ -19,6 +19,8 @@ from ..runs.config import TrainConfig
 CELLS = files(__package__) / "cells"
 AFTERWARDS = ("refine", "draws", "picture", "appearance")
 """Settings of a cell that do not concern its training."""
+WITHOUT_EFFECT = ("device", "picture_every", "evaluate_every")
+"""Settings that leave what a training ends in as it is."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Cell:
         experiment: whose folder the record lies in.
         name: of the cell, without the seed.
         config: what to train.
+        own: paths, such as `("data", "name")`, of the settings that the experiment names: those that make the cell what
+            it is, and not how long it trains.
         refine: moves of a search for each image in the evaluation, see `evaluate`.
         draws: posterior samples an image in it; None for its default.
         picture: whether the last picture of samples is kept beside the record.
@@ -38,6 +42,7 @@ class Cell:
     experiment: str
     name: str
     config: TrainConfig
+    own: tuple[tuple[str, ...], ...] = ()
     refine: int = 0
     draws: int | None = None
     picture: bool = False
@@ -209,7 +214,7 @@ class Experiment:
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [
-            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), **kept)
+            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), _paths(values), **kept)
             for seed in seeds
             for name, (values, kept) in settings.items()
         ]
@@ -245,6 +250,16 @@ def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict
     """What a cell trains, and what it does with the result."""
     training = [(name, value) for name, value in settings if name not in AFTERWARDS]
     return training, {name: value for name, value in settings if name in AFTERWARDS}
+
+
+def _paths(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """Of every single setting that makes a cell what it is."""
+    paths = dict.fromkeys(
+        (*path.split("."), *inner)
+        for path, value in settings
+        for inner in (((key,) for key in value) if isinstance(value, dict) else ((),))
+    )
+    return tuple(path for path in paths if path[0] not in ("epochs", *WITHOUT_EFFECT))
 
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:

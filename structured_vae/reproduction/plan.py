@@ -11,6 +11,7 @@ from jsonargparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
+from ..errors import RunError
 from ..runs.config import TrainConfig
 from .experiments import Cell, Experiment
 from .records import Places, read_record, seconds_an_epoch
@@ -52,7 +53,7 @@ def plan(options: Namespace, console: Console) -> None:
 
     Raises:
         ConfigError: no such experiment or cell.
-        RunError: a record or a run is damaged.
+        RunError: a record or a run is damaged, or of other settings.
     """
     experiment, cells, places = chosen(options)
     caption = "without the evaluation at the end; one cell at a time; ? where no such cell has run here"
@@ -74,7 +75,7 @@ def status(cell: Cell, places: Places) -> Status:
     """How far a cell is, by its record and its run folder.
 
     Raises:
-        RunError: its record, or what its run has written, is damaged.
+        RunError: its record, or what its run has written, is damaged or of other settings.
     """
     if finished(cell, places):
         return Status(cell, cell.config.epochs, True)
@@ -86,9 +87,14 @@ def finished(cell: Cell, places: Places) -> bool:
     """Whether a cell has its record.
 
     Raises:
-        RunError: it is damaged.
+        RunError: it is damaged, or of other settings.
     """
     record = read_record(places.record(cell))
+    if record is not None and (other := record.differing(cell)):
+        raise RunError(
+            f"{places.record(cell)} is of other settings ({', '.join(other)}): delete it, or name another folder for "
+            "records: --results FOLDER"
+        )
     return record is not None and record.finished(cell.config.epochs)
 
 

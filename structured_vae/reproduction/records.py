@@ -100,10 +100,26 @@ class Record:
         """Whether it was trained that long, and evaluated."""
         return self.evaluation is not None and self.trained >= epochs
 
+    def differing(self, cell: Cell) -> list[str]:
+        """Those of the settings that make the cell what it is of which the record has others.
+
+        Defaults are left out: a record names some that had no effect then, and lacks those that came later.
+        """
+        there = cell.config.to_dict()
+        return [".".join(path) for path in cell.own if _at(self.config, path) != _at(there, path)]
+
     def write(self, path: Path) -> None:
         """Writes the file, whole or not at all."""
         with whole_file(path) as part:
             part.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def _at(values: dict[str, Any], path: tuple[str, ...]) -> Any:
+    """What lies at a path of nested settings; None where nothing does."""
+    value: Any = values
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def spans_of(epochs: Iterable[float]) -> list[float]:

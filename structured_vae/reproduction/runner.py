@@ -26,7 +26,7 @@ from ..runs.networks import load_vae
 from ..runs.train import resume, train
 from ..training.checkpoints import read_checkpoint
 from ..training.pictures import picture_name
-from .experiments import Cell
+from .experiments import WITHOUT_EFFECT, Cell
 from .records import Places, record_of_run
 
 FAILURES: Final = (StructuredVAEError, SolverError, OSError, RuntimeError)
@@ -117,7 +117,7 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
 def _differing(run: TrainConfig, cell: TrainConfig) -> list[str]:
     """The settings on which a run cannot go on as a cell. What falls over all epochs has another course over more."""
     falling = "cosine" in (cell.rate_decay, cell.dropout_decay)
-    free = {"device", "picture_every", "evaluate_every"} | (set() if falling else {"epochs"})
+    free = {*WITHOUT_EFFECT} | (set() if falling else {"epochs"})
     here, there = run.to_dict(), cell.to_dict()
     here["data"]["root"] = there["data"]["root"]
     return [key for key in there if key not in free and here[key] != there[key]]
