@@ -19,6 +19,9 @@ from .records import Record
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
+STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more are given the last, too careful by a tenth."""
+
 
 def verdict(experiment: Experiment, records: Records, references: Records | None = None) -> str:
     """The first words of a page: beside the paper where it has numbers, else the best cell, beside the references."""
@@ -199,16 +202,18 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
         return "is not found"
     if min(map(len, found.values())) == 1:
         return "is found with one seed"
-    # That of all cells, since two or three seeds of one say little of their spread.
+    # The deviation of all cells, since two or three seeds of one say little of their spread.
     deviation = deviation_of_seeds(found.values()) or 0.0
+    freedom = sum(len(values) - 1 for values in found.values())
+    apart = STUDENT[min(freedom, len(STUDENT)) - 1] * deviation
     level = [
         f"{name} from {other}"
         for (name, better), (other, worse) in neighbours
-        if mean(worse) - mean(better) <= 2 * deviation * math.sqrt(1 / len(better) + 1 / len(worse))
+        if mean(worse) - mean(better) <= apart * math.sqrt(1 / len(better) + 1 / len(worse))
     ]
     if not level:
-        return "is found"
-    return f"is that of the means, and two standard errors do not tell {' and '.join(level)}"
+        return "is found (seeds tell neighbours apart, 95% by Student's t)"
+    return f"is that of the means, and seeds do not tell {' and '.join(level)} (95% by Student's t)"
 
 
 def _best(records: Records, references: Records) -> list[str]:
