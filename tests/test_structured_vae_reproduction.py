@@ -691,7 +691,7 @@ def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
 
 
 @tiny
-def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, capsys):
+def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeypatch, capsys):
     assert command("reproduce", "tiny", "--only", "general") == 0
     record = Path("results/tiny/general-seed0.json")
     values = json.loads(record.read_text())
@@ -705,11 +705,23 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, capsys)
         TINY.replace("hidden: 5", "hidden: 9").replace("size: 100", "size: 50")
     )
     before = record.read_bytes()
-    for option in ("--dry_run", "--jobs=1"):
-        assert command("reproduce", "tiny", "--only", "general", option) == 2
-        said = " ".join(capsys.readouterr().err.split())
-        assert "is of other settings (hidden, data.batch_size): delete it" in said
+    assert command("reproduce", "tiny", "--only", "general") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "is of other settings (hidden, data.batch_size): choose its own, delete it" in said
     assert record.read_bytes() == before
+    monkeypatch.setenv("COLUMNS", "200")
+    assert command("reproduce", "tiny", "--only", "general", "--dry_run") == 0
+    assert "with other hidden, data.batch_size" in capsys.readouterr().out
+
+
+@tiny
+@pytest.mark.parametrize("decay", ["cosine", "none"])
+def test_a_record_of_other_epochs_is_another_where_the_rate_falls_over_them(two_cells, decay):
+    (experiments.CELLS / "tiny.yaml").write_text(TINY.replace("n: 3", f"n: 3, rate_decay: {decay}"))
+    assert command("reproduce", "tiny", "--only", "general") == 0
+    falls = decay == "cosine"
+    for epochs, code in ((1, 2 * falls), (2, 0), (3, 2 * falls)):
+        assert command("reproduce", "tiny", "--only", "general", "--epochs", epochs) == code
 
 
 def test_damaged_records_are_named(two_cells):

@@ -49,6 +49,11 @@ class Cell:
     appearance: bool = False
 
     @property
+    def falls(self) -> bool:
+        """Whether the course of a setting is over all epochs, so that with more of them it is another training."""
+        return "cosine" in (self.config.rate_decay, self.config.dropout_decay)
+
+    @property
     def title(self) -> str:
         """Name and seed, as files are called."""
         return f"{self.name}-seed{self.config.seed}"

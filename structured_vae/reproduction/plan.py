@@ -25,11 +25,13 @@ class Status:
         cell: which.
         done: epochs trained, as far as they were evaluated.
         evaluated: whether its record is complete.
+        other: settings of which it has a record with other values, so that it is not run.
     """
 
     cell: Cell
     done: int
     evaluated: bool
+    other: tuple[str, ...] = ()
 
     @property
     def left(self) -> int:
@@ -53,7 +55,7 @@ def plan(options: Namespace, console: Console) -> None:
 
     Raises:
         ConfigError: no such experiment or cell.
-        RunError: a record or a run is damaged, or of other settings.
+        RunError: a record or a run is damaged.
     """
     experiment, cells, places = chosen(options)
     caption = "without the evaluation at the end; one cell at a time; ? where no such cell has run here"
@@ -67,6 +69,8 @@ def plan(options: Namespace, console: Console) -> None:
         known = seconds.get(kind_of(config)) if state.left else 0.0
         hours = "?" if known is None else f"{known * state.left / 3600:.2f}"
         evaluated = "yes" if state.evaluated else "no"
+        if state.other:
+            evaluated = f"with other {', '.join(state.other)}"
         table.add_row(state.cell.title, str(state.done), str(config.epochs), evaluated, hours)
     console.print(table)
 
@@ -75,12 +79,14 @@ def status(cell: Cell, places: Places) -> Status:
     """How far a cell is, by its record and its run folder.
 
     Raises:
-        RunError: its record, or what its run has written, is damaged or of other settings.
+        RunError: its record, or what its run has written, is damaged.
     """
-    if finished(cell, places):
+    record = read_record(places.record(cell))
+    other = () if record is None else tuple(record.differing(cell))
+    if not other and finished(cell, places):
         return Status(cell, cell.config.epochs, True)
     run = places.run(cell)
-    return Status(cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False)
+    return Status(cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False, other)
 
 
 def finished(cell: Cell, places: Places) -> bool:
@@ -92,8 +98,8 @@ def finished(cell: Cell, places: Places) -> bool:
     record = read_record(places.record(cell))
     if record is not None and (other := record.differing(cell)):
         raise RunError(
-            f"{places.record(cell)} is of other settings ({', '.join(other)}): delete it, or name another folder for "
-            "records: --results FOLDER"
+            f"{places.record(cell)} is of other settings ({', '.join(other)}): choose its own, delete it, or name "
+            "another folder for records: --results FOLDER"
         )
     return record is not None and record.finished(cell.config.epochs)
 

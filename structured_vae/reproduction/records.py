@@ -106,7 +106,8 @@ class Record:
         Defaults are left out: a record names some that had no effect then, and lacks those that came later.
         """
         there = cell.config.to_dict()
-        return [".".join(path) for path in cell.own if _at(self.config, path) != _at(there, path)]
+        paths = [*cell.own, ("epochs",)] if cell.falls else cell.own
+        return [".".join(path) for path in paths if _at(self.config, path) != _at(there, path)]
 
     def write(self, path: Path) -> None:
         """Writes the file, whole or not at all."""

@@ -105,7 +105,7 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
     if not run.config_file.exists():
         train(cell.config, run.folder, progress)
         return
-    if other := _differing(run.config(), cell.config):
+    if other := _differing(run.config(), cell):
         raise RunError(
             f"{run.folder} was trained with other settings ({', '.join(other)}): delete it, or name another folder for "
             "runs: --runs FOLDER"
@@ -114,11 +114,10 @@ def _trained(cell: Cell, places: Places, progress: bool) -> None:
         resume(run.folder, cell.config.epochs, progress)
 
 
-def _differing(run: TrainConfig, cell: TrainConfig) -> list[str]:
-    """The settings on which a run cannot go on as a cell. What falls over all epochs has another course over more."""
-    falling = "cosine" in (cell.rate_decay, cell.dropout_decay)
-    free = {*WITHOUT_EFFECT} | (set() if falling else {"epochs"})
-    here, there = run.to_dict(), cell.to_dict()
+def _differing(run: TrainConfig, cell: Cell) -> list[str]:
+    """The settings on which a run cannot go on as a cell."""
+    free = {*WITHOUT_EFFECT} | (set() if cell.falls else {"epochs"})
+    here, there = run.to_dict(), cell.config.to_dict()
     here["data"]["root"] = there["data"]["root"]
     return [key for key in there if key not in free and here[key] != there[key]]
 
