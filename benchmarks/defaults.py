@@ -2,7 +2,7 @@
 
     python -m benchmarks.defaults --output results/defaults.json
 
-Direct optimization on Fashion-MNIST-mini, one seed, each setting at several sizes and lengths; the bound is that on the
+Direct optimization on Fashion-MNIST-mini, each setting at several sizes and lengths; the bound is that on the
 validation images after the last epoch, and test images are not looked at. What the record has is not trained again.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import json
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,25 +45,32 @@ SIZES: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def configured(size: str, epochs: int, setting: str) -> TrainConfig:
+def configured(size: str, epochs: int, setting: str, seed: int = 0) -> TrainConfig:
     """The training of a row: what the setting names, whatever the defaults are."""
     chosen = {**SIZES[size], **SETTINGS[setting]}
     if "kl_start" in chosen:
         chosen["kl_warmup"] = max(1, epochs // 4)
     return TrainConfig(
-        **chosen, epochs=epochs, evaluate_every=epochs, picture_every=0, logger="none", device="cpu"
+        **chosen,
+        seed=seed,
+        epochs=epochs,
+        evaluate_every=epochs,
+        picture_every=0,
+        logger="none",
+        device="cpu",
     )
 
 
-def trained(size: str, epochs: int, setting: str) -> dict[str, Any]:
+def trained(size: str, epochs: int, setting: str, seed: int) -> dict[str, Any]:
     """The row of a training."""
-    config = configured(size, epochs, setting)
+    config = configured(size, epochs, setting, seed)
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         run = train(config, Path(folder) / "run", False)
         seconds = time.process_time() - start
         bound = float(run.metrics["validation/bound"][-1])
-    return {"size": size, "epochs": epochs, "setting": setting, "bound": bound, "seconds": seconds}
+    row = {"size": size, "epochs": epochs, "setting": setting, "seed": seed}
+    return {**row, "bound": bound, "seconds": seconds}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -71,12 +79,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--epochs", nargs="+", type=int, default=[10, 30, 100])
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
     record = json.loads(chosen.output.read_text(encoding="utf-8")) if chosen.output.exists() else {"rows": []}
-    known = {(row["size"], row["epochs"], row["setting"]) for row in record["rows"]}
-    wanted = [(s, e, t) for e in chosen.epochs for s in chosen.sizes for t in chosen.settings]
+    known = {(row["size"], row["epochs"], row["setting"], row["seed"]) for row in record["rows"]}
+    order = product(chosen.epochs, chosen.sizes, chosen.settings, chosen.seeds)
+    wanted = [(size, epochs, setting, seed) for epochs, size, setting, seed in order]
     for row in filter(lambda row: row not in known, wanted):
         record["rows"].append(trained(*row) | environment())
         with whole_file(chosen.output) as part:

@@ -168,11 +168,11 @@ def set_ups() -> list[list[str]]:
     """A row a size and length: where each set-up ends on validation images."""
     rows = record("defaults")["rows"]
     settings = list(dict.fromkeys(row["setting"] for row in rows))
-    bounds = {(row["size"], row["epochs"], row["setting"]): row["bound"] for row in rows}
     lines = [["code", "epochs", *settings]]
     for size, epochs in dict.fromkeys((row["size"], row["epochs"]) for row in rows):
-        found = [bounds.get((size, epochs, setting)) for setting in settings]
-        lines.append([size, str(epochs), *("" if each is None else f"{each:.1f}" for each in found)])
+        same = [row for row in rows if (row["size"], row["epochs"]) == (size, epochs)]
+        found = [[row["bound"] for row in same if row["setting"] == setting] for setting in settings]
+        lines.append([size, str(epochs), *(spread(bounds) if bounds else "" for bounds in found)])
     return lines
 
 

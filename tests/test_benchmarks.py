@@ -502,5 +502,5 @@ def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_pa
             ["--sizes", "8 bits", "--epochs", "1", "--settings", "two sides", "--output", str(path)]
         )
     (row,) = json.loads(path.read_text())["rows"]
-    assert (row["size"], row["epochs"], row["setting"]) == ("8 bits", 1, "two sides")
+    assert (row["size"], row["epochs"], row["setting"], row["seed"]) == ("8 bits", 1, "two sides", 0)
     assert 200 < row["bound"] < 400
