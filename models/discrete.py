@@ -39,7 +39,7 @@ class DiscreteVAE(Pretrained):
 
     Raises:
         ValueError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
-            ours, which is Bernoulli, has another likelihood.
+            ours, which is Bernoulli, or one with a likelihood of its own has another one.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
     Example:
@@ -71,6 +71,12 @@ class DiscreteVAE(Pretrained):
             raise ValueError(
                 f"{type(decoder).__name__} gives logits: its likelihood is bernoulli, not {likelihood!r}"
             )
+        if isinstance(decoder, NetworkDecoder) and likelihood != "bernoulli":
+            own = likelihood_name(decoder.likelihood)
+            if likelihood not in (own, decoder.likelihood):
+                raise ValueError(
+                    f"this decoder has a likelihood of its own, {own}, and not {likelihood!r}: give its network alone"
+                )
         self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = (
             encoder
             if isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from typing import Final
 
 
 def shortened(value: object) -> str:
@@ -41,6 +42,10 @@ class SolveFailedError(SolverError, RuntimeError):
     """The backend stopped without an answer."""
 
 
+FORBIDDING: Final = "scores of minus infinity"
+"""What `InfeasibleError.constraints` has where nobody gave a constraint."""
+
+
 class InfeasibleError(SolverError, ValueError):
     """No state satisfies the constraints, and that is proved.
 
@@ -50,6 +55,9 @@ class InfeasibleError(SolverError, ValueError):
 
     def __init__(self, constraints: tuple[str, ...]):
         self.constraints = constraints
+        if constraints == (FORBIDDING,):
+            super().__init__("no assignment is allowed: scores of minus infinity forbid a part of each")
+            return
         super().__init__(
             f"no state satisfies all of the constraints {', '.join(constraints)}; solve without one of them to find "
             "out which is too strict"

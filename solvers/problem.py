@@ -298,8 +298,9 @@ def check_problem(problem: object) -> None:
         ProblemError: it is none.
     """
     if not isinstance(problem, Problem):
+        has = " (its .problem is one)" if isinstance(getattr(problem, "problem", None), Problem) else ""
         raise ProblemError(
-            f"expected a Problem, as Problem.from_arrays(unary, pairwise) makes it; got {shortened(problem)}"
+            f"expected a Problem, as Problem.from_arrays(unary, pairwise) makes it; got {shortened(problem)}{has}"
         )
 
 

@@ -38,6 +38,9 @@ class ArgmaxLayer(SteppingModule):
     The noise is added in training mode to scores that require a gradient, and not in `eval()` or under
     `torch.no_grad()`, where z is the argmax itself.
 
+    Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
+    `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
+
     `torch.compile` takes calls without cost and generator whole.
 
     Args:

@@ -9,7 +9,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-COMMAND = ("-m", "structured_vae.cli")
+COMMAND = ("-m", "structured_vae")
 
 
 @contextmanager

@@ -203,6 +203,17 @@ def test_networks_that_do_not_fit_are_named(encoder, decoder, message):
         DiscreteVAE(encoder, decoder, pixels=PIXELS)
 
 
+@pytest.mark.parametrize("name", ["gaussian", "bernouli"])
+def test_a_decoder_keeps_its_likelihood(name):
+    ready = NetworkDecoder(network().float())
+    assert DiscreteVAE(Scores(PIXELS, N), ready, "bernoulli").decoder is ready
+    with pytest.raises(ValueError, match=f"a likelihood of its own, bernoulli, and not '{name}'"):
+        DiscreteVAE(Scores(PIXELS, N), ready, name)
+    other = NetworkDecoder(network().float(), "gaussian")
+    for given in ("gaussian", other.likelihood):
+        assert DiscreteVAE(Scores(PIXELS, N), other, given).decoder is other
+
+
 def test_an_unknown_likelihood():
     with pytest.raises(ValueError, match="no likelihood is called 'poisson'; there are: bernoulli, gaussian"):
         NetworkDecoder(network(), "poisson")

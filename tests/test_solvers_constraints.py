@@ -20,7 +20,7 @@ from solvers import (
     solver_class,
 )
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
-from solvers.conversions import from_qubo
+from solvers.conversions import from_ising, from_qubo
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
 
@@ -284,3 +284,13 @@ def test_constraints_have_names():
 def test_coefficients_are_floats():
     with pytest.raises(OptionError, match="coefficients"):
         linear([10**400, 1], "<=", 1)
+
+
+def test_constraints_of_a_conversion_are_over_places_and_bits():
+    model = from_ising({"x": 0.5, "y": -1.0}, {("x", "y"): 2.0})
+    assert solve(model).assignment == {"x": -1, "y": 1}
+    with pytest.raises(OptionError, match=r"over 0 and 1, .* are -1 and 1: write them for z of its .problem"):
+        solve(model, constraints=[linear([1, 1], "==", 0)])
+    assert solve(model.problem, constraints=[linear([1, 1], "==", 2)]).z.tolist() == [1, 1]
+    with pytest.raises(OptionError, match=r"its place in z or in a Conversion's labels; got 'x'"):
+        linear({"x": 1}, "==", 1)

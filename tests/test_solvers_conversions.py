@@ -295,6 +295,9 @@ BINARY = SimpleNamespace(name="BINARY")
 BAD = {
     "not square": (lambda: from_qubo(np.ones((2, 3))), "must be square"),
     "ragged": (lambda: from_qubo([[1.0], [1.0, 2.0]]), "equal lengths"),
+    "a matrix with nan": (lambda: from_qubo([[1.0, 0.0], [np.nan, 1.0]]), "the term of 1 and 0 is nan"),
+    "an infinite entry": (lambda: from_qubo({("a", "a"): np.inf, ("a", "b"): 1.0}), "the term of 'a' is inf"),
+    "a field that is nan": (lambda: from_ising({"a": np.nan}, {("a", "b"): 1.0}), "the term of 'a' is nan"),
     "a set": (lambda: from_qubo({1.0, 2.0}), "the couplings must be an array"),
     "nothing at all": (lambda: from_ising(None, None), "h must be an array of real numbers"),
     "a sparse tensor": (lambda: from_qubo(torch.eye(2).to_sparse()), "layout torch.sparse_coo"),

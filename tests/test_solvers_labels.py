@@ -1,6 +1,7 @@
 """Variables of several values, against enumeration."""
 
 import itertools
+from functools import partial
 
 import array_api_strict
 import numpy as np
@@ -401,3 +402,13 @@ def test_constants_are_floats():
 def test_more_dimensions_than_numpy_broadcasts():
     with pytest.raises(ProblemError, match="dimensions"):
         solve(torch.zeros((1,) * 38 + (2, 2)), potts=1.0, edges=[[0, 1]])
+
+
+def test_a_problem_without_an_allowed_assignment_speaks_of_no_constraints():
+    for call in (several.solve, partial(several.solve, k_best=2), several.gibbs):
+        with pytest.raises(
+            InfeasibleError, match="no assignment is allowed: scores of minus infinity forbid"
+        ):
+            call(np.zeros((2, 3)), np.full((3, 3), -np.inf), edges=[[0, 1]])
+    with pytest.raises(ProblemError, match="all values of variable 0 are forbidden"):
+        several.solve([[-np.inf, -np.inf], [0.0, 0.0]])

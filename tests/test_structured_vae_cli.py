@@ -873,6 +873,11 @@ def test_options_take_hyphens_and_underscores_alike(cli):
         (["train", "--learning_rat2", 3], "--learning_rate"),
         (["train", "--binarizaton", "none"], "--data.binarisation"),
         (["train", "--encoder", "generl"], "general"),
+        (["train", "--recipe", "elb"], "elbo"),
+        (["train", "--epsilon", "0.5"], "--epsilon.start"),
+        (["train", "--data", "mnist"], "--data.name"),
+        (["train", "--dataset", "mnist"], "--data.name"),
+        (["train", "--lr", "0.1"], "--learning_rate"),
         (["train", "--estimator", "score_functoin"], "score_function"),
         (["solve", "x.npz", "--timelimit", 3], "--time_limit"),
         (["gradients", "x", "--checkpoint", "bst"], "best"),
@@ -962,7 +967,7 @@ def test_stats_in_the_answers_are_numbers(cli):
 def program(*arguments):
     root = Path(__file__).parent.parent
     return subprocess.run(
-        [sys.executable, "-m", "structured_vae.cli", *map(str, arguments)],
+        [sys.executable, "-m", "structured_vae", *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(root)},
@@ -988,7 +993,7 @@ def test_the_keyboard_keeps_what_was_found():
     files_and_options = ["easy.npz", "hard.npz", "easy.npz", "--solver", "cp_sat", "--output", "mine.json"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored is inherited
     process = subprocess.Popen(
-        [sys.executable, "-m", "structured_vae.cli", "solve", *files_and_options],
+        [sys.executable, "-m", "structured_vae", "solve", *files_and_options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

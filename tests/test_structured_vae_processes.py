@@ -78,7 +78,7 @@ def rows(folder):
 
 
 def run(folder, *arguments):
-    command = [sys.executable, "-m", "structured_vae.cli", *arguments]
+    command = [sys.executable, "-m", "structured_vae", *arguments]
     return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
 
 
@@ -105,7 +105,7 @@ SMALL = ("--encoder", "independent", "--n", "4", "--hidden", "8", "--processes",
 def two(tmp_path):
     """A training of two processes after its first epoch, with both in a group of their own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "structured_vae.cli", "train", *SMALL, "--epochs", "1000"],
+        [sys.executable, "-m", "structured_vae", "train", *SMALL, "--epochs", "1000"],
         cwd=tmp_path,
         env=ENVIRONMENT,
         start_new_session=True,

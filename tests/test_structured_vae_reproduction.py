@@ -548,13 +548,15 @@ def table_of(page):
     return [dict(zip(header, row, strict=True)) for row in body]
 
 
-def test_a_report_prints_its_verdict_and_whole_names(two_cells, capsys):
+def test_a_report_prints_its_verdict_and_whole_names(two_cells, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "30")
     places = Places(Path("results"), Path("runs"))
     for cell in two_cells.cells():
-        record_with(bound=2.0).write(places.record(cell))
+        record_with(bound=1234.56789).write(places.record(cell))
     assert command("report", "tiny") == 0
     out = capsys.readouterr().out
-    assert "as good as the paper's or better: 1 of 1." in out
+    assert out.count(" 1234.57 ") == 2
+    assert "as good as the paper's or better: 0 of 1." in out
     assert all(f" {cell.name} " in out for cell in two_cells.cells())
 
 

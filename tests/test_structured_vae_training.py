@@ -207,6 +207,9 @@ def test_every_setting_makes_a_difference(tmp_path, change):
         ({"rate_decay": "none"}, 2, 0.1, "none", 0.001),
         ({"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01}, 1, 0.5, "cosine", 0.01),
         ({"model": "own"}, 2, 0.1, "cosine", 0.002),
+        ({"n": 10, "epochs": 99}, 2, 0.1, "cosine", 0.002),
+        ({"n": 10, "epochs": 100}, 1, 0.1, "cosine", 0.002),
+        ({"n": 11, "epochs": 100}, 2, 0.1, "cosine", 0.002),
         ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
         ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
         ({"encoder": "gaussian"}, 1, 0.1, "cosine", 0.002),
@@ -475,7 +478,7 @@ def make_validation_hard(monkeypatch, images):
 def command(*arguments):
     root = str(Path(__file__).parent.parent)
     return subprocess.Popen(
-        [sys.executable, "-m", "structured_vae.cli", *map(str, arguments)],
+        [sys.executable, "-m", "structured_vae", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ..errors import ProblemError
+from ..errors import ProblemError, shortened
 from .conversion import Labels
 from .terms import Pairs, Weights, real_array
 
@@ -41,17 +42,33 @@ def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:
     """Pairs `[e, 2]` of places in z and their weights `[e]`; zeros of a matrix are left out.
 
     Raises:
-        ProblemError: weights that are no real numbers.
+        ProblemError: weights that are no finite real numbers.
     """
     place = places_of(labels)
     if isinstance(couplings, Mapping):
         ends = [(place[i], place[j]) for i, j in couplings]
-        pairs = np.array(ends, np.int64).reshape(-1, 2)
-        return pairs, real_array("the couplings", list(couplings.values()), 1)
+        weights = real_array("the couplings", list(couplings.values()), 1)
+        check_terms(couplings, weights)
+        return np.array(ends, np.int64).reshape(-1, 2), weights
     matrix = _square(couplings)
     rows, columns = np.nonzero(matrix)
+    check_terms(zip(rows.tolist(), columns.tolist(), strict=True), matrix[rows, columns])
     order = np.array([place[i] for i in range(len(matrix))], np.int64)
     return np.stack([order[rows], order[columns]], axis=-1), matrix[rows, columns]
+
+
+def check_terms(names: Iterable[Iterable[Hashable]], terms: np.ndarray) -> None:
+    """Refuses terms that are not finite, by the names of their variables.
+
+    Raises:
+        ProblemError: there is one.
+    """
+    if np.isfinite(terms).all():
+        return
+    for own, term in zip(names, terms.tolist(), strict=True):
+        if not math.isfinite(term):
+            said = " and ".join(shortened(name) for name in dict.fromkeys(own))
+            raise ProblemError(f"the term of {said} is {term}; terms must be finite")
 
 
 def _square(values: Any) -> np.ndarray:

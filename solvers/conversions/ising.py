@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem import Problem
 from .conversion import Conversion, Labels, Sense, converted
-from .couplings import couplings_of, ends_of, ordered_labels, places_of
+from .couplings import check_terms, couplings_of, ends_of, ordered_labels, places_of
 from .energy import energy_of, named
 from .terms import real_array, sums_at
 
@@ -39,6 +39,7 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     linear = np.zeros(len(labels))
     place = places_of(labels)
     linear[[place[label] for label in fields]] = real_array("h", list(fields.values()), 1)
+    check_terms([[label] for label in labels], linear)
     pairs, weights = couplings_of(J, labels)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = weights.sum() - linear.sum()

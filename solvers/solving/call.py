@@ -172,7 +172,13 @@ def solve(
     elif pairwise is not None or edges is not None:
         raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
     elif isinstance(unary, Conversion):
-        all_constraints = [*unary.constraints, *listed(constraints)]
+        own = listed(constraints)
+        if own and unary.values != (0, 1):
+            raise OptionError(
+                f"constraints are over 0 and 1, and the variables of this Conversion are {unary.values[0]} and "
+                f"{unary.values[1]}: write them for z of its .problem, and solve that"
+            )
+        all_constraints = [*unary.constraints, *own]
         given = {"solver": solver, "time_limit": time_limit, "constraints": all_constraints}
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from typing import Any, Final, Literal, NoReturn, get_args, get_origin
 
 from jsonargparse import ArgumentParser, DefaultHelpFormatter
+
+CALLED: Final = {"lr": "learning_rate", "dataset": "name"}
+"""What other programs call options."""
 
 
 class Parser(ArgumentParser):
@@ -63,12 +66,16 @@ def suggestions(message: str, options: Iterable[str]) -> list[str]:
         ['--data.batch_size']
         >>> suggestions("argument COMMAND: invalid choice: 'trian' (choose from 'train', 'solve')", [])
         ['train']
+        >>> suggestions("Parser key 'epsilon': Unable to load config '0.5'", ["--epsilon", "--epsilon.start"])
+        ['--epsilon.start']
     """
+    if group := re.search(r"Parser key ['\"](\w+)['\"]:\s+Unable to load config", message):
+        return [option for option in options if option.startswith(f"--{group[1]}.")][:1]
     if "unrecognized arguments:" in message:
         unknown = re.findall(r"(?<=\s)--[\w.]+", message.partition("unrecognized arguments")[2])
         return list(dict.fromkeys(near for name in unknown for near in _near_options(name, list(options))))
     choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-    value = re.search(r"Literal\[(.*?)\]\. Got value: (.*)", message)
+    value = re.search(r"Literal\[(.*?)\](?s:.*)(?:Got|Given) value: (.*)", message)
     if not (choice or value):
         return []
     given, known = choice.groups() if choice else value.groups()[::-1]  # type: ignore[union-attr]  # one is
@@ -79,6 +86,7 @@ def _near_options(name: str, options: list[str]) -> list[str]:
     """An option whose last part is spelled so, or else the nearest."""
     last = {option: option.removeprefix("--").rpartition(".")[2] for option in options}
     own = name.removeprefix("--").rpartition(".")[2]
+    own = CALLED.get(own, own)
     same = [option for option, part in last.items() if part == own]
     if same or (near := difflib.get_close_matches(name, options, n=1)):
         return same or near

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jsonargparse import Namespace
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -21,8 +22,16 @@ from .records import Places, read_record
 from .report import records_of, write_report
 from .runner import run_cells
 
-IN_TERMINAL = ("cell", "epochs", "bound", "-log p(x)", "paper's number", "paper", "accuracy, %")
-"""Columns of a report that are printed too; its page has all."""
+IN_TERMINAL = {
+    "cell": "cell",
+    "epochs": "epochs",
+    "bound": "bound",
+    "-log p(x)": "-log p(x)",
+    "paper's number": "as the paper's",
+    "paper": "paper's",
+    "accuracy, %": "accuracy, %",
+}
+"""Columns of a report that are printed too, and how they are called there; its page has all."""
 
 
 def reproduce(options: Namespace, console: Console) -> None:
@@ -114,7 +123,11 @@ def report(options: Namespace, console: Console) -> None:
             console.print(f"{name}: no records yet")
             continue
         found = write_report(experiment, results, Path(options.output))
-        console.print(_cells(experiment.title, found.rows), found.verdict, soft_wrap=False)
+        table = _cells(experiment.title, found.rows)
+        whole = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+        wide = Console(file=console.file, width=max(console.width, whole))  # no number in two
+        wide.print(table)
+        console.print(found.verdict)
         console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")
 
 
@@ -126,8 +139,8 @@ def _cells(title: str, rows: list[list[str]]) -> Table:
         place for place, name in enumerate(header) if name in IN_TERMINAL and any(row[place] for row in body)
     ]
     for place in used:
-        whole = header[place] == "cell"
-        table.add_column(header[place], justify="left" if whole else "right", no_wrap=whole, overflow="fold")
+        name = IN_TERMINAL[header[place]]
+        table.add_column(name, justify="left" if name == "cell" else "right", no_wrap=True)
     for row in body:
         table.add_row(*(row[place] for place in used))
     return table

@@ -132,7 +132,7 @@ class TrainConfig:
         completions: bits of which ram, and direct of independent bits, try the other value, chosen at random in every
             step; 0 for all.
         sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo
-            but for one variable of k values, else 1.
+            but for one variable of k values, and codes of up to ten bits from 100 epochs on, else 1.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
             recipe paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
@@ -287,6 +287,9 @@ class TrainConfig:
 
 FEW_BITS: Final = 10
 """A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
+
+LONG: Final = 100
+"""From so many epochs on a code of few states ends lower with one side, which learns it more slowly."""
 
 OLDER: Final[dict[str, Any]] = {
     "recipe": "paper",
@@ -445,7 +448,7 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
     warmup = config.epochs // 4 if (whole and few) or config.kl_start else 0
     return {
         "recipe": recipe,
-        "sides": 2 if whole and not one_variable else 1,
+        "sides": 2 if whole and not one_variable and not (few and config.epochs >= LONG) else 1,
         "rate_decay": decay,
         "learning_rate": 2e-3 if decay == "cosine" and (whole or config.kind == "gaussian") else 1e-3,
         "kl_start": 4.0 if whole and few and warmup and config.kl_warmup is None else 0.0,

@@ -64,7 +64,8 @@ NOTHING: Final = Given()
 def _check(what: str, named: str, value: object) -> None:
     if (named == "own") == (value is None):
         said = "one of your own: give it" if value is None else f"{named}: leave it out"
-        raise ConfigError(f"the {what} of this training is {said}, {what}=...")
+        where = " in Python; the command line takes none" if value is None else ""
+        raise ConfigError(f"the {what} of this training is {said}, {what}=...{where}")
 
 
 def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
@@ -76,7 +77,9 @@ def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
 
 def _check_name(config: TrainConfig, name: str) -> None:
     if name != config.data.name and Path(name).absolute() != Path(config.data.name).absolute():
-        raise ConfigError(f"these images are {shortened(name)}, and this training has {config.data.name}")
+        raise ConfigError(
+            f"these images are {shortened(name)}, and this training has {config.data.name}: give those"
+        )
 
 
 def given_images(config: TrainConfig, data: Any) -> ImageDataset | None:

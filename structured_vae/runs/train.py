@@ -150,7 +150,7 @@ def resume(
     config = config if epochs is None else replace(config, epochs=epochs)
     if done >= config.epochs:
         raise RunError(
-            f"{folder} has trained all of its {done} epochs; for more: "
+            f"{folder} has trained all of its {done} epochs; for more: epochs={2 * done}, or "
             f"structured-vae resume {folder} --epochs {2 * done}"
         )
     dataset = dataset_of(config, given)

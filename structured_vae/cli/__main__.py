@@ -1,6 +1,0 @@
-"""`python -m structured_vae.cli`."""
-
-from .commands import main
-
-if __name__ == "__main__":
-    main()
