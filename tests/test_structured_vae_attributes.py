@@ -43,8 +43,6 @@ SMALL = TrainConfig(
 TIMES = {"ms_per_step", "seconds"}
 STATES = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread():

@@ -66,8 +66,6 @@ COMMANDS = {
     "solvers": [],
 }
 SMALL = ["--n", "3", "--hidden", "4", "--epochs", "1"]
-
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 

@@ -14,8 +14,6 @@ from structured_vae.runs.config_file import END, START
 from structured_vae.runs.export import export_run, exported_training
 from structured_vae.runs.folder import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 CONFIGS = {
     "bits": TrainConfig(n=4, hidden=8, epochs=2, picture_every=0),
     "mixture": TrainConfig(model="mixture", estimator="exact", epochs=1, picture_every=0),

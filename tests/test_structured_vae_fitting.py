@@ -33,7 +33,6 @@ from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.runs.networks import vae_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
     n=3, k=4, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)

@@ -18,8 +18,6 @@ from structured_vae.runs.gradients import gradient_figure
 from structured_vae.training.checkpoints import read_checkpoint
 
 SMALL = TrainConfig(encoder="gaussian", n=3, hidden=8, epochs=2, picture_every=0)
-
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 

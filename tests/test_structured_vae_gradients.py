@@ -34,7 +34,6 @@ from structured_vae.cli import main
 from structured_vae.evaluation.gradients import gradient_report
 from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, gradient_figure
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, k=4, hidden=4, epochs=1, picture_every=0)
 PIXELS = 5

@@ -27,8 +27,6 @@ from structured_vae.training.mixture import MixtureTraining
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
 TIMES = {"ms_per_step", "seconds"}
-
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 

@@ -16,8 +16,6 @@ from models import load_pretrained
 from structured_vae import load_vae, resume
 from structured_vae.cli import main
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 OLDER = Path(__file__).parent / "older"
 
 

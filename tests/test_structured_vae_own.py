@@ -44,8 +44,6 @@ from structured_vae.training.discrete import ArgmaxTraining
 
 SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 
 @pytest.fixture(scope="module")
 def arrays(tiny_images):

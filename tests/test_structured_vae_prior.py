@@ -42,8 +42,6 @@ N, PIXELS, IMAGES = 4, 6, 5
 CHAIN = torch.tensor([[0, 1], [1, 2], [2, 3]])
 PRIORS = ["factorised", "gibbs", "chain"]
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 
 def prior_of(kind):
     return {"factorised": factorised_prior, "gibbs": gibbs_prior, "chain": lambda n: gibbs_prior(n, CHAIN)}[

@@ -29,8 +29,6 @@ from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
 from structured_vae.training.pictures import Pictures
 
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
-
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 TINY = """

@@ -52,8 +52,6 @@ TIMES = {"ms_per_step", "seconds"}
 SMALL = TrainConfig(
     n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
 )
-
-pytestmark = pytest.mark.filterwarnings("ignore:The number of training batches")  # tiny data alone
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 

@@ -471,11 +471,9 @@ def test_impossible_scores(scores, pairwise, edges, variables):
 # --- runs --------------------------------------------------------------------------------------------
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
-few_batches = pytest.mark.filterwarnings("ignore:The number of training batches")
 
 
 @tiny
-@few_batches
 @pytest.mark.parametrize(
     ("couplings", "estimator"), [("none", "direct"), ("potts", "direct"), ("general", "score_function")]
 )
@@ -528,7 +526,6 @@ def test_titles_say_what_the_variables_are():
 
 
 @tiny
-@few_batches
 def test_estimators_and_solvers_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="3 variables, and 5 are to be completed"):
         train(replace(SMALL, estimator="ram", completions=5), tmp_path / "ram", progress=False)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import lightning.pytorch as pl
 import torch
@@ -39,6 +39,9 @@ from .processes import check_room, end_with_launcher, launching
 
 PICTURED = 50
 """Validation images in a picture of reconstructions."""
+
+LOGGED_EVERY: Final = 50
+"""Steps between what callbacks may log of steps; fewer where an epoch has fewer, of which Lightning would warn."""
 
 
 def train(
@@ -247,6 +250,7 @@ def _trainer(
         ours.append(_early_stopping(training, config.patience))
     if progress:
         ours.append(_progress_bar())
+    images_a_step = config.data.batch_size * config.processes * config.nodes
     with quiet():
         return pl.Trainer(
             accelerator="cuda" if cuda else "cpu",
@@ -262,7 +266,7 @@ def _trainer(
             enable_checkpointing=True,
             enable_progress_bar=progress,
             enable_model_summary=False,
-            log_every_n_steps=50,
+            log_every_n_steps=max(1, min(LOGGED_EVERY, len(dataset.train) // images_a_step)),
             use_distributed_sampler=False,
         )
 
