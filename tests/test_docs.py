@@ -598,12 +598,41 @@ def of_label_batches():
         yield f"| {row} | {wide} | {{:.1f}} |", [found["ours"], found["toulbar2"], found["ratio"]]
 
 
+def of_two_hundred_bits():
+    runs = [run for run in record("two_hundred_bits.json")["runs"] if run["data"] == "mnist"]
+    assert {run["epochs"] for run in runs} == {100}  # of 1,000 steps
+    names = dict.fromkeys(run["estimator"] for run in runs)
+    of = {
+        name: {
+            key: mean(run[key] for run in runs if run["estimator"] == name)
+            for key in ("reconstruction", "kl", "bound")
+        }
+        for name in names
+    }
+    two, one = "direct, two sides, 1 flip", "direct, one side, 1 flip"
+    assert max(names, key=lambda name: of[name]["bound"]) == one
+    assert min(names, key=lambda name: of[name]["bound"]) == "straight-through"
+    kl = [of[name]["kl"] for name in (two, "DisARM")]
+    reconstruction = [of[name]["reconstruction"] for name in (two, "DisARM")]
+    yield "one flip end at a KL of {:.1f} nats where DisARM has {:.1f}", kl
+    yield "at a reconstruction of {:.1f} where it has {:.1f}", reconstruction
+    noise = {
+        name: mean(run["curves"]["gradient/variance"][-1] for run in runs if run["estimator"] == name)
+        for name in names
+    }
+    yield "though with {:.2f} times its variance", [noise[two] / noise["DisARM"]]
+    yield "its variance is {:.2f} of DisARM's", [noise["straight-through"] / noise["DisARM"]]
+    rest = [noise[name] / noise["DisARM"] for name in ("REBAR", "RELAX")]
+    yield "their variance is {:.2f} and {:.2f} of `disarm`'s", rest
+
+
 def of_estimators():
     step = record("estimators.json")["ms_a_step"]["n = 50"]
     ratios = [
         step[name] / step["independent, direct, two-sided"]
         for name in ("chain, RAM", "chain, RAM, 10 completions")
     ]
+    yield from of_two_hundred_bits()
     yield (
         "a step takes {:.2f} times as long as one of independent bits by direct optimization of two sides, and {:.2f}",
         ratios,
