@@ -85,10 +85,10 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     record = json.loads(chosen.output.read_text(encoding="utf-8")) if chosen.output.exists() else {"rows": []}
     known = {(row["size"], row["epochs"], row["setting"], row["seed"]) for row in record["rows"]}
-    order = product(chosen.epochs, chosen.sizes, chosen.settings, chosen.seeds)
-    wanted = [(size, epochs, setting, seed) for epochs, size, setting, seed in order]
-    for row in filter(lambda row: row not in known, wanted):
-        record["rows"].append(trained(*row) | environment())
+    for epochs, size, setting, seed in product(chosen.epochs, chosen.sizes, chosen.settings, chosen.seeds):
+        if (size, epochs, setting, seed) in known:
+            continue
+        record["rows"].append(trained(size, epochs, setting, seed) | environment())
         with whole_file(chosen.output) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

@@ -39,7 +39,7 @@ class DiscreteVAE(Pretrained):
 
     Raises:
         ValueError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
-            ours, which is Bernoulli, or one with a likelihood of its own has another one.
+            ours, which is Bernoulli, or a `NetworkDecoder` has another likelihood.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
     Example:
@@ -67,16 +67,12 @@ class DiscreteVAE(Pretrained):
         prior: Prior | None = None,
     ):
         super().__init__()
-        if isinstance(decoder, Decoder) and likelihood != "bernoulli":
-            raise ValueError(
-                f"{type(decoder).__name__} gives logits: its likelihood is bernoulli, not {likelihood!r}"
-            )
-        if isinstance(decoder, NetworkDecoder) and likelihood != "bernoulli":
-            own = likelihood_name(decoder.likelihood)
-            if likelihood not in (own, decoder.likelihood):
-                raise ValueError(
-                    f"this decoder has a likelihood of its own, {own}, and not {likelihood!r}: give its network alone"
-                )
+        if isinstance(decoder, Decoder | NetworkDecoder) and likelihood not in (
+            "bernoulli",  # which nobody need have named
+            own := _likelihood_of(decoder),
+            getattr(decoder, "likelihood", own),
+        ):
+            raise ValueError(f"{type(decoder).__name__} has one: its likelihood is {own}, not {likelihood!r}")
         self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = (
             encoder
             if isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder)
@@ -282,11 +278,8 @@ class DiscreteVAE(Pretrained):
 
     def _described(self) -> dict[str, int | str]:
         decoder = self.decoder
-        likelihood = (
-            likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
-        )
         found: dict[str, int | str] = {"encoder": _name(self.encoder), "decoder": _name(decoder)}
-        found |= {"likelihood": likelihood, "pixels": self.pixels, "n": self.n}
+        found |= {"likelihood": _likelihood_of(decoder), "pixels": self.pixels, "n": self.n}
         if self.categorical and self.variables > 1:
             found["variables"] = self.variables
         return found | self._prior_said()
@@ -364,3 +357,8 @@ def paper_vae(
         CategoricalDecoder(pixels, n, hidden, variables),
         prior=learnt,
     )
+
+
+def _likelihood_of(decoder: Decoder | NetworkDecoder) -> str:
+    """Its name; ours give logits."""
+    return likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-from typing import Final
 
 
 def shortened(value: object) -> str:
@@ -42,25 +41,20 @@ class SolveFailedError(SolverError, RuntimeError):
     """The backend stopped without an answer."""
 
 
-FORBIDDING: Final = "scores of minus infinity"
-"""What `InfeasibleError.constraints` has where nobody gave a constraint."""
-
-
 class InfeasibleError(SolverError, ValueError):
     """No state satisfies the constraints, and that is proved.
 
     Attributes:
-        constraints: their names.
+        constraints: their names; none where scores of minus infinity are all that forbids.
     """
 
-    def __init__(self, constraints: tuple[str, ...]):
+    def __init__(self, constraints: tuple[str, ...] = ()):
         self.constraints = constraints
-        if constraints == (FORBIDDING,):
-            super().__init__("no assignment is allowed: scores of minus infinity forbid a part of each")
-            return
         super().__init__(
             f"no state satisfies all of the constraints {', '.join(constraints)}; solve without one of them to find "
             "out which is too strict"
+            if constraints
+            else "no assignment is allowed: scores of minus infinity forbid a part of each"
         )
 
 

@@ -207,7 +207,7 @@ def test_networks_that_do_not_fit_are_named(encoder, decoder, message):
 def test_a_decoder_keeps_its_likelihood(name):
     ready = NetworkDecoder(network().float())
     assert DiscreteVAE(Scores(PIXELS, N), ready, "bernoulli").decoder is ready
-    with pytest.raises(ValueError, match=f"a likelihood of its own, bernoulli, and not '{name}'"):
+    with pytest.raises(ValueError, match=f"its likelihood is bernoulli, not '{name}'"):
         DiscreteVAE(Scores(PIXELS, N), ready, name)
     other = NetworkDecoder(network().float(), "gaussian")
     for given in ("gaussian", other.likelihood):

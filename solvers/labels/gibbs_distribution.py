@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, overload
 import numpy as np
 
 from ..arrays import Array, ArrayT, as_array, as_float64, beside, check_room, namespace_of, to_numpy
-from ..errors import FORBIDDING, InfeasibleError, ProblemError, UnsupportedProblemError
+from ..errors import InfeasibleError, ProblemError, UnsupportedProblemError
 from ..gibbs_distribution.samples import by_sample, checked_uniforms
 from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
 from .algorithms.sum_product import Conditionals
@@ -218,7 +218,7 @@ def gibbs(
     buckets = buckets_of(problem)
     parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
     if any(bool((to_numpy(part.log_partition) == -np.inf).any()) for part in parts):
-        raise InfeasibleError((FORBIDDING,))
+        raise InfeasibleError()
     marginals = [part.marginals() for part in parts]
     log_z = namespace_of(problem.unary).concat([part.log_partition for part in parts], axis=0)
     return LabelGibbs(

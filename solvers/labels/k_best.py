@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..arrays import States, home_of
-from ..errors import FORBIDDING, InfeasibleError, OptionError, SolveFailedError
+from ..errors import InfeasibleError, OptionError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
 from ..solution import Solution, SolveInterrupted
@@ -107,7 +107,7 @@ class _Exclusion:
         with heard_of(problem, partial(Known._replace, part=part)):
             found = self._solved(problem, problem, [values], math.inf)
         if not found:
-            raise InfeasibleError((FORBIDDING,))
+            raise InfeasibleError()
         states, bounds = lawler(found[0], count, partial(self._others, problem))
         scores = problem.instances(np.zeros(len(states), np.int64)).score_flat(states)
         if (known := int(np.count_nonzero(scores > -np.inf))) < count:

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
-from ..errors import FORBIDDING, InfeasibleError, SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..solution import Solution
 from ..solver import CertifiedSolver
 from .problem import LabelProblem, check_label_problem
@@ -69,7 +69,7 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         if not len(forbidden):
             return
         if to_numpy(bound)[forbidden[0]] == -np.inf:
-            raise InfeasibleError((FORBIDDING,))
+            raise InfeasibleError()
         raise SolveFailedError(
             f"solver '{self.name}' found no allowed assignment of instance {forbidden[0]} in its time"
         )

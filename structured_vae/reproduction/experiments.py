@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -219,7 +219,7 @@ class Experiment:
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [
-            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), _paths(values), **kept)
+            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), _own(values), **kept)
             for seed in seeds
             for name, (values, kept) in settings.items()
         ]
@@ -257,18 +257,8 @@ def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict
     return training, {name: value for name, value in settings if name in AFTERWARDS}
 
 
-def _paths(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Of every single setting that makes a cell what it is."""
-    paths = dict.fromkeys(
-        (*path.split("."), *inner)
-        for path, value in settings
-        for inner in (((key,) for key in value) if isinstance(value, dict) else ((),))
-    )
-    return tuple(path for path in paths if path[0] not in ("epochs", *WITHOUT_EFFECT))
-
-
-def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
-    """The default configuration with these settings, each checked."""
+def _nested(settings: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Settings by paths, as a configuration has them; a later one takes the place of an earlier one."""
     values: dict[str, Any] = {}
     for path, value in settings:
         place = values
@@ -276,4 +266,23 @@ def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
         for group in groups:
             place = place.setdefault(group, {})
         place[key] = {**place.get(key, {}), **deepcopy(value)} if isinstance(value, dict) else value
-    return TrainConfig.from_dict(values)
+    return values
+
+
+def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Of every single setting."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from ((key, *inner) for inner in _paths(value))
+        else:
+            yield (key,)
+
+
+def _own(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """The paths of those that make a cell what it is."""
+    return tuple(path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT))
+
+
+def _config(settings: list[tuple[str, Any]]) -> TrainConfig:
+    """The default configuration with these settings, each checked."""
+    return TrainConfig.from_dict(_nested(settings))

@@ -83,7 +83,7 @@ def status(cell: Cell, places: Places) -> Status:
     """
     record = read_record(places.record(cell))
     other = () if record is None else tuple(record.differing(cell))
-    if not other and finished(cell, places):
+    if record is not None and not other and record.finished(cell.config.epochs):
         return Status(cell, cell.config.epochs, True)
     run = places.run(cell)
     return Status(cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False, other)
@@ -96,12 +96,14 @@ def finished(cell: Cell, places: Places) -> bool:
         RunError: it is damaged, or of other settings.
     """
     record = read_record(places.record(cell))
-    if record is not None and (other := record.differing(cell)):
+    if record is None:
+        return False
+    if other := record.differing(cell):
         raise RunError(
             f"{places.record(cell)} is of other settings ({', '.join(other)}): choose its own, delete it, or name "
             "another folder for records: --results FOLDER"
         )
-    return record is not None and record.finished(cell.config.epochs)
+    return record.finished(cell.config.epochs)
 
 
 def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object, ...], float]:

@@ -20,7 +20,7 @@ ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more are given the last, too careful by a tenth."""
+"""Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
 
 
 def verdict(experiment: Experiment, records: Records, references: Records | None = None) -> str:

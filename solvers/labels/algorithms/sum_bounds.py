@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import FORBIDDING, InfeasibleError
+from ...errors import InfeasibleError
 from ...limits.deadline import Deadline
 from ..problem import LabelProblem
 from .dual_ascent.search import LabelSearch
@@ -70,7 +70,7 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         damping = DAMPING if number >= SWINGING else 0.0
         bound, there = pass_on(tree, unary, weights, message, True, 0.0 if bounded else damping, scratch)
         if bound == -np.inf:
-            raise InfeasibleError((FORBIDDING,))
+            raise InfeasibleError()
         back = pass_on(tree, unary, weights, message, False, damping, scratch)[1]
         least, moved = min(least, bound), max(there, back)
         if moved <= CLOSE:
@@ -88,7 +88,7 @@ def mean_field(problem: LabelProblem) -> Sums:
     if problem.score_flat(search.labels[None])[0] == -np.inf:
         search.run(Deadline.after(None), VISITS)
     if search.bound == -np.inf:
-        raise InfeasibleError((FORBIDDING,))
+        raise InfeasibleError()
     q = (np.arange(problem.k) == search.labels[:, None]).astype(np.float64)
     moved, scratch = np.inf, np.empty(problem.k)
     allowed = problem.score_flat(search.labels[None])[0] > -np.inf
