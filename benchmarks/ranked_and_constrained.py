@@ -44,7 +44,7 @@ RANKING = (
     "mini_buckets",
     "cycle_cuts",
 )
-CONSTRAINED = ("exhaustive", "elimination", "branch_and_bound", "cp_sat", "math_opt", "cplex")
+CONSTRAINED = ("exhaustive", "elimination", "branch_and_bound", "cp_sat", "highs", "cplex")
 COUNTING = ("elimination", "branch_and_bound")
 MOST_VARIABLES, MOST_STATES = 8, 6
 

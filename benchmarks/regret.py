@@ -66,7 +66,7 @@ ENOUGH = 0.8
 TELLING, MOST_STRETCHED = 0.2, 20.0
 """Seconds from which on a call tells how busy the machine is, and how much longer a limit becomes for it, at most."""
 
-THIRD_PARTIES = ("cplex", "cp_sat", "math_opt")
+THIRD_PARTIES = ("cplex", "cp_sat", "highs")
 """Backends whose search is not ours."""
 
 Row = dict[str, Any]

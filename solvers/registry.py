@@ -30,7 +30,7 @@ BUILT_IN = {
     "cycle_cuts": "solvers.backends.cycle_cuts:CycleCuts",
     "cplex": "solvers.backends.cplex:Cplex",
     "cp_sat": "solvers.backends.cp_sat:CpSat",
-    "math_opt": "solvers.backends.math_opt:MathOpt",
+    "highs": "solvers.backends.highs:Highs",
     "local_search": "solvers.backends.local_search:LocalSearch",
 }
 

@@ -52,7 +52,7 @@ LONG = {
     "cycle_cuts": lambda: spins(200, 10),
     "local_search": lambda: spins(150, 8),
     "cp_sat": lambda: dense(60),
-    "math_opt": lambda: dense(60),
+    "highs": lambda: dense(60),
     "cplex": lambda: dense(70),
     "auto": lambda: spins(250, 10),
 }
@@ -204,7 +204,7 @@ def test_fixed_variables_have_their_values_in_what_is_heard():
     assert (heard.said[-1].bound < problem.positive_part).all()
 
 
-@pytest.mark.parametrize("name", ["cp_sat", "math_opt", "cplex"])
+@pytest.mark.parametrize("name", ["cp_sat", "highs", "cplex"])
 def test_within_constraints(name):
     problem, heard = dense(60), Heard()
     solution = solve(

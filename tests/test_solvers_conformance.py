@@ -15,7 +15,7 @@ BUILT_IN = [info.name for info in available_solvers() if info.origin == "built i
 COUNTS = {
     "cplex": (60, 9),
     "cp_sat": (60, 9),
-    "math_opt": (60, 9),
+    "highs": (60, 9),
     "dual_ascent": (60, 12),
     "cycle_cuts": (60, 12),
     "mini_buckets": (150, 12),
@@ -23,7 +23,7 @@ COUNTS = {
 }
 """Batches and largest n of those that take their time; the others have 700 of up to 12 variables."""
 
-SLOW_ONES = ["cplex", "cp_sat", "math_opt"]
+SLOW_ONES = ["cplex", "cp_sat", "highs"]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

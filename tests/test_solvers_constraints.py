@@ -24,7 +24,7 @@ from solvers.conversions import from_ising, from_qubo
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
 
-BACKENDS = ["exhaustive", "cp_sat", "math_opt", "cplex"]
+BACKENDS = ["exhaustive", "cp_sat", "highs", "cplex"]
 
 
 def drawn_problem(random, n, batch=2):
@@ -220,9 +220,9 @@ def test_decimals_mean_what_they_say():
 def test_others_refuse_with_reasons():
     with pytest.raises(UnsupportedProblemError, match="takes no constraints"):
         solve([1.0, 1.0], solver="independent", constraints=[cardinality(1)])
-    if not missing("math_opt"):
+    if not missing("highs"):
         with pytest.raises(UnsupportedProblemError, match="1000000 at most"):
-            solve([1.0, 1.0], solver="math_opt", constraints=[linear([1e7, 1.0], "<=", 3)])
+            solve([1.0, 1.0], solver="highs", constraints=[linear([1e7, 1.0], "<=", 3)])
     with pytest.raises(OptionError, match="do not go together"):
         solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2, start=[0, 1])
 

@@ -50,7 +50,7 @@ TIMED = (
     "cycle_cuts",
     "cplex",
     "cp_sat",
-    "math_opt",
+    "highs",
     "local_search",
 )
 
@@ -331,7 +331,7 @@ def test_a_model_is_given_up_once_its_pairs_turn_out_slow(clock):
     assert len(seen) == model_building.PAIRS_A_LOOK
 
 
-@pytest.mark.parametrize("name", ["cplex", "cp_sat", "math_opt"])
+@pytest.mark.parametrize("name", ["cplex", "cp_sat", "highs"])
 def test_without_a_model_the_answer_is_that_of_tabu_search(name, monkeypatch):
     if missing := solver_class(name).missing_packages():
         pytest.skip(f"needs {missing}")

@@ -304,7 +304,7 @@ def test_a_time_limit_that_python_does_not_write_out():
         solve(np.ones(3), time_limit=10**5000)
 
 
-@pytest.mark.parametrize("solver", ["local_search", "branch_and_bound", "cp_sat", "cplex", "math_opt"])
+@pytest.mark.parametrize("solver", ["local_search", "branch_and_bound", "cp_sat", "cplex", "highs"])
 @pytest.mark.parametrize("limit", [float("inf"), np.float32(60), np.int64(60)])
 def test_time_limits_of_any_number_type(solver, limit):
     if solver == "local_search" and limit < np.inf:
@@ -343,7 +343,7 @@ BAD_OPTIONS = {
     "visits": (("dual_ascent",), [0, 0.5, float("inf"), 10**400]),
     "memory": (("exhaustive",), [0, None, "2**28"]),
     "start": (
-        ("cp_sat", "math_opt", "cycle_cuts", "branch_and_bound", "dual_ascent"),
+        ("cp_sat", "highs", "cycle_cuts", "branch_and_bound", "dual_ascent"),
         ["zeros", [0.5, 0.5], [[0], [0, 1]], np.zeros(2, "i4,i4"), {0, 1}],
     ),
 }

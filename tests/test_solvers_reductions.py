@@ -453,7 +453,7 @@ def test_what_is_proved_or_ends_at_once_is_not_searched_again(monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["dual_ascent", "branch_and_bound", "mini_buckets", "cycle_cuts", "cplex", "cp_sat", "math_opt", "auto"],
+    ["dual_ascent", "branch_and_bound", "mini_buckets", "cycle_cuts", "cplex", "cp_sat", "highs", "auto"],
 )
 def test_no_search_ends_below_what_local_search_knows(monkeypatch, name):
     asked = []
@@ -475,7 +475,7 @@ def test_no_search_ends_below_what_local_search_knows(monkeypatch, name):
     assert all(asked)
 
 
-@pytest.mark.parametrize("name", ["dual_ascent", "branch_and_bound", "mini_buckets", "cp_sat", "math_opt"])
+@pytest.mark.parametrize("name", ["dual_ascent", "branch_and_bound", "mini_buckets", "cp_sat", "highs"])
 def test_backends_prove_what_elimination_finds(name):
     random = np.random.default_rng(7)
     graph = nx.disjoint_union(nx.random_regular_graph(4, 20, seed=1), nx.random_regular_graph(5, 12, seed=2))

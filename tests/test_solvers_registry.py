@@ -111,7 +111,7 @@ def test_auto_says_optimal_only_with_a_bound(case):
 @pytest.fixture
 def alone(monkeypatch):
     """As if no other package's solver were installed."""
-    for name in ("cplex", "cp_sat", "math_opt"):
+    for name in ("cplex", "cp_sat", "highs"):
         monkeypatch.setattr(solver_class(name), "missing_packages", classmethod(lambda cls: ("ortools",)))
 
 
@@ -348,7 +348,7 @@ def test_time_limit_gives_a_valid_bound(name, time_limit):
         assert not solution.optimal.any()
 
 
-@pytest.mark.parametrize("name", ["cplex", "cp_sat", "math_opt", "branch_and_bound"])
+@pytest.mark.parametrize("name", ["cplex", "cp_sat", "highs", "branch_and_bound"])
 def test_time_limit_reached_is_no_proof(name):
     hard = dense(200, 4, np.random.default_rng(0)).problem()  # nobody solves one in so short a time
     solution = solver_class(name)().solve(hard, time_limit=0.3)
@@ -366,9 +366,7 @@ def test_auto_is_exact_on_a_tree():
 
 def test_table_of_backends():
     rows = {info.name: info for info in available_solvers()}
-    assert {"independent", "exhaustive", "max_flow", "elimination", "cplex", "cp_sat", "math_opt"} <= set(
-        rows
-    )
+    assert {"independent", "exhaustive", "max_flow", "elimination", "cplex", "cp_sat", "highs"} <= set(rows)
     assert not rows["local_search"].capabilities.exact
     assert rows["exhaustive"].capabilities.max_size == 25
     assert rows["max_flow"].capabilities.supermodular_only

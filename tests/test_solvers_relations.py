@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from solvers import solve
 
-GENERAL = ["exhaustive", "branch_and_bound", "elimination", "cplex", "cp_sat", "math_opt"]
+GENERAL = ["exhaustive", "branch_and_bound", "elimination", "cplex", "cp_sat", "highs"]
 EXACT = [*GENERAL, "max_flow"]
 SIZES = st.integers(1, 7)
 SEEDS = st.integers(0, 2**32 - 1)

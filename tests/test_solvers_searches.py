@@ -29,8 +29,8 @@ from solvers.compiled.threads import available_cores
 from solvers.instances import dense
 from solvers.limits.deadline import Deadline
 
-SEARCHES = ["cplex", "cp_sat", "math_opt"]
-FLOATING = ["cplex", "math_opt"]
+SEARCHES = ["cplex", "cp_sat", "highs"]
+FLOATING = ["cplex", "highs"]
 EDGES = np.stack(np.triu_indices(7, 1), axis=-1)
 
 
@@ -190,7 +190,7 @@ def test_a_start_without_a_limit_takes_a_tenth_of_a_second_at_most(monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "name", ["dual_ascent", "branch_and_bound", "cycle_cuts", "mini_buckets", "cplex", "cp_sat", "math_opt"]
+    "name", ["dual_ascent", "branch_and_bound", "cycle_cuts", "mini_buckets", "cplex", "cp_sat", "highs"]
 )
 def test_every_exact_search_asks_for_that_start(monkeypatch, name):
     if missing := solver_class(name).missing_packages():
@@ -298,10 +298,10 @@ def test_a_refusal_of_cplex_is_an_error():
 
 
 def test_highs_errors_become_ours(monkeypatch):
-    monkeypatch.setattr("solvers.backends.math_opt.TOLERANCES", ("no_such_option",))
+    monkeypatch.setattr("solvers.backends.highs.TOLERANCES", ("no_such_option",))
     unary, pairwise = nearly_tied(0.1, 5)
     with pytest.raises(SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"):
-        solve(unary, pairwise, edges=EDGES, solver="math_opt")
+        solve(unary, pairwise, edges=EDGES, solver="highs")
 
 
 @pytest.mark.parametrize("solver", ["cplex", "cp_sat"])

@@ -520,7 +520,7 @@ def test_threads_are_an_option_of_some_solvers(cli):
     np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
     for solver in ("cp_sat", "cplex", "branch_and_bound", "auto"):
         assert cli("solve", "problem.npz", "--solver", solver, "--threads", 2)[0] == 0
-    assert_refused(cli("solve", "problem.npz", "--solver", "math_opt", "--threads", 2), "no option 'threads'")
+    assert_refused(cli("solve", "problem.npz", "--solver", "highs", "--threads", 2), "no option 'threads'")
     assert_refused(cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number from 1")
 
 

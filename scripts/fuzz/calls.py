@@ -73,7 +73,7 @@ FAST: Final = (
     *("auto", "auto", "auto", "independent", "exhaustive", "max_flow", "branch_and_bound", "elimination"),
     *("pymaxflow", "mini_buckets", "dual_ascent"),
 )
-SLOW: Final = ("local_search", "cp_sat", "cplex", "math_opt", "cycle_cuts")
+SLOW: Final = ("local_search", "cp_sat", "cplex", "highs", "cycle_cuts")
 
 
 def _arrays(draw: Draw) -> tuple[dict[str, Any], int]:

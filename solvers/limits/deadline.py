@@ -139,9 +139,14 @@ class Deadline:
     @property
     def left(self) -> float:
         """Seconds; infinite for no limit, negative when it has passed, zero after an interrupt or a callback's word."""
-        if interrupts() != self.interrupts or (self.watch is not None and self.watch.stopped):
+        if self.interrupted:
             return min(0.0, self.end - now())
         return self.end - now() if self.end < math.inf else math.inf
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or a callback's word ended the work, whatever time is left."""
+        return interrupts() != self.interrupts or (self.watch is not None and self.watch.stopped)
 
     @property
     def passed(self) -> bool:

@@ -129,3 +129,23 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     if queue.errors:
         raise queue.errors[min(queue.errors)]
     return queue.answers  # type: ignore[return-value]  # no call is left without answer or error
+
+
+def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:
+    """Runs a call of somebody else's library, and says whether it ended.
+
+    After an interrupt it has a while to end by itself. Then it is left alone, and the process ends after it: a library
+    that calls back into an interpreter that is gone would abort.
+
+    Raises:
+        BaseException: what the call raised.
+    """
+    queue = _Queue([call])
+    thread = threading.Thread(target=copy_context().run, args=(queue.work,), daemon=False)
+    thread.start()
+    while thread.is_alive() and not interrupted():
+        thread.join(TICK)
+    thread.join(GRACE)
+    if queue.errors:
+        raise queue.errors[0]
+    return not thread.is_alive()

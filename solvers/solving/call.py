@@ -140,7 +140,7 @@ def solve(
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
             `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
-            `exhaustive`, `cp_sat`, `math_opt`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
+            `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
             for `elimination`; `auto` chooses among them. Those that a `Conversion` has count too.
         callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
             every 0.2 seconds, in the thread of the caller; where it returns True the search ends, and the best so far

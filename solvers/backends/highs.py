@@ -1,0 +1,211 @@
+"""HiGHS, mixed-integer programming in floating point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..algorithms.local_search.warm_start import best_state, first_state, without_model
+from ..algorithms.precision.floating_point import TOLERANCE, FloatingPoint
+from ..algorithms.presolve.constrained import MOST_WHOLE, each_instance
+from ..algorithms.presolve.model_building import time_to_build
+from ..algorithms.presolve.one_by_one import one_by_one
+from ..constraint_rows import Rows
+from ..errors import InfeasibleError, SolveFailedError
+from ..limits.deadline import Deadline, uncounted
+from ..limits.interrupts import ended
+from ..limits.progress import Known
+from ..problem import Problem
+from ..solution import Maximiser
+from ..solver import ArgmaxSolver, Capabilities
+from ..starts import given_states
+
+TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
+"""Options of HiGHS that are set to `TOLERANCE`."""
+
+
+@dataclass(frozen=True)
+class Highs(ArgmaxSolver):
+    """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
+
+    `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from that. It works in one
+    thread: HiGHS sets their number once for a process, so there is no option for it.
+
+    Attributes:
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            `local_search`.
+    """
+
+    start: Any = field(default=None, compare=False)
+
+    name = "highs"
+    capabilities = Capabilities(
+        exact=True,
+        time_limit=True,
+        constraints=MOST_WHOLE,
+        packages=("highspy",),
+        install="pip install highspy",
+    )
+
+    def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
+        return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
+
+    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+        return each_instance(problem, time_limit, partial(_solve_within, constraints=constraints))
+
+
+def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tuple[np.ndarray | None, float]:
+    if not time_to_build(problem.pairwise, deadline):
+        return None, math.inf
+    search = _Search(problem, constraints)
+    search.run(deadline)
+    if search.infeasible:
+        raise InfeasibleError(constraints.names)
+    return search.state, search.bound
+
+
+def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+    if not time_to_build(problem.pairwise, deadline):
+        return without_model(problem, start, deadline), math.inf
+    state = first_state(problem, start, deadline)
+    search = _Search(problem)
+    search.begin_with(state)
+    search.run(deadline)
+    return best_state(problem, state if search.state is None else search.state), search.bound
+
+
+class _Search:
+    """One search of HiGHS, which says what it knows and ends at a word.
+
+    Attributes:
+        state: `[n]`, the best; None for none.
+        infeasible: whether no state satisfies the constraints.
+    """
+
+    def __init__(self, problem: Problem, constraints: Rows | None = None):
+        with uncounted():
+            import highspy
+
+        self._codes, self._highs = highspy.HighsModelStatus, highspy.Highs()
+        self._problem, self._scores = problem, FloatingPoint.of(problem)
+        self._products = np.flatnonzero(self._scores.pairwise)
+        self._ends = problem.edges[self._products]
+        self._stopped, self._reported = False, math.inf
+        self.state: np.ndarray | None = None
+        self.infeasible = False
+        options = {
+            "output_flag": False,
+            "threads": 1,
+            "presolve": "off",  # of dense problems it takes longer than their search
+            "mip_rel_gap": 0.0,
+            "mip_abs_gap": self._scores.gap,
+        }
+        for name, value in (options | dict.fromkeys(TOLERANCES, TOLERANCE)).items():
+            self._ask(f"option {name}", self._highs.setOptionValue(name, value))
+        self._ask("the model", self._highs.passModel(self._model(highspy, constraints)))
+
+    @property
+    def bound(self) -> float:
+        """The least bound on scores that is proved; infinite for none."""
+        return self._scores.bound(self._reported)
+
+    def begin_with(self, state: np.ndarray) -> None:
+        """A state `[n]` that satisfies the constraints."""
+        products = state[self._ends].prod(axis=1)
+        columns = np.arange(self._problem.n + len(products), dtype=np.int32)
+        values = np.concatenate((state, products)).astype(np.float64)
+        self._ask("the first state", self._highs.setSolution(len(columns), columns, values))
+        self.state = state
+
+    def run(self, deadline: Deadline) -> None:
+        """Searches until there is a proof or the deadline passes.
+
+        Raises:
+            SolveFailedError: HiGHS ended with neither.
+        """
+        highs, codes = self._highs, self._codes
+        if deadline.seconds is not None:
+            highs.setOptionValue("time_limit", deadline.seconds)
+        highs.cbMipInterrupt.subscribe(self._look)
+        highs.cbMipImprovingSolution.subscribe(self._hear)
+        with deadline.alarm(self._stop, self._known):
+            if not ended(highs.run, lambda: deadline.interrupted):
+                return  # it is in a linear program, and sees after it that nobody waits
+        status, info = highs.getModelStatus(), highs.getInfo()
+        self.infeasible = status in (codes.kInfeasible, codes.kUnboundedOrInfeasible)  # nothing is unbounded
+        if status not in (codes.kOptimal, codes.kTimeLimit, codes.kInterrupt) and not self.infeasible:
+            self._fail(highs.modelStatusToString(status))
+        if self.infeasible:
+            return
+        self._reported = min(self._reported, info.mip_dual_bound)
+        if math.isfinite(info.objective_function_value):
+            self._take(np.array(highs.getSolution().col_value))
+
+    def _stop(self) -> None:
+        self._stopped = True
+
+    def _look(self, event: Any) -> None:
+        if self._stopped:
+            event.interrupt()
+
+    def _hear(self, event: Any) -> None:
+        self._reported = min(self._reported, event.data_out.mip_dual_bound)
+        self._take(np.array(event.data_out.mip_solution))
+
+    def _take(self, values: np.ndarray) -> None:
+        """Takes a state over from HiGHS, where it is better: the last that it has may be worse than one before."""
+        found = np.rint(values[: self._problem.n]).astype(np.int8)
+        if self.state is None or self._score(found) > self._score(self.state):
+            self.state = found
+
+    def _score(self, z: np.ndarray) -> float:
+        return float(self._problem.score_flat(z[None])[0])
+
+    def _known(self) -> Known:
+        """The latest state and bound."""
+        bound = None if math.isinf(self.bound) else np.array([self.bound])
+        return Known(None if self.state is None else self.state[None], bound)
+
+    def _model(self, highspy: Any, constraints: Rows | None) -> Any:
+        """Columns are the variables and the products z_i z_j, tied on the side that the sign of a score needs."""
+        n, weights = self._problem.n, self._scores.pairwise[self._products]
+        columns = n + np.arange(len(weights))
+        gain = weights > 0
+        i, j = self._ends.T
+        # z_i z_j <= z_i and z_i z_j <= z_j where the score is positive, z_i + z_j - z_i z_j <= 1 where it is negative
+        above = np.stack((np.tile(columns[gain], 2), np.concatenate((i[gain], j[gain]))), axis=1)
+        below = np.stack((i[~gain], j[~gain], columns[~gain]), axis=1)
+        rows = [(above, np.array([1.0, -1.0]), 0.0), (below, np.array([1.0, 1.0, -1.0]), 1.0)]
+        index = np.concatenate([places.ravel() for places, _, _ in rows])
+        value = np.concatenate([np.tile(signs, len(places)) for places, signs, _ in rows])
+        length = np.concatenate([np.full(len(places), len(signs)) for places, signs, _ in rows])
+        high = np.concatenate([np.full(len(places), right) for places, _, right in rows])
+        low = np.full(len(high), -np.inf)
+        if constraints is not None:
+            row, place = np.nonzero(constraints.matrix)
+            index, value = np.append(index, place), np.append(value, constraints.matrix[row, place])
+            length = np.append(length, np.bincount(row, minlength=len(constraints)))
+            low, high = np.append(low, constraints.low), np.append(high, constraints.high)
+        model = highspy.HighsLp()
+        model.sense_ = highspy.ObjSense.kMaximize
+        model.num_col_, model.num_row_ = n + len(weights), len(high)
+        model.col_cost_ = np.concatenate((self._scores.unary, weights))
+        model.col_lower_, model.col_upper_ = np.zeros(model.num_col_), np.ones(model.num_col_)
+        kinds = highspy.HighsVarType
+        model.integrality_ = [kinds.kInteger] * n + [kinds.kContinuous] * len(weights)
+        model.row_lower_, model.row_upper_ = low, high
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.append(0, np.cumsum(length)).astype(np.int32)
+        model.a_matrix_.index_, model.a_matrix_.value_ = index.astype(np.int32), value.astype(np.float64)
+        return model
+
+    def _ask(self, what: str, status: Any) -> None:
+        if status.name != "kOk":
+            self._fail(f"{what} was refused")
+
+    def _fail(self, reason: str) -> NoReturn:
+        raise SolveFailedError(f"HiGHS stopped at an instance of n = {self._problem.n}: {reason}")
