@@ -403,6 +403,35 @@ def test_the_keyboard_stops_a_search_on_a_device(limit, keyboard):
     assert stopped.value.solution.score > 0
 
 
+def test_the_keyboard_does_not_wait_for_a_linear_program():
+    """Of these pairs HiGHS solves one for seconds, in which it hears nothing, and the process ends after it."""
+    code = """
+import signal, time
+import numpy as np
+from solvers import SolveInterrupted, instances, solve
+signal.signal(signal.SIGINT, signal.default_int_handler)
+problem = instances.dense(200, 1, np.random.default_rng(9)).problem()
+solve(problem, solver="highs", time_limit=0.3)
+print("ready", flush=True)
+try:
+    solve(problem, solver="highs", time_limit=60)
+except SolveInterrupted as stopped:
+    print(time.monotonic(), stopped.solution.score[0], flush=True)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout.readline() == "ready\n"
+        time.sleep(2)
+        pressed = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        heard, score = map(float, run.stdout.readline().split())
+        assert heard - pressed < 10
+        assert score > 0
+        assert run.wait(60) == 0
+        assert run.stderr.read() == ""
+
+
 def test_the_keyboard_does_not_wait_for_a_kernel(keyboard):
     """A batch of enumerations is one call of a kernel for each thread, of minutes."""
     problem = instances.dense(25, 4000, np.random.default_rng(10)).problem()
