@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from .errors import SolverUnavailableError, UnknownSolverError, shortened
+from .errors import ProblemTooLargeError, SolverUnavailableError, UnknownSolverError, shortened
 from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 
 if TYPE_CHECKING:
@@ -114,9 +114,22 @@ class Registry(Generic[SolverT]):
         ]
         return (*built_in, *plugged_in)
 
+    def able(self, problem: Any) -> tuple[str, ...]:
+        """Names of the installed built-in exact solvers that can take a problem."""
+        return tuple(name for name in self.built_in if _can_take(self.solver_class(name), problem))
+
     def _plug_ins(self) -> dict[str, EntryPoint]:
         points = entry_points(group=self.group)
         return {point.name: point for point in points if point.name not in self.built_in}
+
+
+def _can_take(solver: type[CertifiedSolver[Any]], problem: Any) -> bool:
+    if not solver.capabilities.exact or solver.missing_packages():
+        return False
+    try:
+        return not solver().why_not(problem)
+    except ProblemTooLargeError:  # of what it would have to make before it knows
+        return False
 
 
 @cache

@@ -14,6 +14,7 @@ from solvers import (
     InfeasibleError,
     OptionError,
     ProblemError,
+    ProblemTooLargeError,
     SolveFailedError,
     UnknownSolverError,
     UnsupportedProblemError,
@@ -303,6 +304,25 @@ def test_refusals_have_reasons():
         solve(np.zeros((3000, 3)), solver="exhaustive")
     with pytest.raises(ProblemError, match="LabelProblem"):
         several.Bits().solve(np.zeros(3))
+
+
+def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
+    frustrated = {"pairwise": np.eye(3), "edges": [[0, 1]]}
+    for options in ({}, {"k_best": 2}):
+        with pytest.raises(UnsupportedProblemError, match="Use one of: exhaustive, elimination") as caught:
+            solve(np.zeros((2, 3)), **frustrated, solver="independent", **options)
+        assert "expansion_moves" not in caught.value.alternatives  # it proves nothing
+    with pytest.raises(UnsupportedProblemError) as caught:
+        solve(np.zeros((2, 3)), **frustrated, solver="max_flow")  # of the bits, which others would take
+    assert "bits" not in caught.value.alternatives
+
+    def too_large(self, problem):
+        raise ProblemTooLargeError("the bits do not fit")
+
+    monkeypatch.setattr(several.Bits, "why_not", too_large)
+    with pytest.raises(UnsupportedProblemError) as caught:
+        solve(np.zeros((2, 3)), **frustrated, solver="independent")
+    assert "bits" not in caught.value.alternatives
 
 
 class Liar(LabelSolver):

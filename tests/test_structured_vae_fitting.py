@@ -35,8 +35,9 @@ from structured_vae.runs.networks import vae_of
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
-    n=3, k=4, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)
+    n=3, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)
 )
+CATEGORIES = {"n": TrainConfig.n, "k": 4}
 ENCODERS = ["independent", "general", "supermodular", "categorical"]
 FACTORISED = {"gumbel_softmax", "straight_through", "rebar", "relax"}
 LEARNING = {"rebar", "relax"}
@@ -46,6 +47,11 @@ def fits(estimator, encoder):
     if estimator in ("arm", "disarm"):
         return encoder == "independent"
     return estimator not in FACTORISED or encoder in ("independent", "categorical")
+
+
+def small(encoder="general", **change):
+    size = CATEGORIES if encoder == "categorical" else {}
+    return replace(SMALL, encoder=encoder, **{**size, **change})
 
 
 PAIRS = [(estimator, encoder) for estimator in ESTIMATORS for encoder in ENCODERS]
@@ -77,7 +83,7 @@ def take_step(training, optimizer, images):
 @pytest.mark.parametrize(("estimator", "encoder"), FITTING)
 def test_every_combination_that_fits_trains_and_goes_on_from_its_state(estimator, encoder, recipe):
     epsilon = ExponentialDecay(start=1.0)
-    config = replace(SMALL, estimator=estimator, encoder=encoder, recipe=recipe, epsilon=epsilon)
+    config = small(encoder, estimator=estimator, recipe=recipe, epsilon=epsilon)
     random = torch.Generator().manual_seed(0)
     vae = vae_of(config, pixels=6)
     for parameter in vae.parameters():  # large enough for a step of epsilon to change some argmax
@@ -117,7 +123,7 @@ def test_the_first_weights_are_those_of_the_seed():
 
 
 def trained_by(estimator, encoder="general"):
-    config = replace(SMALL, estimator=estimator, encoder=encoder)
+    config = small(encoder, estimator=estimator)
     return training_of(config, vae_of(config, pixels=6))
 
 
@@ -153,7 +159,7 @@ STATES = [
 @tiny
 @pytest.mark.parametrize(("estimator", "change"), STATES, ids=str)
 def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimator, change):
-    config = replace(SMALL, estimator=estimator, epochs=2, **change)
+    config = small(estimator=estimator, epochs=2, **change)
     train(config, tmp_path / "whole")
     train(replace(config, epochs=1), tmp_path / "parts")
     resume(tmp_path / "parts", epochs=2)
@@ -175,7 +181,7 @@ def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimat
 @pytest.mark.parametrize(("estimator", "encoder"), [pair for pair in PAIRS if not fits(*pair)])
 @tiny
 def test_misfits_are_refused_before_anything_is_written(tmp_path, estimator, encoder):
-    config = replace(SMALL, estimator=estimator, encoder=encoder)
+    config = small(encoder, estimator=estimator)
     with pytest.raises(ConfigError) as refusal:
         train(config, tmp_path / "run")
     message = str(refusal.value)

@@ -507,6 +507,11 @@ def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, est
     ("options", "message"),
     [
         ({"encoder": "general"}, "variables is of the encoder categorical; of general it is n; got 3"),
+        (
+            {"encoder": "independent", "variables": 1, "couplings": "none"},
+            "k is of the encoder categorical; .* got 4",
+        ),
+        ({"n": 20}, "n is of bits; .* got 20"),
         ({"variables": 1, "couplings": "potts"}, "couplings are of several variables"),
         ({"couplings": "none", "bandwidth": 1}, "bandwidth is of pairwise scores"),
         ({"prior": "factorised"}, "the prior of several variables of categories is uniform"),

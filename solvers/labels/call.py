@@ -16,9 +16,11 @@ from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
+from ..solving.selection import naming_alternatives
 from .conversions import LabelConversion
 from .k_best import k_best as best_of_many
 from .problem import LabelProblem
+from .registry import LABELS
 from .selection import resolve
 from .solver import LabelSolver
 
@@ -140,7 +142,8 @@ def solve(
         ProblemError: the arrays do not describe a problem.
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
-        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
+        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and `.alternatives` which
+            others can.
         InfeasibleError: every assignment is forbidden.
         SolveFailedError: the backend stopped without an answer.
         OptionError: the time limit is not positive; `fix` does not fit the problem; fewer than `k_best` assignments are
@@ -180,10 +183,11 @@ def _solved(
     time_limit: float | None,
     k_best: int | None,
 ) -> Solution:
-    if k_best is not None:
-        return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
-    chosen = resolve(solver, problem)
-    return with_word(chosen.solve(problem, time_limit), chosen)
+    with naming_alternatives(problem, LABELS):
+        if k_best is not None:
+            return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
+        chosen = resolve(solver, problem)
+        return with_word(chosen.solve(problem, time_limit), chosen)
 
 
 def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:

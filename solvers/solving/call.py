@@ -15,6 +15,7 @@ from ..conversions import Answer, Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..limits.deadline import now
 from ..problem import Problem
+from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states, seconds_of
 from ..starts import given_states
@@ -251,7 +252,7 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     try:
         found = chosen.solve(problem, _less(time_limit, begin))
     except UnsupportedProblemError as error:
-        raise with_alternatives(error, problem) from error.__cause__
+        raise with_alternatives(error, BINARY.able(problem)) from error.__cause__
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
     return with_word(_at_least(problem, found, states, takes_start), chosen)

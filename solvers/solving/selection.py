@@ -12,7 +12,7 @@ from typing import Any
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
 from ..problem import Problem
-from ..registry import BUILT_IN, solver_class
+from ..registry import BINARY, Registry, solver_class
 from ..solver import ArgmaxSolver
 from .third_parties import third_party, why_not_cp_sat, why_not_cplex
 
@@ -49,8 +49,12 @@ class Selection:
 
 
 @contextmanager
-def naming_alternatives(problem: Problem) -> Iterator[None]:
+def naming_alternatives(problem: Any, registry: Registry[Any] = BINARY) -> Iterator[None]:
     """Inside it, a solver's refusal of `problem` says which others would take it.
+
+    Args:
+        problem: a `Problem`, or of what kind the solvers of the registry take.
+        registry: where these others are.
 
     Raises:
         UnsupportedProblemError: the refusal.
@@ -67,22 +71,13 @@ def naming_alternatives(problem: Problem) -> Iterator[None]:
     try:
         yield
     except UnsupportedProblemError as error:
-        raise with_alternatives(error, problem) from error.__cause__
+        raise with_alternatives(error, registry.able(problem)) from error.__cause__
 
 
-def with_alternatives(error: UnsupportedProblemError, problem: Problem) -> UnsupportedProblemError:
-    """A refusal that names the solvers which would take `problem`."""
-    return UnsupportedProblemError(error.solver, error.reasons, able_solvers(problem))
-
-
-def able_solvers(problem: Problem) -> tuple[str, ...]:
-    """Names of the installed built-in exact solvers that can take `problem`."""
-    classes = (solver_class(name) for name in BUILT_IN)
-    return tuple(
-        cls.name
-        for cls in classes
-        if cls.capabilities.exact and not cls.missing_packages() and not cls().why_not(problem)
-    )
+def with_alternatives(error: UnsupportedProblemError, able: tuple[str, ...]) -> UnsupportedProblemError:
+    """A refusal that names the solvers which are able to take the problem."""
+    others = tuple(name for name in able if name != error.solver)
+    return UnsupportedProblemError(error.solver, error.reasons, others)
 
 
 def resolve(solver: str | ArgmaxSolver, problem: Problem) -> ArgmaxSolver:

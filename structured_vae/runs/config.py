@@ -380,6 +380,14 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "variables is of the encoder categorical; of {c.encoder} it is n; got {c.variables}",
     ),
     (
+        lambda c: c.kind != "discrete" or c.encoder == "categorical" or c.k == TrainConfig.k,
+        "k is of the encoder categorical; of {c.encoder} there are n bits: give n, or encoder categorical; got {c.k}",
+    ),
+    (
+        lambda c: c.encoder != "categorical" or c.n == TrainConfig.n,
+        "n is of bits; of the encoder categorical there are variables of k categories: give these; got {c.n}",
+    ),
+    (
         lambda c: c.couplings == "none" or c.variables > 1,
         "couplings are of several variables of the encoder categorical: give variables; got {c.couplings}",
     ),
