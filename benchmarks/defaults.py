@@ -26,7 +26,12 @@ from structured_vae.schedules import ExponentialDecay
 COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine", "kl_warmup": 0}
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "paper": {"recipe": "paper", "sides": 1, "rate_decay": "none", "epsilon": ExponentialDecay(start=1.0)},
-    "paper, epsilon 0.1": {"recipe": "paper", "sides": 1, "rate_decay": "none"},
+    "paper, epsilon 0.1": {
+        "recipe": "paper",
+        "sides": 1,
+        "rate_decay": "none",
+        "epsilon": ExponentialDecay(start=0.1),
+    },
     "two sides": {**COSINE, "learning_rate": 1e-3},
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
     "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},

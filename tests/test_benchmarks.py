@@ -504,3 +504,10 @@ def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_pa
     (row,) = json.loads(path.read_text())["rows"]
     assert (row["size"], row["epochs"], row["setting"], row["seed"]) == ("8 bits", 1, "two sides", 0)
     assert 200 < row["bound"] < 400
+
+
+def test_settings_that_defaults_are_chosen_from_differ_where_nothing_is_said(benchmark):
+    defaults = benchmark("defaults")
+    for size, epochs in product(defaults.SIZES, (10, 30, 100)):
+        chosen = [defaults.configured(size, epochs, name).to_dict() for name in defaults.SETTINGS]
+        assert all(one not in chosen[:place] for place, one in enumerate(chosen)), (size, epochs)
