@@ -132,7 +132,8 @@ def listed(given: Any) -> list[Any]:
 def _variable(i: Any) -> int:
     if isinstance(i, bool) or not is_whole(i, 0):
         raise OptionError(
-            f"a variable is a whole number from 0 on, its place in z or in a Conversion's labels; got {shortened(i)}"
+            "a variable is a whole number from 0 on, its place in z, which a Conversion has in .places; "
+            f"got {shortened(i)}"
         )
     return operator.index(i)
 

@@ -292,5 +292,9 @@ def test_constraints_of_a_conversion_are_over_places_and_bits():
     with pytest.raises(OptionError, match=r"over 0 and 1, .* are -1 and 1: write them for z of its .problem"):
         solve(model, constraints=[linear([1, 1], "==", 0)])
     assert solve(model.problem, constraints=[linear([1, 1], "==", 2)]).z.tolist() == [1, 1]
-    with pytest.raises(OptionError, match=r"its place in z or in a Conversion's labels; got 'x'"):
+    with pytest.raises(OptionError, match=r"its place in z, which a Conversion has in \.places; got 'x'"):
         linear({"x": 1}, "==", 1)
+    named = from_qubo({(name, name): -worth for name, worth in (("b", 1.0), (7, 2.0), ("a", 3.0))})
+    assert named.places == {"b": 0, 7: 1, "a": 2}
+    answer = solve(named, constraints=[linear({named.places["a"]: 2, named.places[7]: 1}, "<=", 1)])
+    assert answer.assignment == {"b": 1, 7: 1, "a": 0}

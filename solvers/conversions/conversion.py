@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -19,6 +20,11 @@ from .terms import Linear, Pairs, Weights, folded
 
 Sense: TypeAlias = Literal["minimise", "maximise"]
 Labels: TypeAlias = Sequence[Hashable]
+
+
+def places_of(labels: Labels) -> dict[Hashable, int]:
+    """Where each label stands in z."""
+    return {label: place for place, label in enumerate(labels)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +77,20 @@ class Conversion:
         """The score of assignments with these original objectives; undoes `value`."""
         return self.sign * (value - self.constant)
 
+    @cached_property
+    def places(self) -> Mapping[Hashable, int]:
+        """Where each variable stands in z, by its original name: what constraints name.
+
+        Example:
+            >>> from solvers import solve
+            >>> from solvers.constraints import one_of
+            >>> from solvers.conversions import from_qubo
+            >>> model = from_qubo({("a", "a"): -1.0, ("b", "b"): -2.0, ("c", "c"): -3.0})
+            >>> solve(model, constraints=[one_of(model.places[name] for name in "bc")]).assignment
+            {'a': 1, 'b': 0, 'c': 1}
+        """
+        return places_of(self.labels)
+
     def assignment(self, z: Any) -> dict[Hashable, int]:
         """The value of each variable under its original name.
 
@@ -98,17 +118,16 @@ class Conversion:
             >>> from_ising({"a": 0.5, "b": 0.0}, {("a", "b"): -1.0}).states({"b": -1})
             {1: 0}
         """
-        place = {label: i for i, label in enumerate(self.labels)}
         found = {}
         for label, value in assignment.items():
-            if label not in place:
+            if label not in self.places:
                 raise OptionError(
                     f"{shortened(label)} is no variable; the first one is {shortened(self.labels[0])}"
                 )
             if value not in self.values:
                 low, high = self.values
                 raise OptionError(f"{shortened(label)} cannot be {shortened(value)}; it is {low} or {high}")
-            found[place[label]] = self.values.index(value)
+            found[self.places[label]] = self.values.index(value)
         return found
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:

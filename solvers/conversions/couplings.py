@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ProblemError, shortened
-from .conversion import Labels
+from .conversion import Labels, places_of
 from .terms import Pairs, Weights, real_array
 
 
@@ -31,11 +31,6 @@ def ordered_labels(found: Iterable[Hashable]) -> Labels:
     """The different labels: in order where all are integers, else as they come."""
     labels = list(dict.fromkeys(found))
     return tuple(sorted(labels)) if all(isinstance(label, Integral) for label in labels) else tuple(labels)  # type: ignore[type-var]  # integers
-
-
-def places_of(labels: Labels) -> dict[Hashable, int]:
-    """Where each label stands in z."""
-    return {label: place for place, label in enumerate(labels)}
 
 
 def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:

@@ -62,8 +62,7 @@ def _from_constrained(model: Any) -> Conversion:
     biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
     quadratic = _biases(model.objective.quadratic)
     found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
-    place = {label: i for i, label in enumerate(found.labels)}
-    constraints = tuple(_constraint(label, each, place) for label, each in model.constraints.items())
+    constraints = tuple(_constraint(label, each, found.places) for label, each in model.constraints.items())
     constant = found.constant + float(model.objective.offset)
     return replace(found, constant=constant, constraints=constraints)
 

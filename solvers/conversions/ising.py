@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..problem import Problem
-from .conversion import Conversion, Labels, Sense, converted
-from .couplings import check_terms, couplings_of, ends_of, ordered_labels, places_of
+from .conversion import Conversion, Labels, Sense, converted, places_of
+from .couplings import check_terms, couplings_of, ends_of, ordered_labels
 from .energy import energy_of, named
 from .terms import real_array, sums_at
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import OptionError, ProblemError, shortened
 from ..problem import Problem
-from .conversion import Conversion, Labels, converted
-from .couplings import places_of
+from .conversion import Conversion, Labels, converted, places_of
 from .cuts import from_max_cut
 from .energy import energy_of, named
 from .terms import real_array

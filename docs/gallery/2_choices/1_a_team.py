@@ -38,9 +38,9 @@ model = from_qubo({**{(name, name): value for name, value in worth.items()}, **p
 # -----
 #
 # Seven people, no more than two of a department, within the budget, and B1 comes only with C1. Constraints name
-# variables by their places, which ``labels`` has.
+# variables by their places in z, which the model knows.
 
-place = {name: i for i, name in enumerate(model.labels)}
+place = model.places
 rules = [
     cardinality(7),
     *(at_most(2, [place[name] for name in names if name[0] == department]) for department in "ABCDE"),
