@@ -24,6 +24,12 @@ from structured_vae.environment import environment
 from structured_vae.schedules import ExponentialDecay
 
 COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine", "kl_warmup": 0}
+NO_KL: Final[dict[str, Any]] = {
+    **COSINE,
+    "recipe": "paper",
+    "learning_rate": 2e-3,
+    "epsilon": ExponentialDecay(start=0.1),
+}
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "paper": {"recipe": "paper", "sides": 1, "rate_decay": "none", "epsilon": ExponentialDecay(start=1.0)},
     "paper, epsilon 0.1": {
@@ -34,12 +40,16 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     },
     "two sides": {**COSINE, "learning_rate": 1e-3},
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
+    "two sides, twice the rate, no KL": NO_KL,
     "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
+    "one side, twice the rate": {**COSINE, "sides": 1, "learning_rate": 2e-3},
+    "one side, twice the rate, no KL": {**NO_KL, "sides": 1},
     "one side, annealed": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 4.0},
     "one side, annealed from 2": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 2.0},
     "one side, annealed from 10": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 10.0},
 }
-"""By name; an annealed weight of the KL falls to 1 over a quarter of the epochs, from 4 where nothing is said."""
+"""By name; an annealed weight of the KL falls to 1 over a quarter of the epochs, from 4 where nothing is said; no KL is
+the recipe of the paper in that alone."""
 
 SIZES: Final[dict[str, dict[str, Any]]] = {
     "8 bits": {"n": 8},
