@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
@@ -165,14 +166,35 @@ def spread(values: Sequence[float]) -> str:
 
 
 def set_ups() -> list[list[str]]:
-    """A row a size and length: where each set-up ends on validation images."""
+    """A row a code and set-up, the best of the longest trainings first: where each length ends on validation images."""
     rows = record("defaults")["rows"]
-    settings = list(dict.fromkeys(row["setting"] for row in rows))
-    lines = [["code", "epochs", *settings]]
-    for size, epochs in dict.fromkeys((row["size"], row["epochs"]) for row in rows):
-        same = [row for row in rows if (row["size"], row["epochs"]) == (size, epochs)]
-        found = [[row["bound"] for row in same if row["setting"] == setting] for setting in settings]
-        lines.append([size, str(epochs), *(spread(bounds) if bounds else "" for bounds in found)])
+    lengths = sorted({row["epochs"] for row in rows})
+    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for row in rows:
+        of_length = found.setdefault((row["size"], row["setting"]), {}).setdefault(row["epochs"], [])
+        of_length.append(row["bound"])
+    codes = list(dict.fromkeys(row["size"] for row in rows))
+    least = {
+        (code, epochs): min(
+            mean(bounds[epochs]) for (size, _), bounds in found.items() if size == code and epochs in bounds
+        )
+        for code in codes
+        for epochs in lengths
+    }
+
+    def place(name: tuple[str, str]) -> tuple[int, float]:
+        return codes.index(name[0]), mean(found[name].get(lengths[-1], [math.inf]))
+
+    def cell(code: str, epochs: int, bounds: Sequence[float]) -> str:
+        if not bounds:
+            return ""
+        return f"**{spread(bounds)}**" if mean(bounds) == least[code, epochs] else spread(bounds)
+
+    lines = [["code", "set-up", *(f"{epochs} epochs" for epochs in lengths)]]
+    for code, setting in sorted(found, key=place):
+        bounds = found[code, setting]
+        cells = (cell(code, epochs, bounds.get(epochs, [])) for epochs in lengths)
+        lines.append([code, setting, *cells])
     return lines
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from models import convolutional_vae, paper_vae
+from structured_vae import TrainConfig
 
 ROOT = Path(__file__).parents[1]
 
@@ -511,3 +512,33 @@ def test_settings_that_defaults_are_chosen_from_differ_where_nothing_is_said(ben
     for size, epochs in product(defaults.SIZES, (10, 30, 100)):
         chosen = [defaults.configured(size, epochs, name).to_dict() for name in defaults.SETTINGS]
         assert all(one not in chosen[:place] for place, one in enumerate(chosen)), (size, epochs)
+
+
+def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
+    defaults = benchmark("defaults")
+    rows = json.loads((ROOT / "results" / "defaults.json").read_text())["rows"]
+    found = {}
+    for row in rows:
+        found.setdefault((row["size"], row["epochs"], row["setting"]), []).append(row["bound"])
+    seeds = [bounds for bounds in found.values() if len(bounds) > 1]
+    deviation = np.sqrt(
+        sum(np.var(bounds, ddof=1) * (len(bounds) - 1) for bounds in seeds)
+        / sum(len(bounds) - 1 for bounds in seeds)
+    )
+    for size, epochs in product(defaults.SIZES, (10, 30, 100)):
+        best = {
+            setting: found[size, epochs, setting]
+            for setting in defaults.SETTINGS
+            if (size, epochs, setting) in found
+        }
+        of_itself = replace(
+            TrainConfig(**defaults.SIZES[size], epochs=epochs),
+            evaluate_every=epochs,
+            picture_every=0,
+            logger="none",
+            device="cpu",
+        )
+        (own,) = (best[name] for name in best if defaults.configured(size, epochs, name) == of_itself)
+        for name, bounds in best.items():
+            spread = deviation * np.sqrt(1 / len(own) + 1 / len(bounds))
+            assert np.mean(own) - np.mean(bounds) < 2 * spread, (size, epochs, name)
