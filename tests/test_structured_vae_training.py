@@ -1121,12 +1121,20 @@ SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "
 """What the first two versions wrote."""
 
 
-@pytest.mark.parametrize(("text", "k"), [(FIRST, 10), (SECOND, 9)])
-def test_the_oldest_configurations_are_read_unless_they_are_cut_off(tmp_path, text, k):
+@pytest.mark.parametrize(
+    ("text", "n", "k"),
+    [
+        (FIRST, 4, TrainConfig.k),
+        (SECOND, 4, TrainConfig.k),  # 9 in the file, where it had no effect
+        (SECOND.replace("encoder: independent", "encoder: categorical"), TrainConfig.n, 9),
+    ],
+    ids=["first", "second", "categories"],
+)
+def test_the_oldest_configurations_are_read_unless_they_are_cut_off(tmp_path, text, n, k):
     file = tmp_path / "config.yaml"
     file.write_text(text)
     config = Run(tmp_path).config()
-    assert (config.seed, config.n, config.k, config.dropout) == (7, 4, k, 0.0)
+    assert (config.seed, config.n, config.k, config.dropout) == (7, n, k, 0.0)
     for cut in cuts(text):
         file.write_text(cut)
         with pytest.raises((RunError, ConfigError), match=r"is damaged|does not hold|must be a mapping"):
@@ -1239,7 +1247,7 @@ def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
         {"encoder": "general", "estimator": "direct"},
         {"encoder": "general", "estimator": "exact"},
         {"encoder": "independent", "estimator": "gumbel_softmax"},
-        {"encoder": "categorical", "estimator": "score_function"},
+        {"encoder": "categorical", "estimator": "score_function", "n": TrainConfig.n},
         {"model": "mixture", "k": 4, "n": 15, "hidden": 300, "encoder": "general"},
     ],
     ids=lambda change: " ".join(map(str, change.values())),

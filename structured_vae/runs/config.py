@@ -270,7 +270,8 @@ class TrainConfig:
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """The inverse of `to_dict`, with every key and every type checked.
 
-        A missing key has what runs had that are older than the key: `OLDER`, else its default.
+        A missing key has what runs had that are older than the key: `OLDER`, else its default. A k of bits and an n of
+        categories, which had no effect when they could be given, are the default's.
 
         Raises:
             ConfigError: a key is unknown, or a value impossible.
@@ -278,6 +279,8 @@ class TrainConfig:
         refuse_foreign(values, cls)  # before a parser that can import sees it
         parser = _parser()
         whole = {**OLDER, **values, "epsilon": {**OLDER["epsilon"], **values.get("epsilon", {})}}
+        if whole.get("model", cls.model) == "discrete":
+            whole.pop("n" if whole.get("encoder", cls.encoder) == "categorical" else "k", None)
         try:
             chosen = parser.instantiate(parser.parse_object(whole))
             return cls(**{field.name: chosen[field.name] for field in fields(cls)})
