@@ -19,6 +19,9 @@ from .records import Record
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
+PAIRWISE: Final = ("supermodular", "general")
+"""Encoders whose couplings the paper's bounds leave out of the KL."""
+
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
 
@@ -81,13 +84,14 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         if not own:
             continue
         found = True
-        yield f"Cells whose {quantity} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
+        names = [name for line in lines.values() for name in line]
+        word = _called(quantity, [record for name in names for record in records.get(name, ())])
+        yield f"Cells whose {word} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
         if experiment.beside is not None:
             other = lines[experiment.beside]
             pairs = {line: (names, other) for line, names in lines.items()}
             counts = _counts(experiment, records, quantity, pairs, good)
             yield f"As good as the paper's {experiment.beside}: {counts}."
-        names = [name for line in lines.values() for name in line]
         deviation = deviation_of_seeds(of_the_papers_kind(records, name, quantity) for name in names)
         if deviation is not None:
             near = _counts(experiment, records, quantity, same, partial(_within, deviation))
@@ -95,6 +99,12 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
             yield f"Within {spread}, of the paper's {quantity}: {near}."
     if found and experiment.apart:
         yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
+
+
+def _called(quantity: str, runs: Sequence[Record]) -> str:
+    """How what is counted is called: the paper's bounds of coupled bits are none."""
+    coupled = any(values_of([run], "bound_surrogate") and run.config["encoder"] in PAIRWISE for run in runs)
+    return "number, of coupled bits no bound," if quantity == "bound" and coupled else quantity
 
 
 def _lines(experiment: Experiment) -> dict[str, list[str]]:
@@ -221,8 +231,14 @@ def _best(records: Records, references: Records) -> list[str]:
     for quantity, best in (("accuracy", max), ("bound", min)):
         found = _means(records, quantity)
         if found:
-            name = best(found, key=lambda each: found[each])
-            said = [f"Best {quantity}: {name}, {shown(values_of(records[name], quantity))} {unit(quantity)}."]
+            name, *others = sorted(found, key=lambda each: found[each], reverse=best is max)
+            next_ = (
+                f", before {others[0]}, {shown(values_of(records[others[0]], quantity))}" if others else ""
+            )
+            one = ", one seed each" if others and all(len(records[each]) == 1 for each in found) else ""
+            said = [
+                f"Best {quantity}: {name}, {shown(values_of(records[name], quantity))} {unit(quantity)}{next_}{one}."
+            ]
             beside = ", ".join(
                 f"{other} {value:.2f}" for other, value in _means(references, quantity).items()
             )
