@@ -58,7 +58,8 @@ def draw() -> None:
     """The pictures and reports of the records."""
     loss_curves().savefig(HERE / "generated" / "losses.png", dpi=150)
     pictures = structure_pages.chosen_pixels, structure_pages.regret_by_degree
-    for picture in (*pictures, learning_pages.bounds_of_two_hundred_bits):
+    along = learning_pages.bounds_of_two_hundred_bits, learning_pages.variance_of_two_hundred_bits
+    for picture in (*pictures, *along):
         picture().savefig(HERE / "generated" / f"{picture.__name__}.png", dpi=150)
     for experiment in map(Experiment.named, experiment_names()):
         if records_of(experiment, RESULTS):

@@ -54,8 +54,8 @@ def two_hundred_bits() -> list[list[str]]:
     """A row an estimator, by its decodes and then by its bound."""
     runs = record("two_hundred_bits")["runs"]
     names = dict.fromkeys(run["data"] for run in runs)
-    of_data = [f"{data}: {what}" for data in names for what in ("training", "test", "-log p(x)")]
-    lines = [["estimator", "decodes", *of_data, "variance", "CPU minutes"]]
+    of_data = [f"{data}: {what}" for data in names for what in ("training", "test", "-log p(x)", "variance")]
+    lines = [["estimator", "decodes", *of_data, "CPU minutes"]]
     rows = {run["estimator"]: [] for run in sorted(runs, key=lambda run: (run["decodes"], run["bound"]))}
     for run in runs:
         rows[run["estimator"]].append(run)
@@ -65,15 +65,30 @@ def two_hundred_bits() -> list[list[str]]:
             own = [run for run in all_ if run["data"] == data]
             keys = ("train_bound", "bound", "minus_log_p")
             numbers += [spread([run[key] for run in own]) if own else "" for key in keys]
-        first = [run for run in all_ if run["data"] == next(iter(names))]
-        noise = mean(run["curves"]["gradient/variance"][-1] for run in first)
+            noise = [mean(run["curves"]["gradient/variance"][-10:]) for run in own]
+            numbers.append(f"{mean(noise):,.0f}" if noise else "")
         minutes = mean(run["seconds"] for run in all_) / 60
-        lines.append([name, str(all_[0]["decodes"]), *numbers, f"{noise:,.0f}", f"{minutes:.1f}"])
+        lines.append([name, str(all_[0]["decodes"]), *numbers, f"{minutes:.1f}"])
     return lines
 
 
 def bounds_of_two_hundred_bits() -> Figure:
-    """Test bounds along the way: a column for the data, a row for those of up to two decodes and one for the others."""
+    """Test bounds along the way, on one scale for a data set."""
+    runs = record("two_hundred_bits")["runs"]
+    ends: dict[str, list[float]] = {}
+    for run in runs:
+        ends.setdefault(run["data"], []).append(run["curves"]["test/bound"][-1])
+    limits = {data: (min(found) - 5, max(found) + 25) for data, found in ends.items()}
+    return _along_the_way("test/bound", "bound of test images, nats", limits)
+
+
+def variance_of_two_hundred_bits() -> Figure:
+    """Variance of the gradient along the way."""
+    return _along_the_way("gradient/variance", "variance of the gradient", None)
+
+
+def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] | None) -> Figure:
+    """A column for the data, a row for those of up to two decodes and one for the others; log scale without limits."""
     runs = record("two_hundred_bits")["runs"]
     names = list(dict.fromkeys(run["data"] for run in runs))
     figure = Figure(figsize=(4.2 * len(names), 7.6), layout="constrained")
@@ -86,15 +101,17 @@ def bounds_of_two_hundred_bits() -> Figure:
         estimators_of = list(dict.fromkeys(run["estimator"] for run in chosen))
         shown = [data for data in names if any(run["data"] == data for run in chosen)]
         for axes, data in zip(part.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-            ends = [run["curves"]["test/bound"][-1] for run in runs if run["data"] == data]
             for run in (run for run in chosen if run["data"] == data and run["seed"] == 0):
                 colour = f"C{estimators_of.index(run['estimator'])}"
-                label = run["estimator"] if data == shown[0] else None
-                curve = run["curves"]["test/bound"]
-                axes.plot(run["curves"]["step"], curve, color=colour, linewidth=1.3, label=label)
-            axes.set(title=data, xlabel="training step", ylim=(min(ends) - 5, max(ends) + 25))
+                name = run["estimator"] if data == shown[0] else None
+                axes.plot(run["curves"]["step"], run["curves"][key], color=colour, linewidth=1.3, label=name)
+            axes.set(title=data, xlabel="training step")
+            if limits is None:
+                axes.set_yscale("log")
+            else:
+                axes.set_ylim(*limits[data])
             axes.spines[["top", "right"]].set_visible(False)
-        part.axes[0].set_ylabel("bound of test images, nats")
+        part.axes[0].set_ylabel(label)
         part.legend(loc="outside lower center", fontsize=8, frameon=False, ncols=3)
     return figure
 

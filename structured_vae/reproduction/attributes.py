@@ -7,6 +7,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
+from ..runs.curves import PAGE_WIDTH
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, values_of
 from .records import Record
@@ -68,7 +69,7 @@ def _shown(records: Sequence[Record], prefix: str, name: str, digits: int) -> st
 
 def attribute_figure(experiment: Experiment, records: Records) -> Figure:
     """Accuracy by attribute: a bar for the majority, a point for each cell."""
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 4.5), layout="constrained")
     axes = figure.subplots()
     names = attributes_of(records)
     first = next(iter(records.values()))

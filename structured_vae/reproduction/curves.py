@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..runs.curves import PAGE_WIDTH
 from ..runs.fitting import PERTURB_AND_MAP
 from .experiments import Experiment
 from .quantities import Records
@@ -21,9 +22,6 @@ SURROGATE: Final = "test/bound_surrogate"
 COLORS: Final = colormaps["tab10"]
 MOST_LINES: Final = 10
 """Of a plot and its legend that can be told apart."""
-
-WIDTH: Final = 8.0
-"""Inches: at the width of a page its small print is as large as the page's."""
 
 LEGEND_COLUMNS: Final = 3
 
@@ -38,7 +36,7 @@ def curves(experiment: Experiment, records: Records) -> Figure:
     of the code, and of each encoder where cells are many. The paper's numbers are dotted, in the colours of the cells.
     """
     rows = _panels(experiment, records)
-    figure = Figure(figsize=(WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")
     parts = figure.subfigures(len(rows), squeeze=False)[:, 0]
     for part, (title, cells) in zip(parts, rows.items(), strict=True):
         left, right = part.subplots(1, 2, sharey=True)

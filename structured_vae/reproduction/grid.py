@@ -7,6 +7,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
+from ..runs.curves import PAGE_WIDTH
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, unit
 from .verdict import as_good, of_the_papers_kind
@@ -46,7 +47,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
     """Every quantity along the rows of the tables; the paper's numbers are dashed."""
     panels, rows, lines = experiment.grid
     count = len(experiment.quantities), len(panels.values)
-    figure = Figure(figsize=(4 * count[1], 3.2 * count[0]), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 3.0 * count[0]), layout="constrained")
     axes_of = figure.subplots(*count, squeeze=False)
     places = range(len(rows.values))
     for across, quantity in zip(axes_of, experiment.quantities, strict=True):
@@ -65,6 +66,7 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
             axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))
             axes.set_title(f"{panel}, {quantity}", fontsize=9)
     axes_of[0, 0].plot([], [], "k--", linewidth=1, label="paper")
-    axes_of[0, 0].legend(fontsize=7)
+    entries = axes_of[0, 0].get_legend_handles_labels()
+    figure.legend(*entries, loc="outside lower center", fontsize=8, frameon=False, ncols=len(entries[0]))
     figure.suptitle(experiment.title)
     return figure

@@ -13,6 +13,9 @@ from ..errors import RunError
 
 USUAL: Final = ("bound", "reconstruction", "kl")
 
+PAGE_WIDTH: Final = 8.0
+"""Inches: at the width of a page a figure's small print is as large as the page's."""
+
 WIDTH: Final = 4.0
 """Inches of an axes."""
 

@@ -33,6 +33,7 @@ from ..evaluation.gradients import GradientReport, gradient_report
 from ..schedules import Constant
 from ..seeds import Stream, generator
 from .assembly import dataset_of
+from .curves import PAGE_WIDTH
 from .fitting import fitting_solver
 from .folder import Run, Which
 from .given import Given, given_images
@@ -156,28 +157,37 @@ def family_of(name: str) -> str:
     return next((family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name)
 
 
+ROUNDING: Final = 1e-9
+"""Of the gradient's norm: a deviation that small is that of sums, and no noise."""
+
+
 def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     """Bias and standard deviation of each estimator over epsilon and temperature."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     norm = next(iter(reports.values())).norm
     _lines(left, reports, lambda report: max(report.bias, report.resolution))
     _unseen(left, reports)
     left.axhline(norm, color="0.6", linewidth=0.8)
     _above(left, "norm of the exact gradient", norm)
-    left.set_ylabel("bias, norm (nats); hollow: not seen above chance")
+    left.set(title="bias (hollow: not seen above chance)", ylabel="norm, nats")
     _lines(right, reports, lambda report: report.deviation)
-    for name in UNBIASED:
-        if name in reports:
-            right.axhline(reports[name].deviation, color="0.6", linewidth=0.8)
-            _above(right, name, reports[name].deviation)
-    right.set_ylabel("standard deviation of a coordinate (nats)")
+    of_unbiased = {name: reports[name].deviation for name in UNBIASED if name in reports}
+    noisy = {name: deviation for name, deviation in of_unbiased.items() if deviation > ROUNDING * norm}
+    for name, deviation in noisy.items():
+        right.axhline(deviation, color="0.6", linewidth=0.8)
+        _above(right, name, deviation)
+    none = ", ".join(name for name in of_unbiased if name not in noisy)
+    title = f"standard deviation ({none}: none)" if none else "standard deviation"
+    right.set(title=title, ylabel="of a coordinate, nats")
     for axes in (left, right):
         axes.set_xlabel("epsilon, or temperature")
         axes.set_xscale("log")
         axes.set_yscale("log")
-    right.legend(fontsize=8)
-    figure.suptitle("Bias (left) and standard deviation (right) of gradient estimates")
+        axes.title.set_fontsize(10)
+    entries = right.get_legend_handles_labels()
+    figure.legend(*entries, loc="outside lower center", fontsize=8, frameon=False, ncols=len(entries[0]))
+    figure.suptitle("Gradient estimates")
     return figure
 
 
