@@ -31,8 +31,8 @@ from structured_vae import (
     train,
 )
 from structured_vae.cli import main
-from structured_vae.evaluation.gradients import gradient_report
-from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, gradient_figure
+from structured_vae.evaluation.gradients import GradientReport, gradient_report
+from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, bias_and_deviation, gradient_figure
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, picture_every=0)
@@ -198,9 +198,19 @@ def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, mo
         assert all(math.isfinite(value) for value in report.values() if isinstance(value, float))
     assert "gradients.png" in out
     picture = image.imread(run / "gradients.png")
-    assert picture.shape[:2] == (600, 1500)
+    assert picture.shape[:2] == (600, 1200)
     assert picture[..., :3].std() > 0.05
     assert not list(run.glob("*.part*"))
+
+
+def test_the_rounding_of_sums_is_not_drawn_as_noise():
+    direct = GradientReport(
+        0.1, 0.01, 0.2, 0.4, cosine=1, z_score=0, norm=2, microseconds=1, stats={}, draws=9
+    )
+    reports = {"direct 0.1": direct, "direct 1": direct, "RAM": replace(direct, deviation=1e-17)}
+    _, right = bias_and_deviation(reports).axes
+    assert right.get_title() == "standard deviation (RAM: none)"
+    assert right.get_ylim()[0] > 1e-3
 
 
 @tiny
