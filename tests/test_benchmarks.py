@@ -520,11 +520,14 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
     found = {}
     for row in rows:
         found.setdefault((row["size"], row["epochs"], row["setting"]), []).append(row["bound"])
-    seeds = [bounds for bounds in found.values() if len(bounds) > 1]
-    deviation = np.sqrt(
-        sum(np.var(bounds, ddof=1) * (len(bounds) - 1) for bounds in seeds)
-        / sum(len(bounds) - 1 for bounds in seeds)
-    )
+    deviations = {}
+    for size, epochs in product(
+        defaults.SIZES, (10, 30, 100)
+    ):  # of the seeds of that code and length, else of all
+        seeds = [bounds for key, bounds in found.items() if len(bounds) > 1 and key[:2] == (size, epochs)]
+        seeds = seeds or [bounds for bounds in found.values() if len(bounds) > 1]
+        squares = sum(np.var(bounds, ddof=1) * (len(bounds) - 1) for bounds in seeds)
+        deviations[size, epochs] = np.sqrt(squares / sum(len(bounds) - 1 for bounds in seeds))
     for size, epochs in product(defaults.SIZES, (10, 30, 100)):
         best = {
             setting: found[size, epochs, setting]
@@ -540,5 +543,5 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
         )
         (own,) = (best[name] for name in best if defaults.configured(size, epochs, name) == of_itself)
         for name, bounds in best.items():
-            spread = deviation * np.sqrt(1 / len(own) + 1 / len(bounds))
+            spread = deviations[size, epochs] * np.sqrt(1 / len(own) + 1 / len(bounds))
             assert np.mean(own) - np.mean(bounds) < 2 * spread, (size, epochs, name)
