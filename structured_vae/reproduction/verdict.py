@@ -22,6 +22,9 @@ ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 PAIRWISE: Final = ("supermodular", "general")
 """Encoders whose couplings the paper's bounds leave out of the KL."""
 
+NO_BOUND: Final = "number", ", of coupled bits no bound,"
+"""What their numbers are called, and what is said of them."""
+
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
 
@@ -85,8 +88,9 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
             continue
         found = True
         names = [name for line in lines.values() for name in line]
-        word = _called(quantity, [record for name in names for record in records.get(name, ())])
-        yield f"Cells whose {word} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
+        counted = [record for name in names for record in records.get(name, ())]
+        word, aside = (quantity, "") if quantity != "bound" or not _coupled(counted) else NO_BOUND
+        yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
         if experiment.beside is not None:
             other = lines[experiment.beside]
             pairs = {line: (names, other) for line, names in lines.items()}
@@ -96,15 +100,14 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         if deviation is not None:
             near = _counts(experiment, records, quantity, same, partial(_within, deviation))
             spread = f"{deviation:.2f} {unit(quantity)}, the standard deviation over seeds"
-            yield f"Within {spread}, of the paper's {quantity}: {near}."
+            yield f"Within {spread}, of the paper's {word}: {near}."
     if found and experiment.apart:
         yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
 
 
-def _called(quantity: str, runs: Sequence[Record]) -> str:
-    """How what is counted is called: the paper's bounds of coupled bits are none."""
-    coupled = any(values_of([run], "bound_surrogate") and run.config["encoder"] in PAIRWISE for run in runs)
-    return "number, of coupled bits no bound," if quantity == "bound" and coupled else quantity
+def _coupled(runs: Sequence[Record]) -> bool:
+    """Whether the paper's kind of number of some is no bound."""
+    return any(values_of([run], "bound_surrogate") and run.config["encoder"] in PAIRWISE for run in runs)
 
 
 def _lines(experiment: Experiment) -> dict[str, list[str]]:
