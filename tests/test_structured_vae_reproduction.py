@@ -690,7 +690,7 @@ def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_fin
         "two": [record_with(accuracy=0.7, majority=0.6, **shares)],
     }
     assert attributes_verdict(records) == (
-        "Best accuracy: one, 80.00 %, before two, 70.00, one seed each. The majority: 60.00 %. Decoded faces in "
+        "Best accuracy: one, 80.00 %, ahead of two, 70.00, one seed each. The majority: 60.00 %. Decoded faces in "
         "which another network finds what was decoded: two 80.0 %; 50 is chance."
     )
 
@@ -699,17 +699,18 @@ def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     references = {"other": [record_with(bound=5.0), record_with(bound=6.0)]}
     records = {"first": [record_with(bound=7.0)], "second": [record_with(bound=8.0)]}
     without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
-    said = "Best bound: first, 7.00 nats, before second, 8.00, one seed each. For reference: other 5.50."
+    said = "Best bound: first, 7.00 nats, ahead of second, 8.00, one seed each. For reference: other 5.50."
     assert verdict(without, records, references) == said
     alone = {"first": records["first"] * 2}
     assert verdict(without, alone).startswith("Best bound: first, 7.00 ± 0.00 nats.")
 
 
 def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
-    records = {"general": [record_with(bound=146.0, bound_surrogate=144.0)]}
-    assert verdict(two_cells, records).startswith(
-        "Cells whose number, of coupled bits no bound, is as good as the paper's or better: 1 of 1."
-    )
+    record = record_with(bound=146.0, bound_surrogate=144.0)
+    said = "is as good as the paper's or better: 1 of 1."
+    for kind, word in (("bound", "bound"), ("not a bound", "number (not a bound where bits are coupled)")):
+        record.evaluation["quantities"]["bound_surrogate"]["kind"] = kind
+        assert verdict(two_cells, {"general": [record]}).startswith(f"Cells whose {word} {said}")
 
 
 @tiny

@@ -19,11 +19,8 @@ from .records import Record
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
-PAIRWISE: Final = ("supermodular", "general")
-"""Encoders whose couplings the paper's bounds leave out of the KL."""
-
-NO_BOUND: Final = "number", ", of coupled bits no bound,"
-"""What their numbers are called, and what is said of them."""
+NUMBER: Final = "number", " (not a bound where bits are coupled)"
+"""How the paper's kind of number is called where it leaves couplings out of the KL, and what is said of it."""
 
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
@@ -89,7 +86,7 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         found = True
         names = [name for line in lines.values() for name in line]
         counted = [record for name in names for record in records.get(name, ())]
-        word, aside = (quantity, "") if quantity != "bound" or not _coupled(counted) else NO_BOUND
+        word, aside = (quantity, "") if quantity != "bound" or not _coupled(counted) else NUMBER
         yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
         if experiment.beside is not None:
             other = lines[experiment.beside]
@@ -107,7 +104,8 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
 
 def _coupled(runs: Sequence[Record]) -> bool:
     """Whether the paper's kind of number of some is no bound."""
-    return any(values_of([run], "bound_surrogate") and run.config["encoder"] in PAIRWISE for run in runs)
+    found = [(run.evaluation or {}).get("quantities", {}).get("bound_surrogate", {}) for run in runs]
+    return any(each.get("kind") == "not a bound" for each in found)
 
 
 def _lines(experiment: Experiment) -> dict[str, list[str]]:
@@ -236,7 +234,7 @@ def _best(records: Records, references: Records) -> list[str]:
         if found:
             name, *others = sorted(found, key=lambda each: found[each], reverse=best is max)
             next_ = (
-                f", before {others[0]}, {shown(values_of(records[others[0]], quantity))}" if others else ""
+                f", ahead of {others[0]}, {shown(values_of(records[others[0]], quantity))}" if others else ""
             )
             one = ", one seed each" if others and all(len(records[each]) == 1 for each in found) else ""
             said = [
