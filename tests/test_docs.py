@@ -227,6 +227,14 @@ def of_reproduce():
     yield "what the encoders lose by these, {:.1f} and {:.1f} nats", lost
     kls = [chain["kl"], 50 * math.log(2), of_gaussian["kl"]]
     yield "The KL is {:.1f} of at most {:.1f} nats, and the Gaussian's {:.1f}", kls
+    near = {
+        name: verdict(Experiment.named(name), records_of(Experiment.named(name), ROOT / "results"))
+        for name in ("table1", "table2", "structured")
+    }
+    assert "of the paper's bound: exact 1 of 10, direct 1 of 10" in near["table1"]  # "1 of 10 of table 1"
+    assert "of the paper's accuracy: direct 3 of 10" in near["table2"]  # "3 of 10 accuracies"
+    assert "of the paper's bound: direct 0 of 10" in near["table2"]  # "none of the bounds"
+    assert "of the paper's number: 0 of 6" in near["structured"]  # "none of 6"
     step = record("training_step.json")["ms_a_step"]
     yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
     alone = record("estimators.json")["ms_a_step"]["n = 15"]
