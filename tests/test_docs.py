@@ -222,7 +222,9 @@ def of_reproduce():
     yield "100 epochs, seven minutes, is ahead of them: {:.2f} and {:.2f}", both[1]
     lost = [bound - exact for bound, exact in both]
     apart = [both[0][0] - both[1][0], both[0][1] - both[1][1], lost[0] - lost[1]]
-    words = "Of these {:.1f} nats {:.1f} are between the bounds on -log p, by 100 and 200 importance samples, "
+    words = (
+        "Of these {:.1f} nats {:.1f} are between the bounds on -log p, by 100 and 200 importance samples, "
+    )
     yield words + "and {:.1f}", apart
     yield "what the encoders lose by these, {:.1f} and {:.1f} nats", lost
     kls = [chain["kl"], 50 * math.log(2), of_gaussian["kl"]]
