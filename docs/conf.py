@@ -58,7 +58,7 @@ nitpick_ignore_regex = [
     ),  # type variables
     (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
     (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
-    (r"py:class", r"solvers\.topology\.Topology"),  # private
+    (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private
 ]
