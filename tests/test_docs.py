@@ -295,14 +295,19 @@ def of_own_styles(paper):
         numbers = []
         for data in ("mnist", "fashion-mnist"):
             cell = f"{data}-{labels}labels-direct"
-            own, shared = (quantities(f"table2/{cell}{end}-seed0.json") for end in ("-own_styles", ""))
-            shares = [100 * own[name] for name in ("accuracy", "accuracy_sampled")]
-            assert min(shares) > paper[cell]["accuracy"]  # "All are above the paper's"
-            numbers += [*shares, own["bound"]]
+            seeds = by_seed(f"{cell}-own_styles", "table2")
+            own, shared = seeds[0], quantities(f"table2/{cell}-seed0.json")
+            shares = [[100 * run[name] for run in seeds] for name in ("accuracy", "accuracy_sampled")]
+            above = min(map(mean, shares)) > paper[cell]["accuracy"]
+            assert above != (cell == "mnist-50labels-direct")  # "All means are above the paper's but those"
+            if not above:
+                words = "one seed of three has {:.1f}% ({:.1f}% of a drawn class) and the paper {:.1f}"
+                yield words, [*map(min, shares), paper[cell]["accuracy"]]
+            numbers += [*(shown(each, 1) for each in shares), shown([run["bound"] for run in seeds])]
             lower.setdefault(data, []).append(shared["bound"] - own["bound"])
-            higher.setdefault(data, []).append(shares[0] - 100 * shared["accuracy"])
-            lost.append(shares[0] - shares[1])
-        yield f"| {labels} | " + " | ".join(["{:.1f} | {:.1f} | {:.2f}"] * 2) + " |", numbers
+            higher.setdefault(data, []).append(shares[0][0] - 100 * shared["accuracy"])
+            lost.append(shares[0][0] - shares[1][0])
+        yield f"| {labels} | {' | '.join(numbers)} |", []
     ends = [end(lower[data]) for data in ("mnist", "fashion-mnist") for end in (min, max)]
     yield "of MNIST by {:.1f} to {:.1f} nats and of Fashion-MNIST by {:.1f} to {:.1f}", ends
     fashion, (few, *others) = higher["fashion-mnist"], higher["mnist"]
