@@ -521,9 +521,8 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
     for row in rows:
         found.setdefault((row["size"], row["epochs"], row["setting"]), []).append(row["bound"])
     deviations = {}
-    for size, epochs in product(
-        defaults.SIZES, (10, 30, 100)
-    ):  # of the seeds of that code and length, else of all
+    # Of the seeds of that code and length, else of all.
+    for size, epochs in product(defaults.SIZES, (10, 30, 100)):
         seeds = [bounds for key, bounds in found.items() if len(bounds) > 1 and key[:2] == (size, epochs)]
         seeds = seeds or [bounds for bounds in found.values() if len(bounds) > 1]
         squares = sum(np.var(bounds, ddof=1) * (len(bounds) - 1) for bounds in seeds)

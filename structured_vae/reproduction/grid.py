@@ -7,7 +7,7 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from ..runs.curves import PAGE_WIDTH
+from ..runs.curves import PAGE_WIDTH, legend_below
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, unit
 from .verdict import as_good, of_the_papers_kind
@@ -66,7 +66,6 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
             axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))
             axes.set_title(f"{panel}, {quantity}", fontsize=9)
     axes_of[0, 0].plot([], [], "k--", linewidth=1, label="paper")
-    entries = axes_of[0, 0].get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", fontsize=8, frameon=False, ncols=len(entries[0]))
+    legend_below(figure, axes_of[0, 0])
     figure.suptitle(experiment.title)
     return figure

@@ -19,9 +19,6 @@ from .records import Record
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
 
-NUMBER: Final = "number", " (not a bound where bits are coupled)"
-"""How the paper's kind of number is called where it leaves couplings out of the KL, and what is said of it."""
-
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
 
@@ -86,7 +83,9 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         found = True
         names = [name for line in lines.values() for name in line]
         counted = [record for name in names for record in records.get(name, ())]
-        word, aside = (quantity, "") if quantity != "bound" or not _coupled(counted) else NUMBER
+        word, aside = quantity, ""
+        if quantity == "bound" and _leaves_couplings_out(counted):
+            word, aside = "number", " (not a bound where bits are coupled)"
         yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
         if experiment.beside is not None:
             other = lines[experiment.beside]
@@ -102,8 +101,8 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
 
 
-def _coupled(runs: Sequence[Record]) -> bool:
-    """Whether the paper's kind of number of some is no bound."""
+def _leaves_couplings_out(runs: Sequence[Record]) -> bool:
+    """Whether the paper's kind of number is no bound of some of these, since its KL knows of no couplings."""
     found = [(run.evaluation or {}).get("quantities", {}).get("bound_surrogate", {}) for run in runs]
     return any(each.get("kind") == "not a bound" for each in found)
 
@@ -233,17 +232,15 @@ def _best(records: Records, references: Records) -> list[str]:
         found = _means(records, quantity)
         if found:
             name, *others = sorted(found, key=lambda each: found[each], reverse=best is max)
-            next_ = (
-                f", ahead of {others[0]}, {shown(values_of(records[others[0]], quantity))}" if others else ""
-            )
-            one = ", one seed each" if others and all(len(records[each]) == 1 for each in found) else ""
-            said = [
-                f"Best {quantity}: {name}, {shown(values_of(records[name], quantity))} {unit(quantity)}{next_}{one}."
-            ]
+            number = {each: shown(values_of(records[each], quantity)) for each in (name, *others[:1])}
+            said = f"Best {quantity}: {name}, {number[name]} {unit(quantity)}"
+            if others:
+                said += f", ahead of {others[0]}, {number[others[0]]}"
+                said += ", one seed each" if all(len(records[each]) == 1 for each in found) else ""
             beside = ", ".join(
                 f"{other} {value:.2f}" for other, value in _means(references, quantity).items()
             )
-            return [*said, f"For reference: {beside}."] if beside else said
+            return [f"{said}.", f"For reference: {beside}."] if beside else [f"{said}."]
     return []
 
 

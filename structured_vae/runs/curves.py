@@ -1,4 +1,4 @@
-"""Metrics of a run over its epochs, drawn."""
+"""Metrics of a run over its epochs, drawn; and what figures of runs have in common."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -18,6 +19,12 @@ PAGE_WIDTH: Final = 8.0
 
 WIDTH: Final = 4.0
 """Inches of an axes."""
+
+
+def legend_below(figure: Figure, axes: Axes) -> None:
+    """The lines of one axes named in a row beneath all of them, where they hide nothing."""
+    lines, names = axes.get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", fontsize=8, frameon=False, ncols=len(names))
 
 
 def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Figure:

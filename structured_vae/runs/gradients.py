@@ -33,11 +33,14 @@ from ..evaluation.gradients import GradientReport, gradient_report
 from ..schedules import Constant
 from ..seeds import Stream, generator
 from .assembly import dataset_of
-from .curves import PAGE_WIDTH
+from .curves import PAGE_WIDTH, legend_below
 from .fitting import fitting_solver
 from .folder import Run, Which
 from .given import Given, given_images
 from .networks import load_vae
+
+ROUNDING: Final = 1e-9
+"""Of the gradient's norm: a deviation that small is that of sums, and no noise."""
 
 SETTINGS: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Of epsilon and of the temperature."""
@@ -157,10 +160,6 @@ def family_of(name: str) -> str:
     return next((family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name)
 
 
-ROUNDING: Final = 1e-9
-"""Of the gradient's norm: a deviation that small is that of sums, and no noise."""
-
-
 def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     """Bias and standard deviation of each estimator over epsilon and temperature."""
     figure = Figure(figsize=(PAGE_WIDTH, 4), layout="constrained")
@@ -185,8 +184,7 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.title.set_fontsize(10)
-    entries = right.get_legend_handles_labels()
-    figure.legend(*entries, loc="outside lower center", fontsize=8, frameon=False, ncols=len(entries[0]))
+    legend_below(figure, right)
     figure.suptitle("Gradient estimates")
     return figure
 
