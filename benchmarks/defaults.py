@@ -9,18 +9,12 @@ validation images after the last epoch, and test images are not looked at. What 
 from __future__ import annotations
 
 import argparse
-import json
-import tempfile
-import time
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-import torch
-
-from structured_vae import TrainConfig, train
-from structured_vae.atomic import whole_file
-from structured_vae.environment import environment
+from benchmarks.validation import complete
+from structured_vae import TrainConfig
 from structured_vae.schedules import ExponentialDecay
 
 COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine", "kl_warmup": 0}
@@ -76,20 +70,8 @@ def configured(size: str, epochs: int, setting: str, seed: int = 0) -> TrainConf
     )
 
 
-def trained(size: str, epochs: int, setting: str, seed: int) -> dict[str, Any]:
-    """The row of a training."""
-    config = configured(size, epochs, setting, seed)
-    with tempfile.TemporaryDirectory() as folder:
-        start = time.process_time()
-        run = train(config, Path(folder) / "run", False)
-        seconds = time.process_time() - start
-        bound = float(run.metrics["validation/bound"][-1])
-    row = {"size": size, "epochs": epochs, "setting": setting, "seed": seed}
-    return {**row, "bound": bound, "seconds": seconds}
-
-
 def main(arguments: list[str] | None = None) -> None:
-    """Trains what is missing, and writes the record after every training."""
+    """Trains what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--epochs", nargs="+", type=int, default=[10, 30, 100])
@@ -97,15 +79,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    record = json.loads(chosen.output.read_text(encoding="utf-8")) if chosen.output.exists() else {"rows": []}
-    known = {(row["size"], row["epochs"], row["setting"], row["seed"]) for row in record["rows"]}
-    for epochs, size, setting, seed in product(chosen.epochs, chosen.sizes, chosen.settings, chosen.seeds):
-        if (size, epochs, setting, seed) in known:
-            continue
-        record["rows"].append(trained(size, epochs, setting, seed) | environment())
-        with whole_file(chosen.output) as part:
-            part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    rows = product(chosen.epochs, chosen.sizes, chosen.settings, chosen.seeds)
+    complete(
+        chosen.output,
+        (
+            (
+                {"size": size, "epochs": epochs, "setting": setting, "seed": seed},
+                configured(size, epochs, setting, seed),
+            )
+            for epochs, size, setting, seed in rows
+        ),
+    )
 
 
 if __name__ == "__main__":

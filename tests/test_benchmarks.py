@@ -13,6 +13,7 @@ import torch
 
 from models import convolutional_vae, paper_vae
 from structured_vae import TrainConfig
+from structured_vae.reproduction.experiments import Experiment
 
 ROOT = Path(__file__).parents[1]
 
@@ -505,6 +506,31 @@ def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_pa
     (row,) = json.loads(path.read_text())["rows"]
     assert (row["size"], row["epochs"], row["setting"], row["seed"]) == ("8 bits", 1, "two sides", 0)
     assert 200 < row["bound"] < 400
+
+
+def test_settings_of_cells_are_tried_as_their_names_say_and_one_is_that_of_the_cell(benchmark):
+    settings = benchmark("cell_settings")
+    for cell, choice in settings.CHOICES.items():
+        experiment, _, name = cell.partition("/")
+        (found,) = Experiment.named(experiment).cells(only=f"^{name}$")
+        tried = {setting: settings.configured(cell, setting) for setting in choice.settings}
+        for setting, config in tried.items():
+            assert (config.kl_warmup > 0) == (config.kl_start > 0) == ("not annealed" not in setting)
+            assert (config.epochs, config.evaluate_every) == (choice.epochs, choice.epochs)
+        own = [
+            setting
+            for setting, config in tried.items()
+            if replace(
+                config,
+                epochs=found.config.epochs,
+                kl_warmup=found.config.kl_warmup,
+                evaluate_every=found.config.evaluate_every,
+                logger=found.config.logger,
+                device=found.config.device,
+            )
+            == found.config
+        ]
+        assert len(own) == 1, cell
 
 
 def test_settings_that_defaults_are_chosen_from_differ_where_nothing_is_said(benchmark):
