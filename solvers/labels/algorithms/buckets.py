@@ -18,15 +18,18 @@ import numpy as np
 
 from ...algorithms.elimination.order import elimination_order
 from ...algorithms.elimination.treewidth import PROBED, SHARE, treewidth_bound
-from ...arrays import Array, Edges, as_float64, namespace_of
+from ...arrays import Array, Edges, as_float64, home_of, namespace_of
 from ...limits.memory import free_memory
 from ..problem import LabelProblem
 
 WIDEST = 30
 """Variables of a separator; arrays have no more than 64 axes, and tables of 2^31 entries fit nowhere."""
 
-PART_BYTES = 1 << 26
-"""Of the largest table of the instances that go at once, which caches still help."""
+PART_BYTES = 1 << 22
+"""Of the largest table of the instances that go at once on the host, so that all steps find it in the cache."""
+
+DEVICE_PART_BYTES = 1 << 26
+"""Of the same on a device, which wants much to do at once."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
 
 def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
     """The batch, so many instances at a time as have small tables together."""
-    count = max(1, PART_BYTES // (8 * buckets.largest))
+    most = PART_BYTES if home_of(problem.unary).on_host else DEVICE_PART_BYTES
+    count = max(1, most // (8 * buckets.largest))
     if count >= problem.batch:
         yield problem
         return

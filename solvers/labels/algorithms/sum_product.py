@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ class Conditionals:
             peak = xp.where(xp.isinf(peak), xp.zeros_like(peak), peak)
             weights = xp.exp(scores - peak)
             sums = xp.sum(weights, axis=1, keepdims=True)
-            tables.append(weights / xp.where(sums > 0, sums, xp.ones_like(sums)))
+            weights /= xp.where(sums > 0, sums, xp.ones_like(sums))
+            tables.append(weights)
             message = (_log(xp, sums) + peak)[:, 0, ...]
             if step.separator:
                 messages[t] = message
@@ -70,11 +72,9 @@ class Conditionals:
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
         for step, table in self._downwards():
-            rows, place = self._rows(step, table, chosen, uniforms.shape[1])
-            sums = xp.cumulative_sum(xp.take(rows, xp.reshape(place, (-1,)), axis=0), axis=-1)
-            draw = xp.reshape(uniforms[:, :, step.variable], (-1, 1)) * sums[:, -1:]
-            value = xp.sum(xp.astype(sums[:, :-1] <= draw, xp.int64), axis=-1)
-            value = xp.reshape(value, place.shape)
+            sums = xp.cumulative_sum(_conditionals(table, _below(step, table, chosen, uniforms)), axis=-1)
+            draw = uniforms[:, :, step.variable][..., None] * sums[..., -1:]
+            value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
             fixed = None if given is None else given[:, :, step.variable]
             chosen[step.variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
@@ -99,27 +99,18 @@ class Conditionals:
         xp, above = namespace_of(self.problem.unary), _Above(self.buckets)
         chosen = {v: states[:, :, v] for v in range(self.problem.n)}
         for step, table in self._downwards():
-            rows, place = self._rows(step, table, chosen, states.shape[1])
-            size, flat = table.shape[1], xp.reshape(place, (-1,))
-            own = xp.take(rows, flat, axis=0)
-            weight = xp.reshape(weights[:, :, step.variable, :size], (-1, size))
+            below = _below(step, table, chosen, states)
+            own, places = _conditionals(table, below), xp.reshape(_places(table, below), (-1,))
+            weight = weights[:, :, step.variable, : table.shape[1]]
             moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
-            gradient = np.zeros(rows.shape)
-            np.add.at(gradient, to_numpy(flat), to_numpy(moved))  # the standard has no sum over equal places
-            by_value_last = (table.shape[0], *table.shape[2:], size)
-            own_part = xp.moveaxis(xp.reshape(beside(table, gradient), by_value_last), -1, 1)
+            gradient = np.zeros(prod(table.shape))
+            np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))  # equal places add up
+            joint = xp.reshape(beside(table, gradient), table.shape)
             known = above.take(step)
-            joint = own_part if known is None else own_part + table * known[:, None, ...]
+            if known is not None:
+                joint += table * known[:, None, ...]
             above.give(step, joint)
             yield step, joint
-
-    def _rows(self, step: Step, table: Array, chosen: dict[int, Array], count: int) -> tuple[Array, Array]:
-        """A table as rows of a conditional each, and which is that of each sample, `[batch, samples]`."""
-        xp, batch = namespace_of(self.problem.unary), table.shape[0]
-        place = xp.broadcast_to(beside(table, np.arange(batch)[:, None]), (batch, count))
-        for u, length in zip(step.separator, table.shape[2:], strict=True):
-            place = place * length + chosen[u]
-        return xp.reshape(xp.moveaxis(table, 1, -1), (-1, table.shape[1])), place
 
     def _downwards(self) -> Iterator[tuple[Step, Array]]:
         return zip(reversed(self.buckets.steps), reversed(self.tables), strict=True)
@@ -145,13 +136,14 @@ class Conditionals:
         above, above_moved = _Above(self.buckets), _Above(self.buckets)
         for (step, table), move in zip(self._downwards(), reversed(moves), strict=True):
             known, known_moved = above.take(step), above_moved.take(step)
-            joint = table if known is None else table * known[:, None, ...]
-            moved = joint * move
-            if known_moved is not None:
-                moved = moved + table * known_moved[:, None, ...]
-            above.give(step, joint)
-            above_moved.give(step, moved)
-            yield step, moved
+            if known is not None and known_moved is not None:
+                move *= known[:, None, ...]
+                move += known_moved[:, None, ...]
+            move *= table
+            if step.children:  # else nobody reads these
+                above.give(step, table if known is None else table * known[:, None, ...])
+                above_moved.give(step, move)
+            yield step, move
 
     def _collected(self, scopes: Iterator[tuple[Step, Array]]) -> tuple[Array, Array]:
         """What tables over scopes say of each variable and of each pair."""
@@ -160,12 +152,14 @@ class Conditionals:
         unary = xp.zeros((problem.batch, problem.n, problem.k), **kind)
         pairwise = xp.zeros((problem.batch, problem.e, problem.k, problem.k), **kind)
         for step, table in scopes:
-            unary[:, step.variable, : table.shape[1]] = _summed(xp, table, (0,))
-            for edge, place, second in step.edges:
-                pair = _summed(xp, table, (0, place))
+            left = table
+            for edge, place, second in sorted(step.edges, key=_place, reverse=True):
+                left = _first_axes(xp, left, place + 1)  # all that the pairs after this one need
+                pair = _ends(xp, left)
                 if second:
                     pair = xp.matrix_transpose(pair)
                 pairwise[:, edge, : pair.shape[1], : pair.shape[2]] = pair
+            unary[:, step.variable, : table.shape[1]] = _first_axes(xp, left, 1)
         return unary, pairwise
 
 
@@ -196,10 +190,64 @@ class _Above:
         return _summed(namespace_of(table), table, tuple(scope.index(u) for u in step.separator))
 
 
+def _below(step: Step, table: Array, chosen: dict[int, Array], samples: Array) -> Array:
+    """`[batch, samples]`: which state of the separator each sample has, as a place in the rest of the table."""
+    place = beside(table, np.zeros(samples.shape[:2], np.int64))
+    for u, length in zip(step.separator, table.shape[2:], strict=True):
+        place = place * length + chosen[u]
+    return place
+
+
+def _places(table: Array, below: Array) -> Array:
+    """`[batch, samples, size]`: where the conditional of each sample stands in the flat table."""
+    batch, size, *lengths = table.shape
+    values = np.arange(batch * size).reshape(batch, 1, size) * prod(lengths)
+    return below[..., None] + beside(table, values)
+
+
+def _conditionals(table: Array, below: Array) -> Array:
+    """`[batch, samples, size]`: the conditional of each sample."""
+    xp, (batch, size, *lengths) = namespace_of(table), table.shape
+    rest = prod(lengths)
+    if below.shape[1] < rest:  # few of them: the table stays as it lies
+        places = _places(table, below)
+        return xp.reshape(xp.take(xp.reshape(table, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape)
+    rows = xp.reshape(xp.moveaxis(table, 1, -1), (batch * rest, size))
+    flat = xp.reshape(below + beside(table, rest * np.arange(batch)[:, None]), (-1,))
+    return xp.reshape(xp.take(rows, flat, axis=0), (*below.shape, size))
+
+
 def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
     """A table `[batch, ...]` over some of its axes, which ascend."""
     others = tuple(axis + 1 for axis in range(table.ndim - 1) if axis not in axes)
     return xp.sum(table, axis=others) if others else table
+
+
+def _place(edge: tuple[int, int, bool]) -> int:
+    """Of the edge's other variable among the axes of the scope."""
+    return edge[1]
+
+
+def _first_axes(xp: Any, table: Array, count: int) -> Array:
+    """A table `[batch, ...]` over its first axes: products sum out the others, faster than sums over short axes."""
+    shape, size = table.shape[: count + 1], prod(table.shape[count + 1 :])
+    if size == 1:
+        return xp.reshape(table, shape)
+    return xp.reshape(xp.matmul(xp.reshape(table, (prod(shape), size)), _ones(xp, table, size)), shape)
+
+
+def _ends(xp: Any, table: Array) -> Array:
+    """A table `[batch, first, ..., last]` over these two axes."""
+    batch, first, *between, last = table.shape
+    size = prod(between)
+    if size == 1:
+        return xp.reshape(table, (batch, first, last))
+    rows = xp.reshape(table, (batch, first, size, last))
+    return xp.matmul(_ones(xp, table, size), rows)
+
+
+def _ones(xp: Any, like: Array, count: int) -> Array:
+    return xp.ones(count, dtype=like.dtype, device=getattr(like, "device", None))
 
 
 def _log(xp: Any, values: Array) -> Array:
