@@ -244,6 +244,17 @@ def of_reproduce():
     yield "by one thread {:.2f} and {:.2f} times", ratios
     yield "and {:.2f} times where the scores are supermodular", [step["supermodular"] / step["independent"]]
 
+    fifty = [record(f"larger/n50-chain-ram{name}-seed0.json")["epochs"][-1] for name in ("-dropout", "")]
+    ends = [epoch["validation/bound"] for epoch in fifty]
+    yield "a bound of {:.1f} nats on the validation images with it, {:.1f} without", ends
+    rows = record("cell_settings.json")["rows"]
+    bounds = {(row["cell"], row["setting"]): row["bound"] for row in rows}
+    gains = [
+        bounds[f"table1/{cell}", "annealed from 30"] - bounds[f"table1/{cell}", "epsilon 0.1"]
+        for cell in ("mnist-k20-direct", "fashion-mnist-k20-direct")
+    ]
+    yield "better by {:.1f} to {:.1f} nats", gains
+
 
 def of_choose():
     instance = record("training_step.json")["us_an_instance"]
@@ -498,6 +509,7 @@ def of_structured():
 
     yield from of_the_order_of_encoders()
     yield from of_the_released_recipe()
+    yield from of_chosen_settings("structured")
     runs = [quantities(f"structured/general-gibbs-annealed-seed{seed}.json") for seed in range(3)]
     bound, refined, exact = (shown([run[column] for run in runs]) for column in columns[:3])
     yield f"a valid bound of {bound}, refined {refined}, and -log p(x) of {exact}", []
@@ -509,6 +521,56 @@ def of_structured():
         mean(run[key] for run in apart) - mean(run[key] for run in runs) for key in ("bound", "minus_log_p")
     ]
     yield "couplings gain {:.1f} nats of the valid bound here and {:.1f} of -log p(x)", gains
+
+
+def of_chosen_settings(kind):
+    rows = record("cell_settings.json")["rows"]
+    assert not [row for row in rows if row["commit"].endswith("-dirty")]
+    bounds = {(row["cell"], row["setting"]): row["bound"] for row in rows}
+    starts = {"structured": (2, 4, 10, 30), "table1": (10, 30, 100)}[kind]
+    columns = ["not annealed", *(f"annealed from {start}" for start in starts)]
+    if kind == "structured":
+        columns.insert(0, "not annealed, half the rate")
+        titles = {
+            "general, direct": "general-direct-annealed",
+            "supermodular, direct": "supermodular-direct-annealed",
+            "independent, direct": "independent-direct-annealed",
+            "general, Gibbs": "general-gibbs-annealed",
+        }
+    else:
+        titles = {
+            "exact, MNIST": "mnist-k20-exact",
+            "direct, MNIST": "mnist-k20-direct",
+            "direct, Fashion-MNIST": "fashion-mnist-k20-direct",
+            "Gumbel-softmax, MNIST": "mnist-k20-gumbel_softmax",
+        }
+    for title, name in titles.items():
+        own = {setting: bound for (cell, setting), bound in bounds.items() if cell == f"{kind}/{name}"}
+        line = " | ".join(f"{own[column]:.2f}" if column in own else "" for column in columns)
+        others = [(setting, bound) for setting, bound in own.items() if setting not in columns]
+        words = ", ".join(f"{setting}: {bound:.2f}" for setting, bound in others)
+        if len(others) == 2:  # the second without the name of what is set
+            words = words.replace(f", {others[0][0].split()[0]} ", ", ")
+        yield " ".join(f"| {title} | {line} |{f' {words} |' if kind == 'table1' else ''}".split()), []
+
+    def of(name, setting):
+        return bounds[f"{kind}/{name}", setting]
+
+    if kind == "structured":
+        gains = [
+            of(f"{name}-direct-annealed", "annealed from 4") - of(f"{name}-direct-annealed", best)
+            for name, best in (("supermodular", "annealed from 10"), ("independent", "annealed from 2"))
+        ]
+        yield "would rather have 10, by {:.2f}", gains[:1]
+        yield "and independent ones 2, by {:.2f}", gains[1:]
+    else:
+        direct = ("mnist-k20-direct", "fashion-mnist-k20-direct")
+        gains = [of(name, "annealed from 30") - of(name, "epsilon 0.1") for name in direct]
+        plain = of(direct[0], "annealed from 30") - of(direct[0], "not annealed")
+        yield (
+            "an epsilon of 0.1, by {:.2f} and {:.2f} nats, and no annealing on MNIST, by {:.2f}",
+            [*gains, plain],
+        )
 
 
 def of_variables():
@@ -565,6 +627,7 @@ def of_table1():
     fashion = "table1/fashion-mnist-k{}-direct{}-seed0.json"
     for words, plain in (("{:.2f} and {:.2f} without", "-plain"), ("{:.2f} and {:.2f} with it", "")):
         yield words, [quantities(fashion.format(k, plain))["bound"] for k in (10, 20)]
+    yield from of_chosen_settings("table1")
 
 
 def of_larger():
@@ -739,19 +802,20 @@ def of_two_hundred_bits():
 
 
 def of_estimators():
-    step = record("estimators.json")["ms_a_step"]["n = 50"]
-    ratios = [
-        step[name] / step["independent, direct, two-sided"]
-        for name in ("chain, RAM", "chain, RAM, 10 completions")
-    ]
     yield from of_two_hundred_bits()
-    few = record("estimators.json")["ms_a_step"]["n = 15"]
-    of_few = [few[f"{name}, RAM"] / few[f"{name}, direct, two-sided"] for name in ("general", "independent")]
-    yield "it takes {:.2f} times as long as direct optimization of two sides of such bits", of_few[:1]
-    yield "and without scores of pairs {:.2f} times", of_few[1:]
+    steps = record("estimators.json")["ms_a_step"]
+
+    def beside_direct(table, kind, name="RAM"):
+        return steps[table][f"{kind}, {name}"] / steps[table][f"{kind}, direct, two-sided"]
+
+    chain = [beside_direct("n = 50", "chain", name) for name in ("RAM", "RAM, 10 completions")]
+    yield "of 50 bits on a chain {:.2f}, and {:.2f} with ten completions", chain
+    of_few = [beside_direct("n = 15", kind) for kind in ("general", "independent")]
+    yield "states are summed, {:.2f}, and {:.2f} without pairs", of_few
+    kinds = ("independent", "chain", "Potts", "general")
     yield (
-        "a step takes {:.2f} times as long as one of independent bits by direct optimization of two sides, and {:.2f}",
-        ratios,
+        "of 8 values {:.2f} without couplings, {:.2f} on a chain, {:.2f} with Potts scores for all pairs, and {:.2f}",
+        [beside_direct("5 variables of 8 values", kind) for kind in kinds],
     )
 
 
