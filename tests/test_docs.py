@@ -252,6 +252,7 @@ def of_reproduce():
     runs |= {"without": ["larger/n50-chain-ram-seed0.json"]}
     ends = [mean(record(path)["epochs"][-1]["validation/bound"] for path in paths) for paths in runs.values()]
     yield "a bound of {:.1f} nats on the validation images with it, {:.1f} without", ends
+    yield from of_all_flips("reproduce")
     rows = record("cell_settings.json")["rows"]
     bounds = {(row["cell"], row["setting"]): row["bound"] for row in rows}
     gains = [
@@ -819,8 +820,40 @@ def of_two_hundred_bits():
     )
 
 
+def of_all_flips(page):
+    names = ("straight-through", "REBAR", "DisARM")
+    first = [
+        run for run in record("two_hundred_bits.json")["runs"] if run["data"] == "mnist" and not run["seed"]
+    ]
+    others = {run["estimator"]: run for run in first}
+    one, two = record("two_hundred_bits_all_flips.json")["runs"]
+    assert {len(run["curves"]["epoch"]) for run in (one, two)} == {10}
+    tenth = {name: run["curves"]["test/bound"][9] for name, run in others.items()}
+    assert min(tenth, key=tenth.__getitem__) == "straight-through"
+    own = [run["curves"]["test/bound"][-1] for run in (two, one)]
+    assert own[0] < tenth["straight-through"]
+    if page == "reproduce":
+        yield "10,000 steps, {:.1f} nats beside {:.1f} of the next", [own[0], tenth["straight-through"]]
+        return
+    noise = [run["curves"]["gradient/variance"][-1] for run in (two, one)]
+    words = (
+        "nats, where `straight_through` has {:.1f}, `rebar` {:.1f} and `disarm` {:.1f}, at {:.0f} of variance"
+    )
+    yield "bound of {:.1f} " + words, [own[0], *(tenth[name] for name in names), noise[0]]
+    yield "One side has {:.1f}, with a variance of {:.0f}: what", [own[1], noise[1]]
+    yield "take {:.0f} minutes of CPU time", [two["seconds"] / 60]
+    words = "`disarm` has {:.1f} after {:.0f} minutes, `straight_through` {:.1f} after {:.0f}"
+    ends = [
+        number
+        for name in ("DisARM", "straight-through")
+        for number in (others[name]["curves"]["test/bound"][-1], others[name]["seconds"] / 60)
+    ]
+    yield words, ends
+
+
 def of_estimators():
     yield from of_two_hundred_bits()
+    yield from of_all_flips("estimators")
     steps = record("estimators.json")["ms_a_step"]
 
     def beside_direct(table, kind, name="RAM"):
