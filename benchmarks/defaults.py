@@ -63,10 +63,6 @@ def configured(size: str, epochs: int, setting: str, seed: int = 0) -> TrainConf
         **chosen,
         seed=seed,
         epochs=epochs,
-        evaluate_every=epochs,
-        picture_every=0,
-        logger="none",
-        device="cpu",
     )
 
 

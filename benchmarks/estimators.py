@@ -147,7 +147,7 @@ def many_bits(x: torch.Tensor) -> dict[str, Contender]:
 
 
 def several_variables(x: torch.Tensor) -> dict[str, Contender]:
-    """5 variables of 8 values: independent, on a chain, and with scores for every pair of values of every two."""
+    """5 variables of 8 values: independent; coupled on a chain; and all pairs, by Potts scores or by tables."""
     kinds: dict[str, dict[str, Any]] = {
         "independent": {},
         "chain": {"couplings": "general", "bandwidth": CHAIN},

@@ -516,19 +516,11 @@ def test_settings_of_cells_are_tried_as_their_names_say_and_one_is_that_of_the_c
         tried = {setting: settings.configured(cell, setting) for setting in choice.settings}
         for setting, config in tried.items():
             assert (config.kl_warmup > 0) == (config.kl_start > 0) == ("not annealed" not in setting)
-            assert (config.epochs, config.evaluate_every) == (choice.epochs, choice.epochs)
+            assert config.epochs == choice.epochs
         own = [
             setting
             for setting, config in tried.items()
-            if replace(
-                config,
-                epochs=found.config.epochs,
-                kl_warmup=found.config.kl_warmup,
-                evaluate_every=found.config.evaluate_every,
-                logger=found.config.logger,
-                device=found.config.device,
-            )
-            == found.config
+            if replace(config, epochs=found.config.epochs, kl_warmup=found.config.kl_warmup) == found.config
         ]
         assert len(own) == 1, cell
 
@@ -559,13 +551,7 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
             for setting in defaults.SETTINGS
             if (size, epochs, setting) in found
         }
-        of_itself = replace(
-            TrainConfig(**defaults.SIZES[size], epochs=epochs),
-            evaluate_every=epochs,
-            picture_every=0,
-            logger="none",
-            device="cpu",
-        )
+        of_itself = TrainConfig(**defaults.SIZES[size], epochs=epochs)
         (own,) = (best[name] for name in best if defaults.configured(size, epochs, name) == of_itself)
         for name, bounds in best.items():
             spread = deviations[size, epochs] * np.sqrt(1 / len(own) + 1 / len(bounds))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ class Conditionals:
         pairwise = xp.zeros((problem.batch, problem.e, problem.k, problem.k), **kind)
         for step, table in scopes:
             left = table
-            for edge, place, second in sorted(step.edges, key=_place, reverse=True):
+            for edge, place, second in sorted(step.edges, key=itemgetter(1), reverse=True):
                 left = _first_axes(xp, left, place + 1)  # all that the pairs after this one need
                 pair = _ends(xp, left)
                 if second:
@@ -221,11 +222,6 @@ def _summed(xp: Any, table: Array, axes: tuple[int, ...]) -> Array:
     """A table `[batch, ...]` over some of its axes, which ascend."""
     others = tuple(axis + 1 for axis in range(table.ndim - 1) if axis not in axes)
     return xp.sum(table, axis=others) if others else table
-
-
-def _place(edge: tuple[int, int, bool]) -> int:
-    """Of the edge's other variable among the axes of the scope."""
-    return edge[1]
 
 
 def _first_axes(xp: Any, table: Array, count: int) -> Array:
