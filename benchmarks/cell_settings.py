@@ -19,6 +19,7 @@ from typing import Any, Final
 from benchmarks.validation import complete
 from structured_vae import TrainConfig
 from structured_vae.reproduction.experiments import Experiment
+from structured_vae.runs.config import known
 from structured_vae.schedules import ExponentialDecay
 
 NOT_ANNEALED: Final[dict[str, Any]] = {"kl_start": 0.0, "kl_warmup": 0}
@@ -75,7 +76,7 @@ def configured(cell: str, setting: str, seed: int = 0) -> TrainConfig:
     return replace(
         config,
         epochs=choice.epochs,
-        kl_warmup=config.kl_warmup * choice.epochs // config.epochs,
+        kl_warmup=known(config.kl_warmup) * choice.epochs // config.epochs,
     )
 
 
