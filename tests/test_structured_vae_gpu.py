@@ -1,0 +1,127 @@
+"""On a GPU: every estimator trains, resumes to the same end, and computes what the host computes."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from models import NetworkDecoder, paper_vae
+from solvers import gibbs
+from solvers.labels import gibbs as labels_gibbs
+from structured_vae import TrainConfig, evaluate_run, gradient_variance, resume, train
+from structured_vae.estimators import Direct
+from structured_vae.runs.config import EpsilonConfig
+
+pytestmark = pytest.mark.gpu
+
+DEVICE = "cuda"
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+TIMES = {"ms_per_step", "seconds"}
+SMALL = TrainConfig(
+    hidden=8,
+    epochs=2,
+    recipe="paper",
+    epsilon=EpsilonConfig(start=0.1),
+    picture_every=0,
+    device=DEVICE,
+    logger="none",
+)
+BITS = ("direct", "score_function", "ram", "implicit_mle", "perturbed_argmax", "exact")
+OF_INDEPENDENT_BITS = ("arm", "disarm", "rebar", "relax", "gumbel_softmax", "straight_through")
+INDEPENDENT = {"encoder": "independent", "n": 4}
+CATEGORIES = {"encoder": "categorical", "k": 4}
+CHANGES = {
+    **{f"{name}, independent": {**INDEPENDENT, "estimator": name} for name in (*BITS, *OF_INDEPENDENT_BITS)},
+    **{f"{name}, general": {"estimator": name, "n": 4} for name in BITS},
+    "direct, supermodular": {"encoder": "supermodular"},
+    "direct, two sides": {"sides": 2},
+    "direct, some flips": {**INDEPENDENT, "completions": 2},
+    "ram, chain": {"estimator": "ram", "bandwidth": 1},
+    "direct, categories": CATEGORIES,
+    "table_direct, categories": {**CATEGORIES, "estimator": "table_direct"},
+    "relax, categories": {**CATEGORIES, "estimator": "relax"},
+    "direct, labels": {**CATEGORIES, "variables": 2, "couplings": "potts"},
+    "ram, labels": {**CATEGORIES, "variables": 2, "couplings": "general", "estimator": "ram"},
+    "direct, mixed precision": {"precision": "bf16-mixed"},
+    "direct, dropout": {"dropout": 0.2},
+    "mixture": {"model": "mixture", "labels": 20, "hidden": TrainConfig().hidden},
+    "gaussian": {"encoder": "gaussian"},
+}
+
+
+def rows_but_times(folder):
+    with (Path(folder) / "metrics.csv").open(newline="") as file:
+        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+
+
+def on(device, *tensors):
+    return [tensor.to(device) for tensor in tensors]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.usefixtures("on_tiny_images")
+def test_a_training_resumes_to_the_same_end(tmp_path, change):
+    config = replace(SMALL, **change)
+    train(config, tmp_path / "whole", progress=False)
+    train(replace(config, epochs=1), tmp_path / "resumed", progress=False)
+    resume(tmp_path / "resumed", 2, progress=False)
+    assert rows_but_times(tmp_path / "whole") == rows_but_times(tmp_path / "resumed")
+    whole, resumed = (evaluate_run(tmp_path / name, samples=2).quantities for name in ("whole", "resumed"))
+    assert {name: each.value for name, each in whole.items()} == {
+        name: each.value for name, each in resumed.items()
+    }
+
+
+@pytest.mark.parametrize("encoder", ["independent", "general", "categorical", "own"])
+def test_the_changes_of_the_cost_are_those_of_the_host(encoder):
+    torch.manual_seed(0)
+    x, z = torch.rand(5, 9).round(), torch.rand(3, 5, 4).round()
+    if encoder == "own":
+        decoder = NetworkDecoder(nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 9)))
+    else:
+        decoder = paper_vae(encoder, n=4, pixels=9).decoder
+    if encoder == "categorical":
+        z = nn.functional.one_hot(torch.randint(4, (3, 5)), 4).float()
+    here = decoder.around(x, z)
+    there = decoder.to(DEVICE).around(*on(DEVICE, x, z))
+    assert there.slope.device.type == DEVICE
+    torch.testing.assert_close(there.slope.cpu(), here.slope, **CLOSE)
+    torch.testing.assert_close(there.cost.cpu(), here.cost, **CLOSE)
+
+
+@pytest.mark.parametrize("n", [6, 40])
+def test_the_gibbs_distribution_is_that_of_the_host(n):
+    torch.manual_seed(0)
+    unary, pairwise = torch.randn(3, n, dtype=torch.float64), torch.randn(3, n - 1, dtype=torch.float64)
+    edges = torch.stack([torch.arange(n - 1), torch.arange(1, n)], dim=1)
+    here = gibbs(unary, pairwise, edges=edges)
+    there = gibbs(*on(DEVICE, unary, pairwise), edges=edges.to(DEVICE))
+    for name in ("log_partition", "unary_marginals", "pairwise_marginals"):
+        torch.testing.assert_close(
+            torch.as_tensor(getattr(there, name)).cpu(), torch.as_tensor(getattr(here, name))
+        )
+
+
+def test_labels_are_summed_as_on_the_host():
+    torch.manual_seed(0)
+    edges = torch.tensor([[0, 1], [1, 2], [0, 2], [2, 3]])
+    unary, pairwise = torch.randn(3, 4, 5).double(), torch.randn(3, 4, 5, 5).double()
+    uniforms = torch.rand(2, 3, 4).double()
+    here = labels_gibbs(unary, pairwise, edges=edges)
+    there = labels_gibbs(*on(DEVICE, unary, pairwise), edges=edges.to(DEVICE))
+    torch.testing.assert_close(there.log_partition.cpu(), here.log_partition)
+    torch.testing.assert_close(there.sample(uniforms.to(DEVICE)).cpu(), here.sample(uniforms))
+
+
+def test_the_variance_of_a_gradient():
+    torch.manual_seed(0)
+    vae = paper_vae("independent", n=4, pixels=9)
+    x = torch.rand(5, 9).round()
+    there = [torch.Generator(device).manual_seed(0) for device in ("cpu", DEVICE)]
+    here = gradient_variance(vae, x, Direct(), 2000, there[0])
+    assert gradient_variance(vae.to(DEVICE), x.to(DEVICE), Direct(), 2000, there[1]) == pytest.approx(
+        here, rel=0.1
+    )
