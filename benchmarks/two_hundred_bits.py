@@ -12,8 +12,8 @@ of the epoch whose validation bound is best: the bound of training and test imag
     python -m benchmarks.two_hundred_bits --only "all flips" --data mnist --seeds 0 --steps 10000 ...
 
 A cell whose run was killed goes on from its last epoch, as does one that was run with fewer steps, whose row is
-replaced; one that has its row in the record is not run again. One thread of a process of its own; seconds are of CPU
-time, on a GPU of the clock, and a row names the hardware.
+replaced; one that has its row in the record is not run again. One thread; seconds are of CPU time, on a GPU of the
+clock, and a row names the hardware. With `--train` cells are trained alone, so that another machine may evaluate them.
 
 The rate (of 1e-4, 3e-4, 1e-3, by DisARM) and epsilon (of 0.3, 1, 3, by two sides with one flip) had the best bound of
 the validation images of MNIST after 5,000 steps.
@@ -153,36 +153,44 @@ def configured(cell: Cell, data: str, seed: int, rate: float, steps: int, train_
     return replace(config, data=images, **options)
 
 
-def measured(name: str, config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """A cell, trained to its end and evaluated."""
-    cell, dataset = CELLS[name], load_dataset(config.data.name, config.data.root, config.data.binarisation)
-    vae = networks(cell, config.seed, dataset.pixels)
+def trained(name: str, config: TrainConfig, folder: Path) -> float:
+    """Trains a cell to its end; the seconds of CPU time that it took."""
+    dataset = load_dataset(config.data.name, config.data.root, config.data.binarisation)
+    vae = networks(CELLS[name], config.seed, dataset.pixels)
     variance = Variance(torch.from_numpy(dataset.validation.images[:IMAGES]))
-    clock = time.perf_counter if torch.cuda.is_available() else time.process_time
-    run, start = Run.at(folder), clock()
+    start = time.process_time()
     if not folder.exists():
         train(config, folder, False, model=vae, callbacks=[variance])
-    elif run.recorded_epochs() < config.epochs:
+    elif Run.at(folder).recorded_epochs() < config.epochs:
         resume(folder, config.epochs, progress=False, model=vae, callbacks=[variance])
-    seconds = clock() - start
+    return time.process_time() - start
+
+
+def measured(name: str, config: TrainConfig, folder: Path) -> dict[str, Any]:
+    """A cell, trained to its end and evaluated."""
+    seconds = trained(name, config, folder)
+    run, there = Run.at(folder), json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    if "gpu" in there["hardware"]:
+        seconds = float(run.metrics["seconds"].sum())
+    pixels = load_dataset(config.data.name, config.data.root, config.data.binarisation).pixels
+    vae = networks(CELLS[name], config.seed, pixels)
     test = evaluate_run(folder, samples=100, model=vae).quantities
-    trained = evaluate_run(folder, "train", samples=2, model=vae).quantities
+    seen = evaluate_run(folder, "train", samples=2, model=vae).quantities
     curves = {key: list(map(float, column)) for key, column in run.metrics.items() if key in CURVES}
-    here = environment()
     return {
         "estimator": name,
         "data": config.data.name,
         "seed": config.seed,
-        "decodes": cell.decodes,
+        "decodes": CELLS[name].decodes,
         "epochs": config.epochs,
         "rate": config.learning_rate,
         "seconds": seconds,
-        "train_bound": trained["bound"].value,
+        "train_bound": seen["bound"].value,
         **{key: test[key].value for key in SHOWN},
         **{f"{key}_is": test[key].kind for key in SHOWN},
         "curves": curves,
-        "commit": here["commit"],
-        "hardware": here["hardware"],
+        "commit": there["commit"],
+        "hardware": there["hardware"],
     }
 
 
@@ -197,6 +205,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--only", default=FEW_DECODES, help="a regular expression of the names")
+    parser.add_argument("--train", action="store_true", help="do not evaluate, and write no record")
     parser.add_argument(
         "--runs", type=Path, required=True, help="folder of the runs, from which a killed one goes on"
     )
@@ -214,8 +223,12 @@ def main(arguments: list[str] | None = None) -> None:
             if before and before[0]["epochs"] >= config.epochs:
                 continue
             title = re.sub(r"[^a-z0-9]+", "-", f"{data} {name} {seed} {chosen.rate:g}".lower())
+            if chosen.train:
+                trained(name, config, chosen.runs / title)
+                continue
             row = measured(name, config, chosen.runs / title)
-            row["seconds"] += sum(shorter["seconds"] for shorter in before)
+            if "gpu" not in row["hardware"]:
+                row["seconds"] += sum(shorter["seconds"] for shorter in before)
             rows[place : place + 1] = [row]
             with whole_file(chosen.output) as part:
                 part.write_text(
