@@ -182,7 +182,7 @@ def measured(name: str, config: TrainConfig, folder: Path) -> dict[str, Any]:
         "data": config.data.name,
         "seed": config.seed,
         "decodes": CELLS[name].decodes,
-        "epochs": config.epochs,
+        "epochs": run.recorded_epochs(),
         "rate": config.learning_rate,
         "seconds": seconds,
         "train_bound": seen["bound"].value,

@@ -12,7 +12,7 @@ from models import NetworkDecoder, paper_vae
 from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
 from structured_vae import TrainConfig, evaluate_run, gradient_variance, resume, train
-from structured_vae.estimators import Direct
+from structured_vae.estimators import ScoreFunction
 from structured_vae.runs.config import EpsilonConfig
 
 pytestmark = pytest.mark.gpu
@@ -40,6 +40,8 @@ CHANGES = {
     "direct, two sides": {"sides": 2},
     "direct, some flips": {**INDEPENDENT, "completions": 2},
     "ram, chain": {"estimator": "ram", "bandwidth": 1},
+    "ram, long chain": {"estimator": "ram", "bandwidth": 1, "n": 30},
+    "score_function, long chain": {"estimator": "score_function", "bandwidth": 1, "n": 30, "recipe": "elbo"},
     "direct, categories": CATEGORIES,
     "table_direct, categories": {**CATEGORIES, "estimator": "table_direct"},
     "relax, categories": {**CATEGORIES, "estimator": "relax"},
@@ -120,8 +122,10 @@ def test_the_variance_of_a_gradient():
     torch.manual_seed(0)
     vae = paper_vae("independent", n=4, pixels=9)
     x = torch.rand(5, 9).round()
-    there = [torch.Generator(device).manual_seed(0) for device in ("cpu", DEVICE)]
-    here = gradient_variance(vae, x, Direct(), 2000, there[0])
-    assert gradient_variance(vae.to(DEVICE), x.to(DEVICE), Direct(), 2000, there[1]) == pytest.approx(
-        here, rel=0.1
+    here, there = (
+        gradient_variance(
+            vae.to(device), x.to(device), ScoreFunction(4), 4000, torch.Generator(device).manual_seed(0)
+        )
+        for device in ("cpu", DEVICE)
     )
+    assert there == pytest.approx(here, rel=0.1)

@@ -13,7 +13,7 @@ from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
 from structured_vae.posteriors import histogram_kl
-from structured_vae.posteriors.gibbs import _sample_table, _table_sums, sums_on_host
+from structured_vae.posteriors.gibbs import _sample_table, _table_sums, by_table, sums_of
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -126,6 +126,16 @@ def test_host_kernel_and_device_table_agree(family):
         torch.testing.assert_close(host, table, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize(("n", "expected"), [(20, True), (21, False)])
+def test_a_device_has_a_table_of_as_many_states_as_fit(n, expected):
+    def chain(device):
+        edges = torch.tensor([[i, i + 1] for i in range(n - 1)], device=device)
+        return Potentials(torch.zeros(1, n, device=device), torch.zeros(1, n - 1, device=device), edges)
+
+    assert by_table(chain("meta")) is expected
+    assert not by_table(chain("cpu"))
+
+
 @every_family
 def test_float32_scores_give_float32_sums(family):
     this = problem(family)
@@ -227,9 +237,9 @@ def test_shared_sums_change_neither_samples_nor_gradients(family, dtype):
 def test_one_enumeration_serves_kl_and_samples():
     h = problem("general").potentials(2)
     Gibbs(h).kl()
-    found = sums_on_host(h)
+    found = sums_of(h)
     Gibbs(h).sample(seeded())
-    assert sums_on_host(h) is found
+    assert sums_of(h) is found
 
 
 @pytest.mark.parametrize("part", ["unary", "pairwise"])
@@ -252,7 +262,7 @@ def test_nothing_outlives_the_potentials():
     kl = q.kl().value
     q.sample(seeded())
     kl.sum().backward()
-    kept = [weakref.ref(each) for each in (h, sums_on_host(h), q.log_partition)]
+    kept = [weakref.ref(each) for each in (h, sums_of(h), q.log_partition)]
     gc.disable()  # cycles would keep them until the next collection
     try:
         del h, q, kl

@@ -9,7 +9,7 @@ import torch
 
 from models import CategoricalPotentials, Potentials, codes_of, single_flips
 
-from .gibbs import sums_on_host, uniforms
+from .gibbs import sums_of, uniforms
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def completed_values(
             return (chosen * costs).sum(dim=(0, 2, 3))
 
     else:
-        sums = sums_on_host(h)
+        sums = sums_of(h)
         found = sums.completions(drawn, variables)
         labels, moved, values = found.samples, found.completed, _other_values(found.samples, variables, k)
 
@@ -157,7 +157,7 @@ def _of_independent(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor)
 
 
 def _of_coupled(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
-    found = sums_on_host(h).completions(drawn, variables)
+    found = sums_of(h).completions(drawn, variables)
 
     def surrogate(changes: torch.Tensor) -> torch.Tensor:
         unary, pairwise = (part.to(h.unary.dtype) for part in found.derivative(changes))

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import softplus
 
 import solvers
-from models import AnyPotentials, CategoricalPotentials, Potentials, codes_of, drawn_places
+from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials, codes_of, drawn_places
 
 from ..errors import ConfigError, StructureError
 from ..noise import gumbel
@@ -35,10 +35,9 @@ _FOUND: WeakKeyDictionary[AnyPotentials, tuple[tuple[torch.Tensor, ...], Sums]] 
 class Gibbs:
     """q(z) = exp(h(z)) / Z, all of it exact and differentiable in the potentials.
 
-    In closed form for independent bits and categories. With pairwise scores over all states up to 20
-    bits, or by variable elimination where the treewidth is small: on the host by `solvers.gibbs`, or
-    `solvers.labels.gibbs` of categories, once for all posteriors of the same potentials; on a device by a table of all
-    states.
+    In closed form for independent bits and categories. With pairwise scores by `solvers.gibbs`, or
+    `solvers.labels.gibbs` of categories, once for all posteriors of the same potentials: over all states up to 20
+    bits, or by variable elimination where the treewidth is small. On a device by a table of all states, of up to 2^20.
 
     Attributes:
         potentials: h.
@@ -101,10 +100,10 @@ class Gibbs:
             return apart.logsumexp(dim=-1).sum(dim=-1), (apart.softmax(dim=-1).flatten(-2), None)
         if h.pairwise is None or h.edges is None:
             return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
-        if h.unary.device.type == "cpu":
-            log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, sums_on_host(h))  # type: ignore[no-untyped-call]
-            return log_z, (unary, pairwise)
-        return _table_sums(h)
+        if by_table(h):
+            return _table_sums(h)
+        log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, sums_of(h))  # type: ignore[no-untyped-call]
+        return log_z, (unary, pairwise)
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: log q of `z [..., batch, n]`.
@@ -169,29 +168,34 @@ class Gibbs:
             return (uniforms(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
                 h.unary
             )
-        if h.unary.device.type == "cpu":
-            found = sums_on_host(h)
-            if isinstance(found, LabelSums):
-                return found.sample(uniforms(h, (samples, *found.shape), generator)).to(h.unary.dtype)
-            drawn = uniforms(h, solvers.uniforms_shape(found.problem, samples), generator)
-            return found.sample(drawn).to(h.unary.dtype)
-        return _sample_table(h, samples, generator)
+        if by_table(h):
+            return _sample_table(h, samples, generator)
+        found = sums_of(h)
+        if isinstance(found, LabelSums):
+            return found.sample(uniforms(h, (samples, *found.shape), generator)).to(h.unary.dtype)
+        drawn = uniforms(h, solvers.uniforms_shape(found.problem, samples), generator)
+        return found.sample(drawn).to(h.unary.dtype)
+
+
+def by_table(h: AnyPotentials) -> bool:
+    """Whether the sums are those of a table of all states: on a device, where there are few enough."""
+    return h.unary.device.type != "cpu" and h.state_count <= 2**MOST_BITS
 
 
 @overload
-def sums_on_host(h: Potentials) -> solvers.Gibbs[torch.Tensor]: ...
+def sums_of(h: Potentials) -> solvers.Gibbs[torch.Tensor]: ...
 
 
 @overload
-def sums_on_host(h: CategoricalPotentials) -> LabelSums: ...
+def sums_of(h: CategoricalPotentials) -> LabelSums: ...
 
 
 @overload
-def sums_on_host(h: AnyPotentials) -> Sums: ...
+def sums_of(h: AnyPotentials) -> Sums: ...
 
 
-def sums_on_host(h: AnyPotentials) -> Sums:
-    """The sums over the states of potentials with pairs, found on the host, anew only where their scores have changed.
+def sums_of(h: AnyPotentials) -> Sums:
+    """The sums over the states of potentials with pairs, by `solvers`, anew only where their scores have changed.
 
     A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
     """
