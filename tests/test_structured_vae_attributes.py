@@ -1,4 +1,3 @@
-import csv
 import itertools
 import math
 from dataclasses import replace
@@ -9,6 +8,7 @@ import pytest
 import torch
 from faces import few_faces
 from matplotlib import image
+from run_metrics import rows_but_times
 from torch.distributions import Normal
 
 from models import AttributeVAE, CategoricalPotentials, Potentials
@@ -40,7 +40,6 @@ CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(
     model="attributes", data=CELEBA, labels=4, channels=1, epochs=2, picture_every=0, label_weight=1
 )
-TIMES = {"ms_per_step", "seconds"}
 STATES = torch.tensor(list(itertools.product((0.0, 1.0), repeat=3)), dtype=torch.float64)
 
 
@@ -60,11 +59,6 @@ def tiny_faces():
 @pytest.fixture
 def on_tiny_faces(monkeypatch, tiny_faces):
     monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_faces)
-
-
-def rows(folder):
-    with (folder / "metrics.csv").open(newline="") as file:
-        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
 
 
 # --- losses of labelled images ------------------------------------------------------------------
@@ -401,7 +395,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     whole = train(config, tmp_path / "whole")
     train(replace(config, epochs=1), tmp_path / "parts")
     parts = resume(tmp_path / "parts", 2)
-    assert rows(whole.folder) == rows(parts.folder)
+    assert rows_but_times(whole.folder) == rows_but_times(parts.folder)
     for which in ("best", "last"):
         one, other = (read_checkpoint(run.checkpoint(which))["state_dict"] for run in (whole, parts))
         assert all(torch.equal(one[name], other[name]) for name in one)
@@ -410,7 +404,7 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     picture = image.imread(whole.pictures / "samples-0002.png")
     assert picture.shape[:2] == (10 * 128, 8 * 128)
     assert np.ptp(picture[..., :3], axis=-1).max() > 0  # in colour
-    last = rows(whole.folder)[-1]
+    last = rows_but_times(whole.folder)[-1]
     assert {f"validation/accuracy_{name}" for name in ATTRIBUTES} <= last.keys()
     assert "train/consistency" in last
     wrong = config.label_weight * (1 - last["validation/accuracy"])
@@ -453,7 +447,7 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
 @pytest.mark.usefixtures("on_tiny_faces")
 def test_without_labels_no_accuracy_is_claimed(tmp_path):
     run = train(replace(SMALL, labels=0, epochs=1), tmp_path / "run")
-    assert not [name for name in rows(run.folder)[0] if "accuracy" in name or "objective" in name]
+    assert not [name for name in rows_but_times(run.folder)[0] if "accuracy" in name or "objective" in name]
     assert not [name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name]
     with pytest.raises(
         ConfigError, match=r"appearance is of the model attributes with labels; .* with 0 labels"

@@ -1,11 +1,10 @@
 """On a GPU: every estimator trains, resumes to the same end, and computes what the host computes."""
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
+from run_metrics import rows_but_times
 from torch import nn
 
 from models import NetworkDecoder, paper_vae
@@ -19,7 +18,6 @@ pytestmark = pytest.mark.gpu
 
 DEVICE = "cuda"
 CLOSE = {"rtol": 1e-4, "atol": 1e-4}
-TIMES = {"ms_per_step", "seconds"}
 SMALL = TrainConfig(
     hidden=8,
     epochs=2,
@@ -52,11 +50,6 @@ CHANGES = {
     "mixture": {"model": "mixture", "labels": 20, "hidden": TrainConfig().hidden},
     "gaussian": {"encoder": "gaussian"},
 }
-
-
-def rows_but_times(folder):
-    with (Path(folder) / "metrics.csv").open(newline="") as file:
-        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
 
 
 def on(device, *tensors):

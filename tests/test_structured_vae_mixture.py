@@ -1,4 +1,3 @@
-import csv
 import math
 from dataclasses import replace
 
@@ -6,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import image
+from run_metrics import rows_but_times
 
 from models import CategoricalPotentials, MixtureEncoder, MixtureVAE
 from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resume, train
@@ -26,7 +26,6 @@ from structured_vae.training.labelled import balanced_labels
 from structured_vae.training.mixture import MixtureTraining
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
-TIMES = {"ms_per_step", "seconds"}
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
@@ -38,13 +37,8 @@ def one_thread():
     torch.set_num_threads(count)
 
 
-def rows(folder):
-    with (folder / "metrics.csv").open(newline="") as file:
-        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
-
-
 def assert_same_run(first, second):
-    assert rows(first) == rows(second)
+    assert rows_but_times(first) == rows_but_times(second)
     for which in ("best", "last"):
         one, other = (
             read_checkpoint(f / "checkpoints" / f"{which}.ckpt")["state_dict"] for f in (first, second)
@@ -398,7 +392,7 @@ def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, 
 )
 def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
     train(replace(SMALL, estimator=estimator, epochs=1), tmp_path / "run")
-    (row,) = rows(tmp_path / "run")
+    (row,) = rows_but_times(tmp_path / "run")
     assert all(math.isfinite(value) for value in row.values())
     kl = row["validation/kl_discrete"] + row["validation/kl_continuous"]
     assert row["validation/bound"] == pytest.approx(row["validation/reconstruction"] + kl, rel=1e-5)
@@ -470,7 +464,7 @@ def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, drop
 @tiny
 def test_labels_are_learned_and_the_best_epoch_has_the_lowest_objective(tmp_path):
     train(replace(SMALL, labels=100, label_weight=1000.0, epochs=8), tmp_path / "run")
-    table = rows(tmp_path / "run")
+    table = rows_but_times(tmp_path / "run")
     assert table[-1]["train/label_accuracy"] > 0.7
     assert max(row["validation/accuracy"] for row in table) > 0.4
     values = [row["validation/bound"] + 1000 * (1 - row["validation/accuracy"]) for row in table]
@@ -481,7 +475,7 @@ def test_labels_are_learned_and_the_best_epoch_has_the_lowest_objective(tmp_path
 @tiny
 def test_without_labels_there_is_no_accuracy_and_the_bound_decides(tmp_path):
     train(replace(SMALL, labels=0), tmp_path / "run")
-    table = rows(tmp_path / "run")
+    table = rows_but_times(tmp_path / "run")
     assert not any(name.endswith(("accuracy", "accuracy_sampled", "/objective")) for name in table[0])
     bounds = [row["validation/bound"] for row in table]
     assert read_checkpoint(tmp_path / "run" / "checkpoints" / "best.ckpt")["epoch"] == bounds.index(
@@ -514,7 +508,7 @@ def test_the_command_trains_evaluates_and_draws_classes_by_styles(tmp_path, monk
 def test_an_evaluation_is_that_of_the_checkpoint(tmp_path, tiny_images):
     train(SMALL, tmp_path / "run")
     found = evaluate_run(tmp_path / "run", "validation", "last", samples=4).quantities
-    row = rows(tmp_path / "run")[-1]
+    row = rows_but_times(tmp_path / "run")[-1]
     for name in ("accuracy", "accuracy_sampled", "kl_discrete", "kl_continuous"):
         assert found[name].value == pytest.approx(row[f"validation/{name}"], abs=1e-4)
     error = 4.5 * found["reconstruction"].standard_error

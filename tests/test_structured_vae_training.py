@@ -17,6 +17,7 @@ import pytest
 import torch
 import yaml
 from matplotlib import image
+from run_metrics import rows_but_times
 
 from solvers import UnknownSolverError
 from structured_vae import (
@@ -48,7 +49,6 @@ from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledB
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
 
-TIMES = {"ms_per_step", "seconds"}
 SMALL = TrainConfig(
     n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
 )
@@ -66,11 +66,6 @@ def one_thread():
 
 def checkpoint(folder, which="last"):
     return torch.load(Path(folder) / "checkpoints" / f"{which}.ckpt", weights_only=True)
-
-
-def rows_but_times(folder):
-    with (Path(folder) / "metrics.csv").open(newline="") as file:
-        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
 
 
 def assert_same_values(first, second):
