@@ -263,6 +263,11 @@ def of_reproduce():
         )
     ]
     yield "a bound of {:.1f} nats on the validation images with it, {:.1f} without", ends
+    own = [
+        mean(by_seed(name, name="bound"))
+        for name in ("supermodular-direct-annealed-own", "general-direct-annealed")
+    ]
+    yield "level with general ones, {:.1f} and {:.1f} nats", own
     yield from of_all_flips("reproduce")
     gains = gains_of_a_small_epsilon(chosen_bounds())
     yield "better by {:.1f} to {:.1f} nats", gains
@@ -432,9 +437,10 @@ def of_the_order_of_encoders():
     since = [ordered_since(curves[key]) for key in FOLLOWED]
     yield "from epoch {:.0f} on", since[:1]
     yield "({:.0f} on the validation", since[1:]
-    yield "By the valid bound they are from {:.0f} on", [
-        ordered_since([curve_of(name, "direct", 3, "test/bound") for name in names])
-    ]
+    yield (
+        "By the valid bound they are from {:.0f} on",
+        [ordered_since([curve_of(name, "direct", 3, "test/bound") for name in names])],
+    )
     ends = [by_seed(f"{name}-direct") for name in reversed(names)]
     means = [shown([run["bound_surrogate"] for run in runs], 1) for runs in ends]
     yield "general {} < supermodular {} < independent {}".format(*means), []
@@ -473,8 +479,30 @@ def of_the_order_of_encoders():
                 "independent bits {:.1f} nats of the valid bound, supermodular ones {:.1f} and general ones {:.1f}",
                 won[::-1],
             )
+    yield from of_own_annealing()
     exact = [mean(run["minus_log_p"] for run in runs) for runs in ends]
     yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
+
+
+def of_own_annealing():
+    general, *own = (
+        by_seed(f"{name}-direct-annealed{how}")
+        for name, how in (("general", ""), ("supermodular", "-own"), ("independent", "-own"))
+    )
+    assert [len(runs) for runs in (general, *own)] == [3, 2, 2]
+    bounds, numbers = (
+        [[run[key] for run in runs] for runs in (general, *own)] for key in ("bound", "bound_surrogate")
+    )
+    gain = mean(by_seed("supermodular-direct-annealed", name="bound")) - mean(bounds[1])
+    yield (
+        f"supermodular bits have {shown(bounds[1])} by the valid bound, {{:.1f}} nats less than from 4",
+        [gain],
+    )
+    yield f"ones, {shown(bounds[0])}; independent bits have {shown(bounds[2])}, no less", []
+    yield f"({', '.join(map(shown, numbers))}); by the valid bound", []
+    exact = [mean(run["minus_log_p"] for run in runs) for runs in (general, *own)]
+    assert mean(bounds[1]) < mean(bounds[0]) < mean(bounds[2])
+    assert exact[1] < exact[0] < exact[2]
 
 
 def of_the_released_recipe():

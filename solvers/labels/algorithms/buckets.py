@@ -159,7 +159,7 @@ def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
 
 
 def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]) -> Array:
-    """`[batch, sizes of the step's scope]`, float64, a copy: the sum of all that a step reads, `messages` among it.
+    """`[batch, sizes of the step's scope]`, float64: the sum of all that a step reads, which is taken from `messages`.
 
     Args:
         problem: what is eliminated.
@@ -185,4 +185,4 @@ def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[i
         for u, length in zip(buckets.steps[child].separator, message.shape[1:], strict=True):
             shape[axis[u] + 1] = length
         total = total + xp.reshape(message, tuple(shape))
-    return total if step.edges or step.children else xp.asarray(total, copy=True)
+    return total

@@ -44,8 +44,7 @@ class Conditionals:
             scores = joined(problem, buckets, step, messages)
             peak = xp.max(scores, axis=1, keepdims=True)
             peak = xp.where(xp.isinf(peak), xp.zeros_like(peak), peak)
-            scores -= peak
-            weights = xp.exp(scores)
+            weights = xp.exp(scores - peak)
             sums = xp.sum(weights, axis=1, keepdims=True)
             weights /= xp.where(sums > 0, sums, xp.ones_like(sums))
             tables.append(weights)
@@ -105,9 +104,12 @@ class Conditionals:
             own, places = _conditionals(table, below), xp.reshape(_places(table, below), (-1,))
             weight = weights[:, :, step.variable, : table.shape[1]]
             moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
+            gradient = np.zeros(prod(table.shape))
+            np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))  # equal places add up
+            joint = xp.reshape(beside(table, gradient), table.shape)
             known = above.take(step)
-            joint = xp.zeros_like(table) if known is None else table * known[:, None, ...]
-            joint = _added(joint, places, xp.reshape(moved, (-1,)))
+            if known is not None:
+                joint += table * known[:, None, ...]
             above.give(step, joint)
             yield step, joint
 
@@ -129,8 +131,7 @@ class Conditionals:
         for t, (step, table) in enumerate(zip(self.buckets.steps, self.tables, strict=True)):
             moved = joined(direction, self.buckets, step, messages)
             message = xp.sum(table * moved, axis=1, keepdims=True)
-            moved -= message
-            moves.append(moved)
+            moves.append(moved - message)
             if step.separator:
                 messages[t] = message[:, 0, ...]
         above, above_moved = _Above(self.buckets), _Above(self.buckets)
@@ -161,13 +162,6 @@ class Conditionals:
                 pairwise[:, edge, : pair.shape[1], : pair.shape[2]] = pair
             unary[:, step.variable, : table.shape[1]] = _first_axes(xp, left, 1)
         return unary, pairwise
-
-
-def _added(table: Array, places: Array, values: Array) -> Array:
-    """A table of nobody else with values added at places of it, read as one row; equal places add up."""
-    flat = table.reshape(-1) if isinstance(table, np.ndarray) else np.zeros(prod(table.shape))
-    np.add.at(flat, to_numpy(places), to_numpy(values))
-    return table if isinstance(table, np.ndarray) else table + beside(table, flat.reshape(table.shape))
 
 
 class _Above:
