@@ -16,7 +16,7 @@ class LabelSums:
     """What `solvers.Gibbs` is of bits, for variables of several values.
 
     Attributes:
-        potentials: whose states these are, without gradient, on the host.
+        potentials: whose states these are, without gradient.
         found: log Z, marginals and samples of the same scores.
     """
 
