@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,44 @@ def matches(last: nn.Linear, hidden: torch.Tensor, x: Images) -> torch.Tensor:
     With logits l = W g + b it is g.(W'x) + b.x, which is less work than the logits' own.
     """
     return torch.einsum("...sh,...h->...s", hidden, x @ last.weight) + (x @ last.bias)[..., None]
+
+
+def changes_together(x: Images, z: torch.Tensor) -> int:
+    """How many changes of each state of `z [..., batch, n]` are decoded at once."""
+    return max(1, DECODED_TOGETHER // (x.shape[-1] * max(1, z.shape[:-1].numel())))
+
+
+def flips_by_columns(
+    x: Images,
+    z: Binary,
+    start: torch.Tensor,
+    columns: torch.Tensor,
+    between: Callable[[torch.Tensor], torch.Tensor],
+    last: nn.Linear,
+) -> Flips:
+    """The Bernoulli costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
+
+    A flip moves what a linear first layer gives by one column, so that layer costs one addition. The cost is split as
+    in `DecodedStates`.
+
+    Args:
+        x: `[batch, pixels]`.
+        z: bits.
+        start: `[..., batch, hidden]`, what the first layer gives for z.
+        columns: `[n, hidden]`, what the first layer gives for a one less what it gives for a zero, of each variable.
+        between: from there to the last layer, for `[..., hidden]`; it may write over what it is given.
+        last: the layer of the logits.
+    """
+    signs = torch.cat([torch.zeros_like(z[..., :1]), 1 - 2 * z], dim=-1)
+    columns = torch.cat([columns[:1], columns])
+    together = changes_together(x, z)
+    costs = []
+    parts = zip(torch.split(signs, together, dim=-1), torch.split(columns, together), strict=True)
+    for sign, column in parts:
+        hidden = between(start[..., None, :] + sign[..., None] * column)
+        costs.append(softplus(last(hidden)).sum(dim=-1) - matches(last, hidden, x))
+    cost = torch.cat(costs, dim=-1)
+    return Flips(cost[..., 0], cost[..., 1:], z)
 
 
 class Decoder(nn.Module, ABC):
@@ -185,17 +224,9 @@ class BinaryDecoder(Decoder):
 
     @torch.no_grad()
     def flips(self, x: Images, z: Binary) -> Flips:
-        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
-
-        A flip moves the first layer's output by one difference of its columns, so that layer costs one
-        addition. The cost is split as in `DecodedStates`.
-        """
+        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image."""
         ones, zeros = self.first.weight.T.chunk(2)
-        start = self.start(z)[..., None, :]
-        moved = start + (1 - 2 * z)[..., None] * (ones - zeros)
-        hidden = torch.cat([start, moved], dim=-2).relu_()
-        cost = self._volume(hidden) - matches(self.last, hidden, x)
-        return Flips(cost[..., 0], cost[..., 1:], z)
+        return flips_by_columns(x, z, self.start(z), ones - zeros, torch.relu_, self.last)
 
 
 class CategoricalDecoder(Decoder):

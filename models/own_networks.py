@@ -12,15 +12,21 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from .decoder import DECODED_TOGETHER, Flips, Neighbourhood
+from .decoder import DECODED_TOGETHER, Flips, Neighbourhood, changes_together, flips_by_columns
 from .errors import NetworkError
-from .likelihoods import Likelihood, likelihood_of
+from .likelihoods import BernoulliLikelihood, Likelihood, likelihood_of
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .shapes import Binary, Costs, Images, Logits, Table
 from .states import single_changes
 
 KEPT_OUTPUTS: Final = 1 << 26
 """Values of decoded states that are kept for all images: 256 MiB in float32; of more, each batch decodes them again."""
+
+PERCEPTRON: Final = (
+    nn.Linear, nn.Dropout, nn.Identity,
+    nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SELU, nn.SiLU, nn.GELU, nn.Softplus, nn.Sigmoid, nn.Tanh,
+)  # fmt: skip
+"""Layers of a decoder whose flips need not pass through its first layer."""
 
 
 class FastPaths(Protocol):
@@ -199,7 +205,9 @@ class NetworkDecoder(nn.Module):
             return Neighbourhood(self.cost(x, z), self.flips(x, z).slope)
         with torch.no_grad(), evaluating(self):
             if self.categories_of > 1:
-                parts = torch.split(single_changes(z, self.categories_of).movedim(-2, 0), _together(x, z))
+                parts = torch.split(
+                    single_changes(z, self.categories_of).movedim(-2, 0), changes_together(x, z)
+                )
                 changed = torch.cat([self.cost(x, part) for part in parts])
             else:
                 changed = self.table(x, torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)).T
@@ -207,13 +215,20 @@ class NetworkDecoder(nn.Module):
 
     @torch.no_grad()
     def flips(self, x: Images, z: Binary) -> Flips:
-        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image."""
+        """The costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
+
+        Of an `nn.Sequential` of linear layers and activations by `flips_by_columns`.
+        """
         with evaluating(self):
             if own := self._own("flips"):
                 return own(x, z)  # type: ignore[no-any-return]  # FastPaths says so
+            bernoulli = type(self.likelihood) is BernoulliLikelihood and not self._own("cost")
+            if bernoulli and (ends := _linear_ends(self.network)):
+                first, between, last = ends
+                return flips_by_columns(x, z, first(z), first.weight.T, between, last)
             flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
             moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(-1, *[1] * (z.ndim - 1), z.shape[-1])
-            parts = torch.split(moves, _together(x, z))
+            parts = torch.split(moves, changes_together(x, z))
             costs = torch.cat([self.cost(x, (z - part).abs()) for part in parts])
         return Flips(costs[0], costs[1:].movedim(0, -1), z)
 
@@ -261,9 +276,21 @@ def evaluating(network: nn.Module) -> Iterator[None]:
             layer.training = True
 
 
-def _together(x: Images, z: torch.Tensor) -> int:
-    """How many changes of each state of `z [..., batch, n]` are decoded at once."""
-    return max(1, DECODED_TOGETHER // (x.shape[-1] * max(1, z.shape[:-1].numel())))
+def _linear_ends(network: nn.Module) -> tuple[nn.Linear, nn.Sequential, nn.Linear] | None:
+    """The first layer, those between, and the last, of linear layers with functions of single values between them.
+
+    Such layers take any number of leading dimensions, and a flip moves what the first one gives by one column. None for
+    other networks, and where something is hooked on.
+    """
+    layers = list(network) if type(network) is nn.Sequential else []
+    known = all(type(layer) in PERCEPTRON for layer in layers)
+    hooked = any(layer._forward_hooks or layer._forward_pre_hooks for layer in (network, *layers))
+    if len(layers) < 2 or not known or hooked:
+        return None
+    first, *between, last = layers
+    if not (isinstance(first, nn.Linear) and isinstance(last, nn.Linear)) or last.bias is None:
+        return None
+    return first, nn.Sequential(*between), last
 
 
 def _what(value: object) -> str:

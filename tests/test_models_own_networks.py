@@ -7,6 +7,7 @@ from enumeration import all_bits, seeded
 from own_networks import Categories, ConvolutionalDecoder, ConvolutionalEncoder, Scores, convolutional_vae
 from torch import nn
 
+import models.decoder
 import models.own_networks
 from models import (
     BinaryDecoder,
@@ -51,9 +52,10 @@ def by_numpy(decoder, x, z):
     return -np.log(density).sum(axis=-1)
 
 
-@pytest.fixture(params=["bernoulli", "gaussian"])
+@pytest.fixture(params=["bernoulli", "gaussian", "bernoulli, as one layer"])
 def decoder(request):
-    return NetworkDecoder(network(), request.param).double()
+    likelihood, *nested = request.param.split(", ")
+    return NetworkDecoder(nn.Sequential(network()) if nested else network(), likelihood).double()
 
 
 def test_tables_are_the_costs_of_all_states(decoder):
@@ -69,7 +71,7 @@ def test_tables_are_the_costs_of_all_states(decoder):
 @pytest.mark.parametrize("together", [1, 20, 1 << 22])
 @pytest.mark.parametrize("leading", [(), (2,)])
 def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, together, leading):
-    monkeypatch.setattr(models.own_networks, "DECODED_TOGETHER", together)
+    monkeypatch.setattr(models.decoder, "DECODED_TOGETHER", together)
     z = torch.randint(2, (*leading, IMAGES, N), generator=seeded(1)).double()
     expected = np.stack([by_numpy(decoder, images(), row).diagonal() for row in z.reshape(-1, IMAGES, N)])
     flips, near = decoder.flips(images(), z), decoder.around(images(), z)
@@ -115,6 +117,49 @@ def test_categories_have_a_table_for_every_change():
     np.testing.assert_allclose(near.cost.detach(), expected.diagonal(), rtol=1e-9)
     assert vae.categorical
     assert vae.sample(5, seeded(0)).shape == (5, PIXELS)
+
+
+class Affine(nn.Linear):
+    """Might as well do something else than a linear layer."""
+
+
+def hooked(layers):
+    layers[0].register_forward_pre_hook(lambda layer, inputs: (inputs[0] + 1,))
+    return layers
+
+
+def with_convolution():
+    return nn.Sequential(
+        nn.Linear(N, 8), nn.Unflatten(1, (2, 4)), nn.Conv1d(2, 2, 3), nn.Flatten(), nn.Linear(4, PIXELS)
+    )
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        nn.Sequential(
+            nn.Linear(N, 5), nn.Dropout(), nn.LeakyReLU(), nn.Linear(5, 5), nn.SiLU(), nn.Linear(5, PIXELS)
+        ),
+        nn.Sequential(nn.Linear(N, 5), nn.ReLU(inplace=True), nn.Linear(5, PIXELS, bias=False)),
+        nn.Sequential(nn.Linear(N, 5, bias=False), nn.Linear(5, PIXELS)),
+        nn.Sequential(nn.Linear(N, PIXELS)),
+        nn.Sequential(Affine(N, 5), nn.ReLU(), nn.Linear(5, PIXELS)),
+        hooked(network()),
+        with_convolution(),
+        nn.Sequential(nn.Linear(N, 5), nn.utils.parametrizations.weight_norm(nn.Linear(5, PIXELS))),
+        nn.utils.parametrizations.weight_norm(nn.Linear(N, PIXELS)),
+    ],
+    ids=repr,
+)
+def test_the_costs_of_flips_are_those_of_the_flipped_states(layers):
+    decoder = NetworkDecoder(layers).double()
+    z = torch.randint(2, (2, IMAGES, N), generator=seeded(1)).double()
+    flips = decoder.flips(images(), z)
+    assert all(layer.training for layer in decoder.modules())
+    decoder.eval()
+    torch.testing.assert_close(flips.cost, decoder.cost(images(), z).detach())
+    for i, moved in enumerate(torch.eye(N, dtype=torch.float64)):
+        torch.testing.assert_close(flips.flipped[..., i], decoder.cost(images(), (z - moved).abs()).detach())
 
 
 def test_what_acts_in_training_alone_does_not_act_between_flips():

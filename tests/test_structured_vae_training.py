@@ -332,6 +332,20 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
 
 
 @tiny
+def test_a_run_of_a_gpu_goes_on_where_there_is_none(tmp_path, monkeypatch):
+    """A checkpoint says on which device each tensor was, and is read to the host."""
+    train(SMALL, tmp_path / "whole")
+    with monkeypatch.context() as on_gpu:
+        on_gpu.setattr("torch.serialization.location_tag", lambda storage: "cuda:0")
+        train(replace(SMALL, epochs=1), tmp_path / "parts")
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="CUDA"):
+            checkpoint(tmp_path / "parts")
+    resume(tmp_path / "parts", epochs=3)
+    assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
+
+
+@tiny
 @pytest.mark.parametrize(
     "change",
     [

@@ -231,7 +231,10 @@ def _trainer(
     logger: Logger | None,
 ) -> pl.Trainer:
     if config.device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device is cuda, but torch sees none; use --device cpu")
+        raise ConfigError(
+            "device is cuda, but torch sees none; use --device cpu, or for a run that goes on the line device: cpu in "
+            f"{run.config_file}"
+        )
     cuda = config.device != "cpu" and torch.cuda.is_available()
     check_room(config.processes, cuda)
     pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None

@@ -42,12 +42,12 @@ class WholeCheckpoints(CheckpointIO):
     def load_checkpoint(
         self, path: str | Path, map_location: Any = None, weights_only: bool | None = True
     ) -> dict[str, Any]:
-        """Reads tensors and plain values; nothing in the file is executed.
+        """Reads tensors and plain values to the host, whatever device they are of; nothing in the file is executed.
 
         Raises:
             RunError: the file is damaged or holds anything else.
         """
-        return read_checkpoint(Path(path), map_location)
+        return read_checkpoint(Path(path), map_location or "cpu")
 
     def remove_checkpoint(self, path: str | Path) -> None:
         """Deletes the file."""
