@@ -30,6 +30,7 @@ from solvers.labels import (
     select_solver,
     solve,
 )
+from solvers.labels.algorithms import sum_product
 from solvers.labels.algorithms.buckets import buckets_of
 from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
@@ -158,6 +159,34 @@ def test_gibbs_is_enumeration(seed):
     assert np.isfinite(found.covariance_product(by_variables.astype(np.float32))[0]).all()
     np.testing.assert_allclose(products[0], np.einsum("bx,xnk->bnk", centred, of_variables), atol=1e-9)
     np.testing.assert_allclose(products[1], np.einsum("bx,xekl->bekl", centred, of_pairs), atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0, 30.0, 1e4])
+@pytest.mark.parametrize("forbidden", [0.0, 0.2])
+def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidden):
+    """Whose exponentials are products of those of the pairs, where the scores are not too far apart."""
+    n, k, random = 5, 5, np.random.default_rng(0)
+    edges = np.array(list(itertools.combinations(range(n), 2)))
+    unary, pairwise = (scale * random.uniform(-1, 1, shape) for shape in ((3, n, k), (3, len(edges), k, k)))
+    pairwise[random.random(pairwise.shape) < forbidden] = -np.inf
+    pairwise[0, 0, 0] = -np.inf if forbidden else 0.0  # a value that no other goes with
+    pairwise[1] += 1e5  # tells nothing
+    assignments = every_assignment([k] * n)
+    scores = scores_of(unary, pairwise, edges, assignments)
+    peak = scores.max(axis=-1)
+    assert np.isfinite(peak).all()
+    weights = np.exp(scores - peak[:, None])
+    found = gibbs(unary, pairwise, edges=edges)
+    np.testing.assert_allclose(
+        found.log_partition, peak + np.log(weights.sum(axis=-1)), rtol=1e-12, atol=1e-9
+    )
+    values = np.eye(k)[assignments]
+    marginals = np.einsum("bx,xnk->bnk", weights / weights.sum(axis=-1, keepdims=True), values)
+    np.testing.assert_allclose(found.unary_marginals, marginals, atol=1e-9)
+    monkeypatch.setattr(sum_product, "FACTORED", np.inf)
+    plain = gibbs(unary, pairwise, edges=edges)
+    np.testing.assert_allclose(found.log_partition, plain.log_partition, rtol=1e-13)
+    np.testing.assert_allclose(found.pairwise_marginals, plain.pairwise_marginals, rtol=1e-6, atol=1e-300)
 
 
 @pytest.mark.statistical

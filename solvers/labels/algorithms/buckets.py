@@ -167,22 +167,27 @@ def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[i
         step: of these.
         messages: by step, over the separator of each.
     """
+    first, *others = terms(problem, buckets, step, messages)
+    return sum(others, start=first)
+
+
+def terms(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]) -> Iterator[Array]:
+    """What `joined` adds up, each with the axes of the sum, of which it is as long or 1 in each."""
     xp, dimensions = namespace_of(problem.unary), len(step.scope)
     size = int(problem.sizes[step.variable])
     unary = as_float64(problem.unary[:, step.variable, :size])
-    total = xp.reshape(unary, (problem.batch, size, *([1] * (dimensions - 1))))
+    yield xp.reshape(unary, (problem.batch, size, *([1] * (dimensions - 1))))
     for edge, place, second in step.edges:
         table = problem.pairwise(edge)
         if second:
             table = xp.matrix_transpose(table) if hasattr(xp, "matrix_transpose") else table.swapaxes(-1, -2)
         shape = [table.shape[0], table.shape[1], *([1] * (dimensions - 1))]
         shape[place + 1] = table.shape[2]
-        total = total + xp.reshape(table, tuple(shape))
+        yield xp.reshape(table, tuple(shape))
     axis = {u: place for place, u in enumerate(step.scope)}
     for child in step.children:
         message = messages.pop(child)
         shape = [message.shape[0], *([1] * dimensions)]
         for u, length in zip(buckets.steps[child].separator, message.shape[1:], strict=True):
             shape[axis[u] + 1] = length
-        total = total + xp.reshape(message, tuple(shape))
-    return total
+        yield xp.reshape(message, tuple(shape))

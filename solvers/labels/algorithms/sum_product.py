@@ -6,17 +6,24 @@ its separator. Going down, the separator's probabilities come from the step that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
-from operator import itemgetter
-from typing import Any
+from operator import itemgetter, mul
+from typing import Any, Final
 
 import numpy as np
 
-from ...arrays import Array, Scores, States, beside, namespace_of, to_numpy
+from ...arrays import Array, Scores, States, as_float64, beside, namespace_of, to_numpy
 from ..problem import LabelProblem
-from .buckets import Buckets, Step, joined
+from .buckets import Buckets, Step, joined, terms
+
+FACTORED: Final = 8
+"""How many times more entries a sum of scores has than its terms, where its exponentials are products of theirs."""
+
+DEEPEST: Final = -700.0
+"""How far below its peak a sum of scores may lie, so that no product of exponentials underflows (below -708)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +48,7 @@ class Conditionals:
         xp, messages, tables = namespace_of(problem.unary), dict[int, Array](), []
         total = xp.zeros_like(problem.unary[:, 0, 0], dtype=xp.float64)
         for t, step in enumerate(buckets.steps):
-            scores = joined(problem, buckets, step, messages)
-            peak = xp.max(scores, axis=1, keepdims=True)
-            peak = xp.where(xp.isinf(peak), xp.zeros_like(peak), peak)
-            weights = xp.exp(scores - peak)
+            weights, peak = _exponentials(xp, list(terms(problem, buckets, step, messages)))
             sums = xp.sum(weights, axis=1, keepdims=True)
             weights /= xp.where(sums > 0, sums, xp.ones_like(sums))
             tables.append(weights)
@@ -131,15 +135,17 @@ class Conditionals:
         for t, (step, table) in enumerate(zip(self.buckets.steps, self.tables, strict=True)):
             moved = joined(direction, self.buckets, step, messages)
             message = xp.sum(table * moved, axis=1, keepdims=True)
-            moves.append(moved - message)
+            moves.append((moved, message))
             if step.separator:
                 messages[t] = message[:, 0, ...]
         above, above_moved = _Above(self.buckets), _Above(self.buckets)
-        for (step, table), move in zip(self._downwards(), reversed(moves), strict=True):
+        for (step, table), (move, message) in zip(self._downwards(), reversed(moves), strict=True):
             known, known_moved = above.take(step), above_moved.take(step)
-            if known is not None and known_moved is not None:
+            if known is None or known_moved is None:
+                move = move - message  # not in place: that of a variable by itself is the caller's
+            else:
                 move *= known[:, None, ...]
-                move += known_moved[:, None, ...]
+                move += (known_moved - known * message[:, 0, ...])[:, None, ...]
             move *= table
             if step.children:  # else nobody reads these
                 above.give(step, table if known is None else table * known[:, None, ...])
@@ -162,6 +168,37 @@ class Conditionals:
                 pairwise[:, edge, : pair.shape[1], : pair.shape[2]] = pair
             unary[:, step.variable, : table.shape[1]] = _first_axes(xp, left, 1)
         return unary, pairwise
+
+
+def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
+    """exp(sum of scores - peak), and the peak, which is the same along the first axis but the batch.
+
+    Where the sum has many more entries than its terms it is the product of the terms' exponentials, which are fewer;
+    their ranges must not let a product underflow.
+    """
+    entries = prod(np.broadcast_shapes(*(term.shape for term in scores)))
+    if entries > FACTORED * sum(prod(term.shape) for term in scores):
+        scores = [as_float64(term) for term in scores]
+        peaks = [_finite(xp, _over_instances(xp.max, term)) for term in scores]
+        depths = (
+            xp.where(xp.isinf(term), peak, term) - peak for term, peak in zip(scores, peaks, strict=True)
+        )
+        if sum(float(xp.min(depth)) for depth in depths) > DEEPEST:
+            factors = (xp.exp(term - peak) for term, peak in zip(scores, peaks, strict=True))
+            return reduce(mul, factors), sum(peaks[1:], start=peaks[0])
+    total = sum(scores[1:], start=scores[0])
+    peak = _finite(xp, xp.max(total, axis=1, keepdims=True))
+    return xp.exp(total - peak), peak
+
+
+def _over_instances(function: Callable[..., Array], table: Array) -> Array:
+    """Such as the largest of each instance's entries; all axes are kept."""
+    return function(table, axis=tuple(range(1, table.ndim)), keepdims=True)
+
+
+def _finite(xp: Any, peaks: Array) -> Array:
+    """0 where all is forbidden."""
+    return xp.where(xp.isinf(peaks), xp.zeros_like(peaks), peaks)
 
 
 class _Above:
