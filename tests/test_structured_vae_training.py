@@ -2,6 +2,7 @@ import csv
 import json
 import math
 import os
+import platform
 import random
 import shutil
 import signal
@@ -329,6 +330,38 @@ def test_a_resumed_run_equals_one_with_more_epochs(tmp_path, encoder, recipe):
     assert_same_run(tmp_path / "whole", tmp_path / "parts", pictures=False)
     assert Run(tmp_path / "parts").config() == config
     assert json.loads((tmp_path / "parts" / "record.json").read_text())["config"]["epochs"] == 3
+
+
+FAULTS_OF_STEPS = """
+import resource, sys
+import numpy as np
+from structured_vae.runs.allocator import keep_freed_buffers
+if sys.argv[1] == "kept":
+    print(keep_freed_buffers())
+def step():
+    return [np.ones(1 << 20) for _ in range(3)]  # 8 MiB each
+step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    step()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one than glibc")
+def test_buffers_of_a_step_serve_the_next():
+    """No page of 20 steps is asked for again; each step has 24 MiB, 6144 pages of 4 KiB."""
+
+    def faults(how, **environment):
+        given = {**os.environ, **environment}
+        script = [sys.executable, "-c", FAULTS_OF_STEPS, how]
+        return subprocess.run(script, env=given, check=True, capture_output=True, text=True).stdout.split()
+
+    taken, kept = faults("kept")
+    assert taken == "True"
+    assert int(kept) < 1000
+    assert int(faults("given back")[0]) > 6144
+    assert faults("kept", MALLOC_TRIM_THRESHOLD_="100000")[0] == "False"
 
 
 @tiny

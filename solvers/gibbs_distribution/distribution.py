@@ -143,11 +143,9 @@ class Gibbs(Generic[ArrayT]):
         return problem.restore(products[:, : problem.n]), problem.restore(products[:, problem.n :])
 
     def _covary(self, problem: Problem, direction: np.ndarray, threads: int | None) -> np.ndarray:
-        if self.method == "enumeration":
+        if self._sums is not None:
             means = np.sum(self._marginals() * direction, axis=1)
-            return enumeration.covariance_product(
-                problem.unary, problem.pairwise, problem.edges, direction, means, threads
-            )
+            return enumeration.covariance_product(self._sums, problem.edges, direction, means, threads)
         plan = problem.topology.recall(cached_plan)
         return sum_product_derivative.covariance_product(
             plan, problem.unary, problem.pairwise, direction, threads

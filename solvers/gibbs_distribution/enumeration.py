@@ -16,7 +16,7 @@ from ..arrays import Edges, Pairwise, Scores, Unary
 from ..compiled import jit
 from ..compiled.threads import over_slices
 from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
-from .sums import add_block, fill_moments, new_sums, sum_of
+from .sums import add_block, fill_moments, new_sums
 from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
 
 MAX_VARIABLES = 20
@@ -66,7 +66,7 @@ def _infer(rows, columns, n, coefficients, references, cumulative, weights, log_
 
 
 @jit.strict
-def _covary(rows, columns, n, coefficients, directions, means, products):
+def _covary(rows, columns, n, coefficients, directions, means, totals, products):
     depth = max(n - BLOCK_BITS, 0)
     blocks, tilt, sums = new_blocks(depth), new_blocks(depth), new_sums(depth)
     block, statistic, moments = aligned(BLOCK), aligned(BLOCK), np.empty_like(blocks.weights)
@@ -76,17 +76,15 @@ def _covary(rows, columns, n, coefficients, directions, means, products):
         load_blocks(directions[b], rows, columns, n, False, 0.0, tilt)
         tilt.root[:] -= means[b]  # before the sums, so that a large mean cancels nothing
         sums.halves[:] = 0.0
-        total = 0.0
         for h in range(1 << depth):
             fill_weights(blocks, h, steep, reference, block)
-            total += sum_of(block)
             fill_block(tilt.root, tilt.fields[h], False, tilt.line, statistic)
             for s in range(BLOCK):
                 statistic[s] *= block[s]
             add_block(statistic, h, depth, sums)
         fill_moments(sums, depth, moments)
         for c in range(len(rows)):
-            products[b, c] = moments[rows[c], columns[c]] / total
+            products[b, c] = moments[rows[c], columns[c]] / totals[b]
 
 
 def infer(
@@ -112,8 +110,7 @@ def infer(
 
 
 def covariance_product(
-    unary: Unary,
-    pairwise: Pairwise,
+    sums: RunningSums,
     edges: Edges,
     direction: np.ndarray,
     means: Scores,
@@ -122,17 +119,15 @@ def covariance_product(
     """Cov(phi, phi . direction) `[batch, n + e]`, with phi the z_i and the z_i z_j of the edges.
 
     Args:
-        unary: `[batch, n]`, finite.
-        pairwise: `[batch, e]`, finite.
+        sums: of the instances.
         edges: `[e, 2]`, distinct pairs i < j.
         direction: `[batch, n + e]`, finite, and small enough that its sums times exp(STEEP) do not overflow.
         means: `[batch]`, of phi . direction.
         threads: most threads to use; None for all cores.
     """
-    n = unary.shape[1]
-    coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
-    products = np.empty_like(coefficients)
-    arrays = (coefficients, np.require(direction, np.float64, ["C", "W"]), means, products)
+    n = sums.coefficients.shape[1] - len(edges)
+    products, totals = np.empty_like(sums.coefficients), np.ascontiguousarray(sums.blocks[:, -1])
+    arrays = (sums.coefficients, np.require(direction, np.float64, ["C", "W"]), means, totals, products)
     work = 2 * NANOSECONDS * (2**n + 2**13)
     over_slices(partial(_covary, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
     return products

@@ -49,15 +49,6 @@ def maximum(table):
 
 
 @jit.reduction
-def sum_of(table):
-    """The sum of all entries."""
-    total = 0.0
-    for s in range(len(table)):
-        total += table[s]
-    return total
-
-
-@jit.reduction
 def _add_lines(block, first_half, second_half, out, totals):
     """Adds up the four lines of a block, and what has either of their two bits."""
     total_0 = total_1 = total_2 = total_3 = 0.0

@@ -29,6 +29,7 @@ from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ..training.pictures import Pictures
 from ..training.quiet import quiet
 from ..training.record import RunRecord
+from .allocator import keep_freed_buffers
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
 from .folder import Run, Which
@@ -294,6 +295,7 @@ def _fit(
     checkpoint: Path | None,
 ) -> None:
     again = f"structured-vae resume {run.folder}"
+    keep_freed_buffers()
     with (
         quiet(),
         _told_once(),
