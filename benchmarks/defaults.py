@@ -36,6 +36,8 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
     "two sides, twice the rate, no KL": NO_KL,
     "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
+    "two sides, annealed from 2": {**COSINE, "learning_rate": 2e-3, "kl_start": 2.0},
+    "two sides, annealed from 10": {**COSINE, "learning_rate": 2e-3, "kl_start": 10.0},
     "one side, twice the rate": {**COSINE, "sides": 1, "learning_rate": 2e-3},
     "one side, twice the rate, no KL": {**NO_KL, "sides": 1},
     "one side, annealed": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 4.0},
