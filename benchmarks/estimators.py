@@ -48,6 +48,7 @@ from structured_vae import (
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.runs.allocator import keep_freed_buffers
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 
@@ -197,6 +198,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--output", type=Path, default=Path("results/estimators.json"))
     options = parser.parse_args()
+    keep_freed_buffers()  # as a training does
     train = load_dataset("fashion-mnist-mini").train
     x, classes = (torch.from_numpy(each[:BATCH]).to(options.device) for each in (train.images, train.labels))
     tables: dict[str, dict[str, float]] = {}

@@ -30,6 +30,7 @@ from solvers import Solution, instances, solve, solver_class
 from structured_vae import Direct, Reconstruction, load_dataset
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.runs.allocator import keep_freed_buffers
 
 BATCH, N = 100, 15
 PAIRS = {"independent": "independent", "supermodular": "max_flow", "general": "exhaustive"}
@@ -155,6 +156,7 @@ def main() -> None:
     if options.minimum_cuts:
         add_minimum_cuts(options.output, options.rounds)
         return
+    keep_freed_buffers()  # as a training does
     steps = step_times(options.device, options.rounds)
     console = Console(width=100)
     console.print(
