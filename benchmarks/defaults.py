@@ -35,14 +35,13 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "two sides": {**COSINE, "learning_rate": 1e-3},
     "two sides, twice the rate": {**COSINE, "learning_rate": 2e-3},
     "two sides, twice the rate, no KL": NO_KL,
-    "two sides, annealed": {**COSINE, "learning_rate": 2e-3, "kl_start": 4.0},
-    "two sides, annealed from 2": {**COSINE, "learning_rate": 2e-3, "kl_start": 2.0},
-    "two sides, annealed from 10": {**COSINE, "learning_rate": 2e-3, "kl_start": 10.0},
     "one side, twice the rate": {**COSINE, "sides": 1, "learning_rate": 2e-3},
     "one side, twice the rate, no KL": {**NO_KL, "sides": 1},
-    "one side, annealed": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 4.0},
-    "one side, annealed from 2": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 2.0},
-    "one side, annealed from 10": {**COSINE, "sides": 1, "learning_rate": 2e-3, "kl_start": 10.0},
+    **{
+        f"{name}, annealed{place}": {**COSINE, "sides": sides, "learning_rate": 2e-3, "kl_start": start}
+        for start, place in ((4.0, ""), (2.0, " from 2"), (10.0, " from 10"), (30.0, " from 30"))
+        for sides, name in ((2, "two sides"), (1, "one side"))
+    },
 }
 """By name; an annealed weight of the KL falls to 1 over a quarter of the epochs, from 4 where nothing is said; no KL is
 the recipe of the paper in that alone."""
