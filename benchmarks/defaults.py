@@ -39,7 +39,13 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "one side, twice the rate, no KL": {**NO_KL, "sides": 1},
     **{
         f"{name}, annealed{place}": {**COSINE, "sides": sides, "learning_rate": 2e-3, "kl_start": start}
-        for start, place in ((4.0, ""), (2.0, " from 2"), (10.0, " from 10"), (30.0, " from 30"))
+        for start, place in (
+            (4.0, ""),
+            (2.0, " from 2"),
+            (10.0, " from 10"),
+            (30.0, " from 30"),
+            (100.0, " from 100"),
+        )
         for sides, name in ((2, "two sides"), (1, "one side"))
     },
 }
