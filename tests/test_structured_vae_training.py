@@ -204,6 +204,8 @@ def test_every_setting_makes_a_difference(tmp_path, change):
         ({"n": 10, "epochs": 99}, 2, 0.1, "cosine", 0.002),
         ({"n": 10, "epochs": 100}, 1, 0.1, "cosine", 0.002),
         ({"n": 11, "epochs": 100}, 2, 0.1, "cosine", 0.002),
+        ({"encoder": "categorical", "epochs": 100}, 2, 0.1, "cosine", 0.002),
+        ({"encoder": "categorical", "variables": 3, "k": 8, "epochs": 100}, 1, 0.1, "cosine", 0.002),
         ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
         ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
         ({"encoder": "gaussian"}, 1, 0.1, "cosine", 0.002),
@@ -225,10 +227,10 @@ def test_what_is_not_set_follows_the_recipe(given, sides, start, decay, rate):
 @pytest.mark.parametrize(
     ("given", "warmup", "start"),
     [
-        ({"n": 8}, 7, 4.0),
-        ({"n": 10}, 7, 4.0),
+        ({"n": 8}, 7, 10.0),
+        ({"n": 10}, 7, 10.0),
         ({"n": 11}, 0, 0.0),
-        ({"encoder": "categorical", "epochs": 10}, 2, 4.0),
+        ({"encoder": "categorical", "epochs": 10}, 2, 30.0),
         ({"n": 8, "epochs": 3}, 0, 0.0),
         ({"n": 8, "recipe": "paper"}, 0, 0.0),
         ({"n": 8, "kl_warmup": 3}, 3, 0.0),

@@ -126,13 +126,13 @@ class TrainConfig:
         kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none; default:
             with the recipe elbo and at most 2^10 states a quarter of them, else 0.
         kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior over all states at
-            first, so that none is given up early (deterministic annealing); default: 4, and 0 where kl_warmup is given
-            or 0.
+            first, so that none is given up early (deterministic annealing); default: 30 for one variable of k values,
+            else 10, and 0 where kl_warmup is given or 0.
         samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
         completions: bits of which ram, and direct of independent bits, try the other value, chosen at random in every
             step; 0 for all.
         sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo
-            but for one variable of k values, and codes of up to ten bits from 100 epochs on, else 1.
+            but for codes of up to ten bits from 100 epochs on, else 1.
         epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
             recipe paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
@@ -292,7 +292,7 @@ FEW_BITS: Final = 10
 """A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
 
 LONG: Final = 100
-"""From so many epochs on a code of few states ends lower with one side, which learns it more slowly."""
+"""From so many epochs on a code of few bits ends lower with one side, which learns it more slowly."""
 
 OLDER: Final[dict[str, Any]] = {
     "recipe": "paper",
@@ -456,13 +456,14 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
     bits = config.variables * math.log2(config.k) if config.encoder == "categorical" else config.n
     one_variable = config.encoder == "categorical" and config.variables == 1
     few = config.kind == "discrete" and bits <= FEW_BITS
+    annealed = 30.0 if one_variable else 10.0
     warmup = config.epochs // 4 if (whole and few) or config.kl_start else 0
     return {
         "recipe": recipe,
-        "sides": 2 if whole and not one_variable and not (few and config.epochs >= LONG) else 1,
+        "sides": 2 if whole and (one_variable or not few or config.epochs < LONG) else 1,
         "rate_decay": decay,
         "learning_rate": 2e-3 if decay == "cosine" and (whole or config.kind == "gaussian") else 1e-3,
-        "kl_start": 4.0 if whole and few and warmup and config.kl_warmup is None else 0.0,
+        "kl_start": annealed if whole and few and warmup and config.kl_warmup is None else 0.0,
         "kl_warmup": warmup,
         "dropout": 0.2 if config.model in ("mixture", "attributes") else 0.0,
     }
