@@ -26,7 +26,7 @@ def keep_freed_buffers() -> bool:
     environment.
 
     References:
-        The GNU C Library reference manual, section 3.2.3.7, Malloc Tunable Parameters.
+        The GNU C Library reference manual, Malloc Tunable Parameters.
     """
     if platform.libc_ver()[0] != "glibc" or any(name in os.environ for name in SETTINGS):
         return False

@@ -6,7 +6,7 @@ its separator. Going down, the separator's probabilities come from the step that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -179,7 +179,8 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
     entries = prod(np.broadcast_shapes(*(term.shape for term in scores)))
     if entries > FACTORED * sum(prod(term.shape) for term in scores):
         scores = [as_float64(term) for term in scores]
-        peaks = [_finite(xp, _over_instances(xp.max, term)) for term in scores]
+        axes = tuple(range(1, scores[0].ndim))
+        peaks = [_finite(xp, xp.max(term, axis=axes, keepdims=True)) for term in scores]
         depths = (
             xp.where(xp.isinf(term), peak, term) - peak for term, peak in zip(scores, peaks, strict=True)
         )
@@ -189,11 +190,6 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
     total = sum(scores[1:], start=scores[0])
     peak = _finite(xp, xp.max(total, axis=1, keepdims=True))
     return xp.exp(total - peak), peak
-
-
-def _over_instances(function: Callable[..., Array], table: Array) -> Array:
-    """Such as the largest of each instance's entries; all axes are kept."""
-    return function(table, axis=tuple(range(1, table.ndim)), keepdims=True)
 
 
 def _finite(xp: Any, peaks: Array) -> Array:
