@@ -406,9 +406,10 @@ def test_what_is_apart_is_shown_and_not_counted(two_cells):
         ([2.0], [3.0], "is found with one seed: general 2.0, independent 3.0 nats"),
         ([2.0, 2.2], [3.0], "is found with one seed: general 2.1 ± 0.1, independent 3.0 nats"),
         ([3.0], [2.0], "is not found: general 3.0"),
-        ([2.0, 2.2], [3.0, 3.2], "is found (seeds tell neighbours apart, 95% by Student's t): general 2.1 ± 0.1"),
+        ([2.0, 2.2], [3.0, 3.2], "is found (seeds tell neighbours apart, 95% by Welch's t): general 2.1 ± 0.1"),
         ([2.0, 2.2], [2.4, 2.6], "is that of the means, and seeds do not tell general from independent (95%"),
         ([2.0, 2.2, 2.1], [2.4, 2.6, 2.5], "is found (seeds tell"),
+        ([1.0, 3.0, 5.0], [6.4, 6.5, 6.6], "is that of the means, and seeds do not tell general from independent"),
         ([2.0, 6.0], [2.9, 3.1], "is not found: general 4.0"),
     ],
 )  # fmt: skip
@@ -437,9 +438,9 @@ def test_an_order_is_looked_for_in_the_valid_bound_and_in_log_p_too(two_cells):
         for name, found in values.items()
     }
     said = verdict(Experiment.named("tiny"), records)
-    assert "by its recipe, is found (seeds tell neighbours apart, 95% by Student's t): general" in said
+    assert "by its recipe, is found (seeds tell neighbours apart, 95% by Welch's t): general" in said
     assert (
-        "By the valid bound it is that of the means, and seeds do not tell general from independent (95% by Student's "
+        "By the valid bound it is that of the means, and seeds do not tell general from independent (95% by Welch's "
         "t). By -log p(x) it is not found." in said
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from statistics import mean
+from statistics import mean, median
 from typing import Any, Final
 
 from matplotlib import colormaps
@@ -25,6 +25,9 @@ MOST_LINES: Final = 10
 
 LEGEND_COLUMNS: Final = 3
 
+CHARACTER: Final = 0.065
+"""Most inches that one takes in a legend, in the mean."""
+
 EARLY: Final = 0.1
 """Share of the epochs whose losses may be off the scale."""
 
@@ -32,6 +35,7 @@ EARLY: Final = 0.1
 def curves(experiment: Experiment, records: Records) -> Figure:
     """The mean over the seeds of each cell, and all of them as a band; dashed where the number is no bound.
 
+    Hours are the median over the seeds: those of one that shared its machine say nothing of the cell.
     There is a row for each order of cells that the experiment asks for, and one for the others of each dataset and size
     of the code, and of each encoder where cells are many. The paper's numbers are dotted, in the colours of the cells.
     """
@@ -51,9 +55,8 @@ def curves(experiment: Experiment, records: Records) -> Figure:
         left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=_limits(late))
         left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
-        part.legend(
-            *left.get_legend_handles_labels(), loc="outside lower left", ncols=LEGEND_COLUMNS, fontsize=8
-        )
+        handles, labels = left.get_legend_handles_labels()
+        part.legend(handles, labels, loc="outside lower left", ncols=_columns(labels), fontsize=8)
     figure.suptitle(experiment.title)
     return figure
 
@@ -91,8 +94,8 @@ def _draw(
     for number, (name, runs) in enumerate(cells.items()):
         _, valid = _losses(runs[0])
         style, note = ("-", "") if valid else ("--", " (no bound)")
-        places, of_seeds = place(runs[0]), list(zip(*(_losses(run)[0] for run in runs), strict=False))
-        shown = places[: len(of_seeds)]
+        of_seeds = list(zip(*(_losses(run)[0] for run in runs), strict=False))
+        shown = [median(places) for places in zip(*map(place, runs), strict=False)]
         mean_of_seeds = [mean(values) for values in of_seeds]
         axes.plot(shown, mean_of_seeds, style, color=COLORS(number), linewidth=1.2, label=name + note)
         if len(runs) > 1:
@@ -102,6 +105,12 @@ def _draw(
             axes.axhline(paper[name], color=COLORS(number), linestyle=":", linewidth=1)
     if paper:
         axes.plot([], [], "k:", linewidth=1, label="paper, after as long or at its end")
+
+
+def _columns(labels: Sequence[str]) -> int:
+    """Of a legend that is no wider than the page."""
+    longest = max(map(len, labels))
+    return max(1, min(LEGEND_COLUMNS, int(PAGE_WIDTH / (0.5 + CHARACTER * longest))))
 
 
 def _limits(losses: Sequence[float]) -> tuple[float, float] | None:

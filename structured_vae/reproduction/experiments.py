@@ -129,8 +129,16 @@ class Experiment:
 
     def paper_of(self, name: str, epochs: int) -> dict[str, float]:
         """The paper's numbers of a cell after so many epochs, where they could be read; else those at its end."""
-        read = self._source.content.get("paper_after", {})
-        return {**self.paper.get(name, {}), **read.get(epochs, {}).get(name, {})}
+        return {**self.paper.get(name, {}), **self._read_after(epochs).get(name, {})}
+
+    def read_early(self, name: str, epochs: int) -> bool:
+        """Whether `paper_of` has what the paper's figure shows after so many epochs."""
+        return name in self._read_after(epochs)
+
+    def _read_after(self, epochs: int) -> dict[str, dict[str, float]]:
+        """The paper's numbers after so many epochs, of the cells of which they could be read."""
+        read: dict[str, dict[str, float]] = self._source.content.get("paper_after", {}).get(epochs, {})
+        return read
 
     @property
     def references(self) -> list[tuple[str, str]]:

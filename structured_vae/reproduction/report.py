@@ -192,16 +192,24 @@ def markdown(experiment: Experiment, records: Records, rows: list[list[str]], fo
 def _rows(experiment: Experiment, records: Records) -> list[list[str]]:
     refine = {cell.name: cell.refine for cell in experiment.cells()}
     return [
-        _row(name, cells, experiment.paper_of(name, cells[0].trained), refine[name])
+        _row(name, cells, _paper(experiment, name, cells[0].trained), refine[name])
         for name, cells in records.items()
     ]
 
 
+def _paper(experiment: Experiment, name: str, epochs: int) -> str:
+    """The paper's number of a cell, and after how many epochs where that is not at its end."""
+    number = experiment.paper_of(name, epochs).get("bound")
+    if number is None:
+        return ""
+    return f"{number:g} after {epochs}" if experiment.read_early(name, epochs) else f"{number:g}"
+
+
 def _reference_rows(references: Records) -> list[list[str]]:
-    return [_row(f"for reference: {name}", records, {}, 0) for name, records in references.items()]
+    return [_row(f"for reference: {name}", records, "", 0) for name, records in references.items()]
 
 
-def _row(name: str, records: Sequence[Record], paper: dict[str, float], refine: int) -> list[str]:
+def _row(name: str, records: Sequence[Record], paper: str, refine: int) -> list[str]:
     config = records[0].config
     epochs = sorted({record.trained for record in records})
     steps = [row["ms_per_step"] for record in records for row in record.epochs]
@@ -214,7 +222,7 @@ def _row(name: str, records: Sequence[Record], paper: dict[str, float], refine: 
         str(refine * (config["n"] + 1)) if values_of(records, "refined_bound") else "",
         *(shown(values_of(records, key)) for key in ("minus_log_p", "gap")),
         shown(values_of(records, "bound_surrogate")),
-        f"{paper['bound']:g}" if "bound" in paper else "",
+        paper,
         *(shown(values_of(records, key), 1) for key in ("accuracy", "accuracy_sampled")),
         shown(values_of(records, "active"), 0),
         f"{median(steps):.1f}",

@@ -9,15 +9,20 @@ from itertools import pairwise, product
 from statistics import mean
 from typing import Final
 
+import numpy as np
+
 from ..evaluation.gradients import GradientReport
 from ..runs.gradients import family_of
 from .attributes import APPEARS, names_of
 from .experiments import Experiment
-from .quantities import Records, deviation_of_seeds, shown, unit, values_of
+from .quantities import Records, deviation_of_seeds, shown, standard_error, unit, values_of
 from .records import Record
 
 ORDERED_BY: Final = {"bound": "the valid bound", "minus_log_p": "-log p(x)"}
 """What an order of encoders is looked for in, beside the paper's kind of number, and how it is called."""
+
+NAMES: Final = {"accuracy_sampled": "accuracy of a drawn class"}
+"""Of quantities, in sentences."""
 
 STUDENT: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95%, two-sided, of 1 to 10 degrees of freedom; more have the last, too careful by a seventh."""
@@ -57,8 +62,8 @@ def gradients_verdict(reports: Mapping[str, GradientReport]) -> str:
     least = "; ".join(f"{name}: {errors[name]:.2g}" for name in families.values())
     norm = next(iter(reports.values())).norm
     return (
-        "Root mean square error of one estimate, each estimator at its best epsilon or temperature, where the "
-        f"gradient's norm is {norm:.2g}: {least}."
+        "Root mean square error of one estimate, each estimator at its best epsilon or temperature, the number behind "
+        f"its name, where the gradient's norm is {norm:.2g}: {least}."
     )
 
 
@@ -83,7 +88,7 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         found = True
         names = [name for line in lines.values() for name in line]
         counted = [record for name in names for record in records.get(name, ())]
-        word, aside = quantity, ""
+        word, aside = NAMES.get(quantity, quantity), ""
         if quantity == "bound" and _leaves_couplings_out(counted):
             word, aside = "number", " (not a bound where bits are coupled)"
         yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
@@ -156,7 +161,12 @@ def _lengths(experiment: Experiment, records: Records) -> str:
     least, most = min(epochs), max(epochs)
     ours = f"{least}" if least == most else f"{least} to {most}"
     recipe = ", by another recipe" if all(record.config["recipe"] != "paper" for record in counted) else ""
-    return f"{recipe}, after {ours} epochs; the paper has {experiment.paper_epochs}"
+    early = [
+        f"{name} is held against it after {runs[0].trained}"
+        for name in names
+        if (runs := records.get(name)) and experiment.read_early(name, runs[0].trained)
+    ]
+    return ", ".join([f"{recipe}, after {ours} epochs; the paper has {experiment.paper_epochs}", *early])
 
 
 def _orders(experiment: Experiment, records: Records) -> Iterator[str]:
@@ -212,18 +222,24 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
         return "is not found"
     if min(map(len, found.values())) == 1:
         return "is found with one seed"
-    # The deviation of all cells, since two or three seeds of one say little of their spread.
-    deviation = deviation_of_seeds(found.values()) or 0.0
-    freedom = sum(len(values) - 1 for values in found.values())
-    apart = STUDENT[min(freedom, len(STUDENT)) - 1] * deviation
     level = [
-        f"{name} from {other}"
-        for (name, better), (other, worse) in neighbours
-        if mean(worse) - mean(better) <= apart * math.sqrt(1 / len(better) + 1 / len(worse))
+        f"{name} from {other}" for (name, better), (other, worse) in neighbours if not _told(better, worse)
     ]
     if not level:
-        return "is found (seeds tell neighbours apart, 95% by Student's t)"
-    return f"is that of the means, and seeds do not tell {' and '.join(level)} (95% by Student's t)"
+        return "is found (seeds tell neighbours apart, 95% by Welch's t)"
+    return f"is that of the means, and seeds do not tell {' and '.join(level)} (95% by Welch's t)"
+
+
+def _told(better: Sequence[float], worse: Sequence[float]) -> bool:
+    """Whether the means of two cells differ by more than seeds do: by Welch's t, as one may spread more."""
+    squares = [standard_error(values) ** 2 for values in (better, worse)]
+    if not (total := sum(squares)):
+        return mean(better) != mean(worse)
+    shares = zip(squares, (better, worse), strict=True)
+    freedom = total**2 / sum(square**2 / (len(values) - 1) for square, values in shares)
+    # Between whole degrees of freedom a straight line is a little too careful.
+    most = float(np.interp(freedom, range(1, len(STUDENT) + 1), STUDENT))
+    return abs(mean(worse) - mean(better)) > most * math.sqrt(total)
 
 
 def _best(records: Records, references: Records) -> list[str]:
