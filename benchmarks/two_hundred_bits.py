@@ -12,9 +12,9 @@ of the epoch whose validation bound is best: the bound of training and test imag
     python -m benchmarks.two_hundred_bits --only "all flips" --data mnist --seeds 0 --steps 10000 ...
 
 A cell whose run was killed goes on from its last epoch, as does one that was run with fewer steps, whose row is
-replaced; one that has its row in the record is not run again. One thread; seconds are of CPU time, on a GPU or by
-another call of the clock, and a row names the hardware of its last epochs. With `--train` cells are trained alone, so
-that another machine may evaluate them.
+replaced; one that has its row in the record is not run again. One thread; seconds are of CPU time, on a GPU or where
+another call trained too of the clock, and a row names the hardware of its last epochs. With `--train` cells are trained
+alone, so that another machine may evaluate them.
 
 The rate (of 1e-4, 3e-4, 1e-3, by DisARM) and epsilon (of 0.3, 1, 3, by two sides with one flip) had the best bound of
 the validation images of MNIST after 5,000 steps.
@@ -26,6 +26,7 @@ import argparse
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -175,11 +176,12 @@ def trained(name: str, config: TrainConfig, dataset: ImageDataset, folder: Path)
 
 
 def measured(
-    name: str, config: TrainConfig, dataset: ImageDataset, folder: Path, before: float
+    name: str, config: TrainConfig, dataset: ImageDataset, folder: Path, before: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """A cell, trained to its end and evaluated; with fewer steps it took `before` seconds."""
-    elsewhere = folder.exists() and Run.at(folder).recorded_epochs() >= config.epochs
-    seconds = before + trained(name, config, dataset, folder)
+    """A cell, trained to its end and evaluated; `before` is its row with fewer steps, if there is one."""
+    known = sum(row["epochs"] for row in before)
+    elsewhere = folder.exists() and Run.at(folder).recorded_epochs() > known
+    seconds = sum(row["seconds"] for row in before) + trained(name, config, dataset, folder)
     run, there = Run.at(folder), json.loads((folder / "record.json").read_text(encoding="utf-8"))
     if elsewhere or "gpu" in there["hardware"]:
         seconds = float(run.metrics["seconds"].sum())
@@ -236,8 +238,7 @@ def main(arguments: list[str] | None = None) -> None:
             if chosen.train:
                 trained(name, config, dataset, chosen.runs / title)
                 continue
-            seconds = sum(shorter["seconds"] for shorter in before)
-            row = measured(name, config, dataset, chosen.runs / title, seconds)
+            row = measured(name, config, dataset, chosen.runs / title, before)
             rows[place : place + 1] = [row]
             with whole_file(chosen.output) as part:
                 part.write_text(

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -58,11 +59,15 @@ def configured(name: str, encoder: str, epochs: int) -> TrainConfig:
     return replace(config, sides=2) if name == TWO_SIDED else replace(config, estimator=name)
 
 
-def kept(path: Path, settings: Mapping[str, Any], made_anew: Collection[str]) -> list[dict[str, Any]]:
-    """The rows of a record with the same settings, of estimators other than these."""
+def kept(
+    path: Path, settings: Mapping[str, Any], encoders: Collection[str], estimators: Collection[str]
+) -> list[dict[str, Any]]:
+    """The rows of a record with the same settings, but those of these encoders by these estimators."""
     record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     same = all(record.get(name) == value for name, value in settings.items())
-    return [row for row in record["rows"] if row["estimator"] not in made_anew] if same else []
+    made_anew = set(product(encoders, estimators))
+    rows = record["rows"] if same else []
+    return [row for row in rows if (row["encoder"], row["estimator"]) not in made_anew]
 
 
 class CountedSolver(EXHAUSTIVE):
@@ -168,14 +173,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    settings = {name: getattr(chosen, name) for name in ("epochs", "images", "draws")} | {
+    settings = {name: getattr(chosen, name) for name in ("epochs", "rates", "images", "draws")} | {
         "n": BASE.n,
         "seed": BASE.seed,
         "epsilon": BASE.epsilon.start,
         "temperature": BASE.temperature.start,
     }
     record: dict[str, Any] = {**settings, **environment()}
-    record["rows"] = kept(chosen.output, settings, chosen.only)
+    record["rows"] = kept(chosen.output, settings, chosen.encoders, chosen.only)
     x = torch.from_numpy(load_dataset("fashion-mnist-mini").test.images[: chosen.images])
     for encoder in chosen.encoders:
         with tempfile.TemporaryDirectory() as folder:

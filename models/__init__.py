@@ -15,7 +15,7 @@ from .encoder import (
     independent_encoder,
     supermodular_encoder,
 )
-from .errors import ModelsError, NetworkError, PretrainedError
+from .errors import ModelsError, NetworkError, PretrainedError, SettingError
 from .gaussian import Gaussian
 from .gaussian_vae import GaussianVAE
 from .layers import train_mixed
@@ -82,6 +82,7 @@ __all__ = [
     "Pretrained",
     "PretrainedError",
     "Prior",
+    "SettingError",
     "StatesOfNetwork",
     "all_labels",
     "all_states",

@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from .decoder import Neighbourhood
 from .encoder import ENCODERS, CategoricalEncoder, Encoder, encoder_name
+from .errors import SettingError
 from .gaussian import Gaussian
 from .layers import Conv2d, ConvTranspose2d, Linear
 from .potentials import Potentials
@@ -53,7 +54,7 @@ class AttributeEncoder(nn.Module):
         channels: of the first convolution; the others have 2, 4 and 4 times as many.
 
     Raises:
-        ValueError: there is no such encoder of bits.
+        SettingError: there is no such encoder of bits.
     """
 
     def __init__(self, encoder: str, n: int, c: int, channels: int):
@@ -65,7 +66,7 @@ class AttributeEncoder(nn.Module):
         features = 4 * channels * SMALLEST**2
         head = ENCODERS[encoder](features, n, HIDDEN) if encoder in ENCODERS else None
         if head is None or isinstance(head, CategoricalEncoder):
-            raise ValueError(f"attributes are bits, and no encoder of bits is called '{encoder}'")
+            raise SettingError(f"attributes are bits, and no encoder of bits is called '{encoder}'")
         self.n = n
         self.base = _channels_last(nn.Sequential(*layers, nn.Flatten()))
         self.attributes: Encoder = head
@@ -228,7 +229,7 @@ class AttributeVAE(Pretrained):
         channels: of the widest feature maps; those of 4 x 4 and 8 x 8 pixels have four times as many.
 
     Raises:
-        ValueError: there is no such encoder of bits.
+        SettingError: there is no such encoder of bits.
 
     Example:
         >>> vae = AttributeVAE("general", n=3, channels=4)

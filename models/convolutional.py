@@ -11,6 +11,7 @@ from torch import nn
 
 from .discrete import DiscreteVAE
 from .encoder import ENCODERS
+from .errors import SettingError
 from .layers import Conv2d, ConvTranspose2d, Linear
 from .potentials import AnyPotentials
 from .shapes import Images
@@ -36,13 +37,13 @@ class ConvolutionalEncoder(nn.Module):
         hidden: units between the features and the potentials.
 
     Raises:
-        ValueError: there is no such encoder, or no such size.
+        SettingError: there is no such encoder, or no such size.
     """
 
     def __init__(self, encoder: str, size: tuple[int, int, int], n: int, channels: int, hidden: int):
         super().__init__()
         if encoder not in ENCODERS:
-            raise ValueError(f"no encoder is called {encoder!r}; there are: {', '.join(ENCODERS)}")
+            raise SettingError(f"no encoder is called {encoder!r}; there are: {', '.join(ENCODERS)}")
         small = _smallest(size, channels)
         widths = (size[0], channels, 2 * channels)
         blocks = [_block(Conv2d(before, after, 4, 2, 1), after) for before, after in pairwise(widths)]
@@ -64,7 +65,7 @@ class ConvolutionalDecoder(nn.Module):
         hidden: units between the state and the first feature maps.
 
     Raises:
-        ValueError: there is no such size.
+        SettingError: there is no such size.
     """
 
     def __init__(self, size: tuple[int, int, int], n: int, channels: int, hidden: int):
@@ -101,7 +102,7 @@ def convolutional_vae(
         hidden: units of the fully connected layers.
 
     Raises:
-        ValueError: there is no such encoder, or no such size.
+        SettingError: there is no such encoder, or no such size.
 
     Example:
         >>> vae = convolutional_vae(n=3, channels=2, hidden=8)
@@ -123,5 +124,5 @@ def _smallest(size: tuple[int, int, int], channels: int) -> tuple[int, int, int]
     """Channels, height and width of the smallest feature maps."""
     _, height, width = size
     if height % 2**HALVINGS or width % 2**HALVINGS:
-        raise ValueError(f"height and width must be multiples of {2**HALVINGS}; got {height} x {width}")
+        raise SettingError(f"height and width must be multiples of {2**HALVINGS}; got {height} x {width}")
     return 2 * channels, height // 2**HALVINGS, width // 2**HALVINGS

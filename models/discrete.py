@@ -10,7 +10,7 @@ from torch.nn.parameter import UninitializedParameter
 
 from .decoder import BinaryDecoder, CategoricalDecoder, Decoder
 from .encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_name
-from .errors import NetworkError, PretrainedError
+from .errors import NetworkError, PretrainedError, SettingError
 from .likelihoods import Likelihood, likelihood_name
 from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
 from .potentials import AnyPotentials
@@ -38,7 +38,7 @@ class DiscreteVAE(Pretrained):
             before the encoder has seen its first image.
 
     Raises:
-        ValueError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
+        SettingError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
             ours, which is Bernoulli, or a `NetworkDecoder` has another likelihood.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
@@ -72,7 +72,9 @@ class DiscreteVAE(Pretrained):
             own := _likelihood_of(decoder),
             getattr(decoder, "likelihood", own),
         ):
-            raise ValueError(f"{type(decoder).__name__} has one: its likelihood is {own}, not {likelihood!r}")
+            raise SettingError(
+                f"{type(decoder).__name__} has one: its likelihood is {own}, not {likelihood!r}"
+            )
         self.encoder: Encoder | CategoricalEncoder | NetworkEncoder = (
             encoder
             if isinstance(encoder, Encoder | CategoricalEncoder | NetworkEncoder)
@@ -142,7 +144,7 @@ class DiscreteVAE(Pretrained):
 
         Raises:
             NetworkError: the networks take images of another size, or do not give what they have to.
-            ValueError: they have different n, or one has bits and the other categories.
+            SettingError: they have different n, or one has bits and the other categories.
         """
         like = self._like()
         try:
@@ -221,7 +223,7 @@ class DiscreteVAE(Pretrained):
 
         Raises:
             NetworkError: as for `n`.
-            ValueError: the prior has pairwise scores of more than 20 bits: draw states by
+            SettingError: the prior has pairwise scores of more than 20 bits: draw states by
                 `structured_vae.Gibbs(vae.prior.potentials())` and decode them.
         """
         like = self._like()
@@ -252,10 +254,12 @@ class DiscreteVAE(Pretrained):
     def _check_agreement(self) -> None:
         encoder, decoder, prior = self.encoder, self.decoder, self.prior
         if prior and self.categorical and self.variables > 1:
-            raise ValueError(f"a prior of {self.variables} variables of several values is uniform; pass None")
+            raise SettingError(
+                f"a prior of {self.variables} variables of several values is uniform; pass None"
+            )
         if prior and (len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)):
             of = f"{self.n} {'categories' if self.categorical else 'bits'}"
-            raise ValueError(
+            raise SettingError(
                 f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder has {of}; "
                 "they must agree"
             )
@@ -263,16 +267,16 @@ class DiscreteVAE(Pretrained):
             decoder.categories_of = self.variables if self.categorical else 0
             return
         if encoder.n != decoder.n:
-            raise ValueError(
+            raise SettingError(
                 f"the encoder has n = {encoder.n} and the decoder n = {decoder.n}; they must agree"
             )
         if self.categorical != isinstance(decoder, CategoricalDecoder):
-            raise ValueError(
+            raise SettingError(
                 f"{_name(encoder)} and {type(decoder).__name__}: one is of bits, the other of "
                 "categories; they must agree"
             )
         if isinstance(decoder, CategoricalDecoder) and self.variables != decoder.variables:
-            raise ValueError(
+            raise SettingError(
                 f"the encoder has {self.variables} variables and the decoder {decoder.variables}; they must agree"
             )
 
@@ -325,8 +329,9 @@ def paper_vae(
             pair of values.
 
     Raises:
-        ValueError: there is no such encoder, no such prior or no such couplings; or the encoder has no pairs, and a
-            bandwidth, or no categories, and several variables; or several variables of categories have a prior.
+        SettingError: there is no such encoder, prior or couplings; a number is too small; or the encoder
+            has no pairs, and a bandwidth, or no categories, and several variables; or several variables of categories
+            have a prior.
 
     Example:
         >>> vae = paper_vae("general")
@@ -338,12 +343,16 @@ def paper_vae(
         variational auto-encoder, section 5.
     """
     if encoder not in ENCODERS:
-        raise ValueError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
+        raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
+    least = {"n": (n, 1), "hidden": (hidden, 1), "variables": (variables, 1), "bandwidth": (bandwidth, 0)}
+    for name, (value, smallest) in least.items():
+        if value < smallest:
+            raise SettingError(f"{name} must be at least {smallest}; got {value}")
     if bandwidth and encoder not in COUPLED and couplings == "none":
-        raise ValueError(f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}")
+        raise SettingError(f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}")
     categorical, band = encoder == "categorical", {"bandwidth": bandwidth} if bandwidth else {}
     if not categorical and (variables, couplings) != (1, "none"):
-        raise ValueError(
+        raise SettingError(
             f"variables and couplings are of the encoder 'categorical'; '{encoder}' has n bits; got {variables}, "
             f"{couplings!r}"
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import torch
 from torch import nn
 
+from .errors import SettingError
 from .layers import Linear
 from .potentials import CategoricalPotentials, Potentials
 from .shapes import Images
@@ -107,7 +108,7 @@ class CategoricalEncoder(nn.Module):
         bandwidth: pairs are of variables at most so far apart in their order, as in `Encoder`; 0 for all pairs.
 
     Raises:
-        ValueError: there are no such couplings.
+        SettingError: there are no such couplings.
     """
 
     edges: torch.Tensor
@@ -123,7 +124,7 @@ class CategoricalEncoder(nn.Module):
     ):
         super().__init__()
         if couplings not in COUPLINGS:
-            raise ValueError(f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}")
+            raise SettingError(f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}")
         pairs = torch.empty((0, 2), dtype=torch.long) if couplings == "none" else _pairs(variables, bandwidth)
         self.pixels = pixels
         self.k = k

@@ -11,3 +11,7 @@ class PretrainedError(ModelsError, OSError):
 
 class NetworkError(ModelsError, TypeError):
     """A network of one's own does not take or give what it has to."""
+
+
+class SettingError(ModelsError, ValueError):
+    """No model, or table of states, can be made with such settings: an unknown name, a number out of range."""

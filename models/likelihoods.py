@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
+from .errors import SettingError
 from .shapes import Costs, Images, Table
 
 SMALLEST_SCALE: Final = 1 / 255
@@ -108,10 +109,10 @@ def likelihood_of(name: str) -> Likelihood:
     """The likelihood of that name.
 
     Raises:
-        ValueError: there is none.
+        SettingError: there is none.
     """
     if name not in LIKELIHOODS:
-        raise ValueError(f"no likelihood is called {name!r}; there are: {', '.join(LIKELIHOODS)}")
+        raise SettingError(f"no likelihood is called {name!r}; there are: {', '.join(LIKELIHOODS)}")
     return LIKELIHOODS[name]()
 
 

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn.functional import softplus
 
 from .decoder import Neighbourhood, matches
+from .errors import SettingError
 from .gaussian import Gaussian
 from .layers import Linear
 from .potentials import CategoricalPotentials
@@ -34,13 +35,13 @@ class MixtureEncoder(nn.Module):
         styles: "shared", or "own" for one a class.
 
     Raises:
-        ValueError: there are no such styles.
+        SettingError: there are no such styles.
     """
 
     def __init__(self, pixels: int, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
         if styles not in STYLES:
-            raise ValueError(f"no styles are called {styles!r}; there are: {', '.join(STYLES)}")
+            raise SettingError(f"no styles are called {styles!r}; there are: {', '.join(STYLES)}")
         self.n = k
         self.styles = styles
         self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
@@ -169,7 +170,7 @@ class MixtureVAE(Pretrained):
             code.
 
     Raises:
-        ValueError: there are no such styles.
+        SettingError: there are no such styles.
 
     Example:
         >>> vae = MixtureVAE(pixels=784)

@@ -160,7 +160,7 @@ class NetworkDecoder(nn.Module):
         likelihood: a name of `LIKELIHOODS`, or an object.
 
     Raises:
-        ValueError: there is no such likelihood.
+        SettingError: there is no such likelihood.
 
     Example:
         >>> decoder = NetworkDecoder(nn.Linear(3, 9))

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import torch
 from torch import nn
 
+from .errors import SettingError
 from .potentials import AnyPotentials, CategoricalPotentials, Potentials
 from .shapes import Binary, Edges
 from .states import drawn_places
@@ -90,12 +91,12 @@ def named_prior(name: str, n: int, categorical: bool) -> Prior | None:
     """A prior of `PRIORS` over n bits, or of n categories; None for the uniform one.
 
     Raises:
-        ValueError: there is none of that name.
+        SettingError: there is none of that name.
     """
     if name not in PRIORS or (categorical and name == "gibbs"):
         known = [each for each in PRIORS if not (categorical and each == "gibbs")]
         of = "categories" if categorical else "bits"
-        raise ValueError(f"no prior of {of} is called {name!r}; there are: {', '.join(known)}")
+        raise SettingError(f"no prior of {of} is called {name!r}; there are: {', '.join(known)}")
     make = PRIORS[name]
     return None if make is None else CategoriesPrior(n) if categorical else make(n)
 
@@ -111,7 +112,7 @@ def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generat
     """`[count, n]`: exact draws of the Gibbs distribution of one row of potentials.
 
     Raises:
-        ValueError: it has pairwise scores of more than 20 bits.
+        SettingError: it has pairwise scores of more than 20 bits.
     """
     unary = potentials.unary[0]
     if isinstance(potentials, Potentials) and potentials.pairwise is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import one_hot
 
+from .errors import SettingError
 from .shapes import AllStates, Binary, OneHot
 
 MOST_BITS = 20
@@ -19,7 +20,7 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
         like: gives type and device.
 
     Raises:
-        ValueError: n is above 20.
+        SettingError: n is above 20.
 
     Example:
         >>> all_states(2, torch.zeros(1))
@@ -29,7 +30,7 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
                 [1., 1.]])
     """
     if n > MOST_BITS:
-        raise ValueError(f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}")
+        raise SettingError(f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}")
     bits = torch.arange(n, device=like.device)
     return (torch.arange(2**n, device=like.device)[:, None] >> bits & 1).to(like.dtype)
 
@@ -43,14 +44,14 @@ def all_labels(variables: int, k: int, like: torch.Tensor) -> AllStates:
         like: gives type and device.
 
     Raises:
-        ValueError: there are more than 2^20 states.
+        SettingError: there are more than 2^20 states.
 
     Example:
         >>> all_labels(2, 2, torch.zeros(1)).long().tolist()
         [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
     """
     if k**variables > 2**MOST_BITS:
-        raise ValueError(
+        raise SettingError(
             f"a table of all {k}^{variables} states is too large: there can be at most 2^{MOST_BITS}"
         )
     places = k ** torch.arange(variables, device=like.device)

@@ -17,6 +17,19 @@ class Schedule(Protocol):
         """The value at `step`, counted from 0."""
 
 
+def as_schedule(value: Schedule | float) -> Schedule:
+    """A number as the schedule that has it at every step.
+
+    Raises:
+        ConfigError: it is neither a schedule nor a positive number.
+    """
+    if isinstance(value, Real):
+        return Constant(float(value))
+    if not callable(value):
+        raise ConfigError(f"expected a positive number or a schedule; got {shortened(value)}")
+    return value
+
+
 def _check_numbers(schedule: Schedule) -> None:
     for name, value in vars(schedule).items():
         if not isinstance(value, Real):

@@ -493,6 +493,19 @@ def test_two_hundred_bits_are_trained_evaluated_and_not_run_again(benchmark, tmp
     assert max(two, chain) < one
 
 
+def test_rows_that_are_not_made_again_are_kept(benchmark, tmp_path):
+    output, settings = tmp_path / "which.json", {"epochs": 5, "rates": [0.001]}
+    rows = [
+        {"encoder": encoder, "estimator": name}
+        for encoder in ("independent", "general")
+        for name in ("ram", "arm")
+    ]
+    output.write_text(json.dumps({**settings, "rows": rows}))
+    kept = benchmark("which_estimator").kept
+    assert kept(output, settings, ["general"], ["ram"]) == [rows[0], rows[1], rows[3]]
+    assert kept(output, {**settings, "rates": [0.003]}, ["general"], ["ram"]) == []
+
+
 def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_path):
     defaults = benchmark("defaults")
     for size, setting in product(defaults.SIZES, defaults.SETTINGS):

@@ -9,6 +9,7 @@ from models import (
     ENCODERS,
     BinaryDecoder,
     DiscreteVAE,
+    SettingError,
     general_encoder,
     independent_encoder,
     paper_vae,
@@ -89,7 +90,10 @@ def test_checkpoints_of_encoders_hold_weights_alone(name):
 
 
 def test_unknown_encoder():
-    with pytest.raises(ValueError, match=r"'supermodal'.*independent, supermodular, general, categorical"):
+    for options in ({"n": 0}, {"bandwidth": -1}, {"hidden": 0}):
+        with pytest.raises(SettingError, match=r"must be at least .; got"):
+            paper_vae("general", **options)
+    with pytest.raises(SettingError, match=r"'supermodal'.*independent, supermodular, general, categorical"):
         paper_vae("supermodal")
 
 

@@ -259,7 +259,7 @@ BAD_TRAINING = {
     "no hidden units": (["--hidden", 0], ["hidden must be at least 1; got 0"]),
     "no images a step": (["--data.batch_size", 0], ["data.batch_size must be at least 1; got 0"]),
     "a seed below zero": (["--seed", -1], ["seed must be at least 0; got -1"]),
-    "no learning": (["--learning_rate", 0], ["learning_rate must be positive; got 0"]),
+    "no learning": (["--learning_rate", 0], ["learning_rate must be positive and finite; got 0"]),
     "learning as NaN": (["--learning_rate", "nan"], ["learning_rate"]),
     "floor above start": (["--epsilon.floor", 2], ["0 < floor <= start", "floor=2"]),
     "rising epsilon": (["--epsilon.rate", -1], ["rate >= 0"]),

@@ -28,6 +28,7 @@ from structured_vae import (
     REBAR,
     RELAX,
     Adaptive,
+    ConfigError,
     Constant,
     CostOfBits,
     Direct,
@@ -163,6 +164,28 @@ def test_perturbed_argmax_refuses_a_minimum_cut():
     assert PerturbedArgmax("exhaustive").why_not(triangle) == ()
 
 
+@pytest.mark.parametrize("make", [Direct, TableDirect, ImplicitMLE, GumbelSoftmax, StraightThrough])
+def test_a_number_is_a_schedule(make):
+    name = "temperature" if make in (GumbelSoftmax, StraightThrough) else "epsilon"
+    potentials, cost = Potentials(torch.zeros(5, 3)), CostOfBits(lambda z: z.sum(dim=-1))
+    first, second = (
+        make(**{name: value})(potentials, cost, seeded(0)).surrogate for value in (0.5, Constant(0.5))
+    )
+    assert torch.equal(first, second)
+    with pytest.raises(ConfigError, match=r"the value must be positive; got -0\.5"):
+        make(**{name: -0.5})
+    with pytest.raises(ConfigError, match="expected a positive number or a schedule; got 'half'"):
+        make(**{name: "half"})
+
+
+def test_a_cost_may_give_whole_numbers():
+    cost = CostOfBits(lambda z: z.sum(dim=-1).long())
+    assert cost.table(torch.eye(3)).tolist() == [[1.0, 1.0, 1.0]]
+    potentials = Potentials(torch.zeros(1, 3))
+    for estimator in (TableDirect(), MaximumLikelihood(), Direct(), RAM()):
+        assert estimator(potentials, cost, seeded(0)).cost.dtype == torch.float32
+
+
 @pytest.mark.parametrize(
     ("make", "least"),
     [
@@ -192,6 +215,8 @@ def test_too_few_samples(make, least):
         lambda: Adaptive(target=1.0),
         lambda: Adaptive(start=0.0),
         lambda: Adaptive(rate=-1.0),
+        lambda: REBAR(temperature=0.0),
+        lambda: RELAX(3, temperature=-1.0),
     ],
 )
 def test_impossible_options(make):

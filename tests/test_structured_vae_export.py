@@ -71,6 +71,15 @@ def test_the_training_goes_along_without_paths_of_this_machine(finished, tmp_pat
         assert b"private" not in file.read_bytes()
 
 
+def test_a_file_of_images_is_named_without_its_folder(run, tmp_path):
+    settings = run / "config.yaml"
+    settings.write_text(settings.read_text().replace("name: fashion-mnist-mini", "name: /private/own.npz"))
+    export_run(run, tmp_path / "out")
+    assert exported_training(tmp_path / "out").data.name == "own.npz"
+    for file in (tmp_path / "out").iterdir():
+        assert b"private" not in file.read_bytes()
+
+
 def test_without_an_evaluation_the_card_has_what_training_logged(run, tmp_path):
     export_run(run, tmp_path / "out", "last")
     row = json.loads((run / "record.json").read_text())["epochs"][-1]

@@ -223,6 +223,14 @@ def test_the_figure_is_reproducible_and_gives_what_it_wrote(tmp_path):
 
 
 @tiny
+def test_a_record_of_gradients_says_of_how_many_images_and_lies_where_it_should(tmp_path):
+    train(CATEGORIES, tmp_path / "run")
+    found = gradient_figure(tmp_path / "run", "last", 1000, 2, output=str(tmp_path))
+    assert found.record == tmp_path / "gradients.json"
+    assert json.loads(found.record.read_text())["images"] == 100  # of the test split
+
+
+@tiny
 @pytest.mark.parametrize(
     ("options", "words"),
     [

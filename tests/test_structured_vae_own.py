@@ -205,6 +205,30 @@ def test_images_in_memory_have_the_binarisation_that_is_asked_for_or_the_usual_o
     assert config.data.binarisation == given.dataset.binarisation == (asked or "threshold")
 
 
+def test_images_that_are_binarised_already_are_not_said_to_be_otherwise(arrays):
+    images = dataset_of_images(arrays, "static")
+    assert configured(None, None, images, None, {"binarisation": "static"})[0].data.binarisation == "static"
+    with pytest.raises(ConfigError, match="binarised already, static: leave binarisation out; got 'dynamic'"):
+        configured(None, None, images, None, {"binarisation": "dynamic"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"recipe": "paper"},
+        {"encoder": "categorical"},
+        {"encoder": "gaussian", "n": 15},
+        {"epochs": 200, "n": 8},
+        {"estimator": "score_function"},
+    ],
+    ids=str,
+)
+def test_what_a_call_leaves_unset_follows_from_what_it_sets(options):
+    others = {name: value for name, value in options.items() if name != "estimator"}
+    config, _ = configured(None, None, "mnist", options.get("estimator"), others)
+    assert config == TrainConfig(data=DataConfig("mnist"), **options)
+
+
 def test_ours_take_no_networks(tmp_path, arrays):
     run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, **SMALL)
     with pytest.raises(ConfigError, match="the model of this training is discrete: leave it out"):
@@ -311,11 +335,14 @@ Refusing.__name__ = "Direct"
 class Counting(pl.Callback):
     """Has a state, which travels in the checkpoints."""
 
-    def __init__(self):
+    def __init__(self, logs=False):
         self.steps = 0
+        self.logs = logs
 
-    def on_train_batch_end(self, *_):
+    def on_train_batch_end(self, trainer, pl_module, *_):
         self.steps += 1
+        if self.logs:
+            pl_module.log("train/counted", float(self.steps))
 
     def state_dict(self):
         return {"steps": self.steps}
@@ -325,7 +352,7 @@ class Counting(pl.Callback):
 
 
 def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
-    first, second = Counting(), Counting()
+    first, second = Counting(), Counting(logs=True)
     logger = CSVLogger(tmp_path, name="curves", version="")
     run = train(
         folder=tmp_path / "run", n=3, hidden=5, data=arrays, callbacks=[first], logger=logger, **SMALL
@@ -335,6 +362,8 @@ def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
     assert not (run.folder / "tensorboard").exists()
     resume(run.folder, epochs=3, data=arrays, callbacks=[second], progress=False)
     assert second.steps == 9
+    assert np.isnan(run.metrics["train/counted"][:2]).all()
+    assert run.metrics["train/counted"][2] == 9
 
 
 @pytest.mark.parametrize(("name", "left"), [("csv", "csv"), ("none", None), ("tensorboard", "tensorboard")])

@@ -188,10 +188,11 @@ def test_the_whole_bound_is_trained(encoder, kind):
 
 
 @every_case
-def test_maximum_likelihood_has_the_prior_in_it(encoder, kind):
+@pytest.mark.parametrize("weight", [1.0, 10.0])
+def test_maximum_likelihood_has_the_prior_in_it_whatever_a_kl_would_weigh(encoder, kind, weight):
     vae, x = model(encoder, kind), images()
     potentials = vae.encoder(x)
-    objective = elbo_recipe(vae, x, potentials, "none")
+    objective = elbo_recipe(vae, x, potentials, "none", weight)
     estimate = MaximumLikelihood()(potentials, objective.cost, seeded(0))
     costs, _, log_p = tables(vae, x)
     np.testing.assert_allclose(estimate.cost, -np.log(np.exp(-costs + log_p).sum(axis=1)), rtol=1e-6)

@@ -754,3 +754,29 @@ def test_damaged_records_are_named(two_cells):
     path.write_text("{")
     with pytest.raises(RunError, match=r"independent-seed0.json is not a record"):
         write_report(two_cells, Path("results"), Path("report"))
+
+
+def test_hours_of_a_curve_are_the_median_of_the_seeds(two_cells):
+    settings = {**TrainConfig().to_dict(), "encoder": "independent"}
+    of_seeds = [
+        replace(
+            record_with(),
+            config=settings,
+            epochs=[{"epoch": 1, "seconds": 3600.0 * hours, "test/bound": 5.0}],
+        )
+        for hours in (9.0, 1.0, 2.0)
+    ]
+    _, right = curves(two_cells, {"cell": of_seeds}).subfigs[0].axes
+    assert right.get_lines()[0].get_xdata() == pytest.approx([2.0])
+
+
+def test_long_names_of_cells_are_not_cut_off(two_cells):
+    settings = {**TrainConfig().to_dict(), "encoder": "independent"}
+    rows = [{"epoch": 1, "seconds": 1.0, "test/bound": 5.0}]
+    names = [f"supermodular-direct-annealed-in-its-own-way-{number}" for number in range(3)]
+    figure = curves(
+        two_cells, {name: [replace(record_with(), config=settings, epochs=rows)] for name in names}
+    )
+    figure.draw_without_rendering()
+    (legend,) = figure.subfigs[0].legends
+    assert legend.get_window_extent().x1 <= figure.bbox.x1

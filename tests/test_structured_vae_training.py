@@ -47,7 +47,7 @@ from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
-from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
 
 SMALL = TrainConfig(
@@ -1429,3 +1429,14 @@ def test_random_streams_differ_by_seed_purpose_and_epoch():
     assert sum(seed >= 2**32 for seed in seeds) > 0.99 * len(seeds)  # of 63 bits, lest many streams meet
     first, again = (torch.rand(3, generator=generator(*keys[5])) for _ in range(2))
     assert torch.equal(first, again)
+
+
+def test_an_epoch_without_a_number_does_not_hide_the_best_one(tmp_path):
+    checkpoints, saved = EpochCheckpoints(tmp_path, "validation/bound"), []
+    for epoch, bound in enumerate((5.0, math.nan, 9.0, 3.0)):
+        trainer = SimpleNamespace(
+            callback_metrics={"validation/bound": torch.tensor(bound)},
+            save_checkpoint=lambda path, weights_only, epoch=epoch: saved.append((epoch, path.name)),
+        )
+        checkpoints.on_train_epoch_end(trainer, None)
+    assert [epoch for epoch, name in saved if name == "best.ckpt"] == [0, 3]

@@ -74,7 +74,8 @@ class ModelCard:
         ]
         if self.figures:
             parts.append(
-                f"## Measured\n\nAverages over {self.measured_on}, in nats an image.\n\n{self._table()}"
+                f"## Measured\n\nAverages over {self.measured_on}, in nats an image but for shares and counts.\n\n"
+                f"{self._table()}"
             )
         if self.facts:
             parts.append("## How it was made\n\n" + "\n".join(f"- {fact}" for fact in self.facts))

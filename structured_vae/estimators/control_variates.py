@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn.functional import softplus
 
 from models import AnyPotentials, CategoricalPotentials
 
+from ..errors import EstimatorError, shortened
 from ..noise import gumbel, gumbel_differences
 from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator, needs_samples
@@ -70,6 +72,13 @@ class ControlVariate(Estimator, ABC):
         return torch.stack([(p * s).sum() for p, s in zip(own, slopes, strict=True)]).sum()
 
 
+def _logarithm(temperature: float) -> nn.Parameter:
+    """What is trained in the place of a temperature."""
+    if not 0 < temperature < math.inf:
+        raise EstimatorError(f"temperature must be positive and finite; got {shortened(temperature)}")
+    return nn.Parameter(torch.tensor(float(temperature)).log())
+
+
 class REBAR(ControlVariate):
     """Unbiased: the control variate is eta times the cost of the relaxed sample.
 
@@ -83,7 +92,7 @@ class REBAR(ControlVariate):
         samples: noise draws an image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: no samples, or a temperature that is not positive.
 
     References:
         Tucker, Mnih, Maddison, Lawson, Sohl-Dickstein (2017), REBAR: low-variance, unbiased gradient
@@ -92,7 +101,7 @@ class REBAR(ControlVariate):
 
     def __init__(self, temperature: float = 0.5, samples: int = 1):
         super().__init__(samples)
-        self.log_temperature = nn.Parameter(torch.tensor(temperature).log())
+        self.log_temperature = _logarithm(temperature)
         self.eta = nn.Parameter(torch.tensor(1.0))
 
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
@@ -114,7 +123,7 @@ class RELAX(ControlVariate):
         samples: noise draws an image.
 
     Raises:
-        EstimatorError: no samples.
+        EstimatorError: no samples, or a temperature that is not positive.
 
     References:
         Grathwohl, Choi, Wu, Roeder, Duvenaud (2018), Backpropagation through the void.
@@ -122,7 +131,7 @@ class RELAX(ControlVariate):
 
     def __init__(self, n: int, hidden: int = 100, temperature: float = 0.5, samples: int = 1):
         super().__init__(samples)
-        self.log_temperature = nn.Parameter(torch.tensor(temperature).log())
+        self.log_temperature = _logarithm(temperature)
         self.network = nn.Sequential(nn.Linear(n, hidden), nn.Tanh(), nn.Linear(hidden, 1))
         for parameter in self.network[-1].parameters():
             nn.init.zeros_(parameter)

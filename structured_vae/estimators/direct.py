@@ -54,7 +54,7 @@ class Direct(Estimator):
     Args:
         solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
             and not used for others.
-        epsilon: a schedule, or an `Epsilon`; default: 0.1.
+        epsilon: a number, a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
         noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is meant.
@@ -74,7 +74,7 @@ class Direct(Estimator):
     def __init__(
         self,
         solver: AnySolver | Structure = "auto",
-        epsilon: Schedule | Epsilon | None = None,
+        epsilon: Schedule | Epsilon | float | None = None,
         samples: int = 1,
         sides: Sides = 1,
         noise: Noise = unary_noise,

@@ -11,7 +11,7 @@ from torch import nn
 from models import AnyPotentials
 
 from ..errors import EstimatorError
-from ..schedules import Constant, ExponentialDecay, Schedule
+from ..schedules import Constant, ExponentialDecay, Schedule, as_schedule
 
 SIZE = 1.0
 """Of a relative step, chosen on validation images of `benchmarks/losses.py`."""
@@ -54,11 +54,11 @@ class Epsilon(nn.Module, ABC):
         del changed
 
 
-def as_epsilon(epsilon: Schedule | Epsilon | None) -> Epsilon:
-    """A schedule as an `Epsilon`; 0.1 for None."""
+def as_epsilon(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
+    """A schedule or a number as an `Epsilon`; 0.1 for None."""
     if isinstance(epsilon, Epsilon):
         return epsilon
-    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else epsilon)
+    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon))
 
 
 class Scheduled(Epsilon):

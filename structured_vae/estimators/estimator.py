@@ -25,7 +25,8 @@ class Estimate:
     Attributes:
         surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their gradients. Its
             value means nothing.
-        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient.
+        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient. Where a KL is folded into
+            it: of `Direct` without, of others with the scores of the samples, log q up to a constant.
         z: `[samples, batch, n]`, the latent states that were drawn.
         stats: averages over the batch, by name, to be logged.
         tuning: what the estimator's own parameters minimise, 0 if it has none; add it to the loss.

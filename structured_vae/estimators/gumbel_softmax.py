@@ -10,7 +10,7 @@ from models import AnyPotentials, CategoricalPotentials, codes_of
 
 from ..noise import unary_noise
 from ..objectives.costs import Cost
-from ..schedules import ExponentialDecay, Schedule
+from ..schedules import ExponentialDecay, Schedule, as_schedule
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_factorised
 
@@ -35,7 +35,7 @@ class Relaxation(Estimator, ABC):
     """The cost of relaxed samples softmax((h + gamma) / temperature), for bits the sigmoid, as gradients see it.
 
     Args:
-        temperature: a schedule.
+        temperature: a schedule, or a number.
         samples: noise draws an image.
 
     Raises:
@@ -44,10 +44,10 @@ class Relaxation(Estimator, ABC):
 
     kl = "exact"
 
-    def __init__(self, temperature: Schedule | None = None, samples: int = 1):
+    def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):
         super().__init__()
         needs_samples(1, samples)
-        self.temperature = temperature or ExponentialDecay()
+        self.temperature = ExponentialDecay() if temperature is None else as_schedule(temperature)
         self.samples = samples
 
     @abstractmethod
@@ -77,7 +77,7 @@ class GumbelSoftmax(Relaxation):
     A sample costs one decode and its backward pass, and no argmax.
 
     Args:
-        temperature: a schedule.
+        temperature: a schedule, or a number.
         samples: noise draws an image.
 
     Raises:
@@ -102,7 +102,7 @@ class StraightThrough(Relaxation):
     A sample costs one decode and its backward pass, and no argmax.
 
     Args:
-        temperature: a schedule.
+        temperature: a schedule, or a number.
         samples: noise draws an image.
 
     Raises:

@@ -9,7 +9,7 @@ from models import AnyPotentials
 from ..noise import unary_noise
 from ..objectives.costs import Cost
 from ..posteriors.argmax import AnySolver, argmax
-from ..schedules import ExponentialDecay, Schedule
+from ..schedules import ExponentialDecay, Schedule, as_schedule
 from ..structures import Structure, is_structure
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -26,7 +26,7 @@ class ImplicitMLE(Estimator):
     Args:
         solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
             and not used for others.
-        epsilon: a schedule; lambda in the paper; default: 0.1.
+        epsilon: a number or a schedule; lambda in the paper; default: 0.1.
         samples: noise draws an image.
 
     Raises:
@@ -42,13 +42,13 @@ class ImplicitMLE(Estimator):
     def __init__(
         self,
         solver: AnySolver | Structure = "auto",
-        epsilon: Schedule | None = None,
+        epsilon: Schedule | float | None = None,
         samples: int = 1,
     ):
         super().__init__()
         needs_samples(1, samples)
         self.solver = solver
-        self.epsilon = epsilon or ExponentialDecay(start=0.1)
+        self.epsilon = ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon)
         self.samples = samples
 
     @property

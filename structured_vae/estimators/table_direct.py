@@ -31,7 +31,7 @@ class TableDirect(Estimator):
     A step costs one table of all states, decoded once for the batch; no argmax needs a solver.
 
     Args:
-        epsilon: a schedule, or an `Epsilon`; default: 0.1.
+        epsilon: a number, a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
         noise: "states", one Gumbel variable a state; or "unary".
@@ -48,7 +48,7 @@ class TableDirect(Estimator):
 
     def __init__(
         self,
-        epsilon: Schedule | Epsilon | None = None,
+        epsilon: Schedule | Epsilon | float | None = None,
         samples: int = 1,
         sides: Literal[1, 2] = 1,
         noise: Noise = "states",

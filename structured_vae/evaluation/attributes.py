@@ -103,7 +103,7 @@ def evaluate_attributes(
     samples: int = 10,
     supervised: bool = True,
 ) -> Evaluation:
-    """Bound with its parts, likelihood, attributes in use, and each accuracy beside the majority's.
+    """Bound with its parts, likelihood, and each accuracy beside the majority's.
 
     `majority_NAME` is the accuracy of always saying the value that is more frequent among these images.
 

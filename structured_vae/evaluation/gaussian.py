@@ -73,5 +73,5 @@ def evaluate_gaussian(
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     used = int((columns["means"].var(dim=0, correction=0) > ACTIVE).sum())
     quantities = {name: average(columns[name], *meaning) for name, meaning in MEANINGS.items()}
-    quantities["active"] = Quantity(used, 0.0, "sampled", f"dimensions in use, of {vae.n}")
+    quantities["active"] = Quantity(used, 0.0, "exact", f"dimensions in use, of {vae.n}")
     return Evaluation(quantities, len(columns["bound"]))

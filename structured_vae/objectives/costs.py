@@ -120,7 +120,7 @@ class CostOfBits:
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
         """`[batch, states]`: the value of each of `states [states, n]`."""
-        return self.function(states[:, None, :]).movedim(0, -1)
+        return self(states[:, None, :]).movedim(0, -1)
 
 
 @dataclass(frozen=True, eq=False)

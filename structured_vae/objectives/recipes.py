@@ -77,8 +77,10 @@ def whole_bound(
         q = Gibbs(potentials)
         kl = q.kl().value if prior is None else q.kl().value + prior.expected(q)
         return Objective(cost, kl_weight * kl)
+    if kl_term == "none":  # log p(x, z) has the prior whole
+        return Objective(cost if prior is None else WithPrior(cost, prior))
     beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
-    return Objective(WithKL(beside, potentials.detach(), kl_weight) if kl_term == "folded" else beside)
+    return Objective(WithKL(beside, potentials.detach(), kl_weight))
 
 
 RECIPES: Final[dict[str, Recipe]] = {"paper": paper_recipe, "elbo": elbo_recipe}

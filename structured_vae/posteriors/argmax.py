@@ -28,6 +28,7 @@ def argmax(potentials: AnyPotentials, solver: AnySolver | Structure = "auto") ->
             for potentials without pairwise scores.
 
     Raises:
+        ConfigError: a solver of labels was named for bits.
         solvers.SolverError: the solver cannot take these potentials.
         StructureError: the structure takes no pairwise scores, or gave no states of that shape.
     """

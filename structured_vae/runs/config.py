@@ -124,7 +124,7 @@ class TrainConfig:
         hidden: units of the hidden layers.
         data: the images.
         kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none; default:
-            with the recipe elbo and at most 2^10 states a quarter of them, else 0.
+            a quarter of them with the recipe elbo and at most 2^10 states, or where kl_start is given; else 0.
         kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior over all states at
             first, so that none is given up early (deterministic annealing); default: 30 for one variable of k values,
             else 10, and 0 where kl_warmup is given or 0.
@@ -356,7 +356,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "data.train_on must be train or train+validation; got {c.data.train_on}",
     ),
     (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
-    (lambda c: known(c.learning_rate) > 0, "learning_rate must be positive; got {c.learning_rate}"),
+    (
+        lambda c: 0 < known(c.learning_rate) < math.inf,
+        "learning_rate must be positive and finite; got {c.learning_rate}",
+    ),
     (lambda c: known(c.kl_start) >= 0, "kl_start must be at least 0; got {c.kl_start}"),
     (
         lambda c: c.kl_start == 0 or known(c.kl_warmup) > 0,

@@ -71,8 +71,9 @@ def export_run(
             "the terms of celeba allow non-commercial research alone: name a license, such as other"
         )
     vae = load_vae(run.folder, which, model)
-    shared = replace(config, data=replace(config.data, root=None))  # a path of this machine
-    vae.save_pretrained(folder, _card(run, config, which, license or "mit"), shared.to_dict())
+    data = replace(config.data, name=Path(config.data.name).name, root=None)  # no path of this machine
+    shared = replace(config, data=data)
+    vae.save_pretrained(folder, _card(run, shared, which, license or "mit"), shared.to_dict())
     return target.folder
 
 

@@ -116,27 +116,28 @@ def configured(
     """A configuration with options replaced, and what is given beside it.
 
     Args:
-        config: default: that of `TrainConfig()`.
+        config: default: that of `TrainConfig` with these options, so that what they leave unset follows from them.
         model: networks of one's own, or None.
         data: images, as `train` takes them, or None.
         estimator: a name, an object, or None.
-        options: fields of `TrainConfig`, and batch_size, binarisation and root of `DataConfig`.
+        options: fields of `TrainConfig`, and batch_size, binarisation, root and train_on of `DataConfig`.
 
     Raises:
         ConfigError: there is no such option, or its value is impossible.
         DataError: the images cannot be taken.
     """
-    config = config or TrainConfig()
-    if not isinstance(config, TrainConfig):
+    if not isinstance(config, TrainConfig | None):
         raise ConfigError(f"expected a TrainConfig; got {shortened(config)}")
     model = _checked_model(model)
-    changes, source = _split_options(options, config, model)
+    changes, source = _split_options(options, config.data if config else DataConfig(), model)
     dataset = None
     if isinstance(data, DataConfig):
         source = replace(data, **{name: options[name] for name in DATA_OPTIONS if name in options})
     elif isinstance(data, str | Path):
         source = replace(source, name=str(data))
     elif data is not None:
+        if isinstance(data, ImageDataset):
+            _check_binarisation(data, options)
         dataset = _images(data, source.binarisation)
         source = replace(source, name=dataset.name, binarisation=dataset.binarisation)
     changes |= {"data": source}
@@ -145,13 +146,13 @@ def configured(
     if estimator is not None:
         changes["estimator"] = estimator if isinstance(estimator, str) else "own"
     given = Given(model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator))
-    chosen = replace(config, **changes)
+    chosen = replace(config, **changes) if config else TrainConfig(**changes)
     given.check(chosen)
     return chosen, given
 
 
 def _split_options(
-    options: dict[str, Any], config: TrainConfig, model: DiscreteVAE | None
+    options: dict[str, Any], source: DataConfig, model: DiscreteVAE | None
 ) -> tuple[dict[str, Any], DataConfig]:
     """The fields of a training, and those of its data."""
     known = {field.name for field in fields(TrainConfig)} - {"model", "data", "estimator"}
@@ -161,11 +162,19 @@ def _split_options(
             f"{', '.join(DATA_OPTIONS)}"
         )
     changes = {name: value for name, value in options.items() if name in known}
-    source = replace(config.data, **{name: options[name] for name in DATA_OPTIONS if name in options})
+    source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
     means = isinstance(getattr(model and model.decoder, "likelihood", None), GaussianLikelihood)
     if means and "binarisation" not in options:
         source = replace(source, binarisation="none")
     return changes, source
+
+
+def _check_binarisation(data: ImageDataset, options: dict[str, Any]) -> None:
+    asked = options.get("binarisation", data.binarisation)
+    if asked != data.binarisation:
+        raise ConfigError(
+            f"these images are binarised already, {data.binarisation}: leave binarisation out; got {shortened(asked)}"
+        )
 
 
 def _images(data: Any, binarisation: str | None) -> ImageDataset:

@@ -98,7 +98,7 @@ def gradient_figure(
     Args:
         folder: of the run.
         which: the best epoch on the validation split, or the last.
-        images: how many.
+        images: how many of the test split, or as many as it has.
         draws: for each image and setting.
         output: folder of the two files; default: the run's own.
         model: networks of one's own that the run has trained; their weights are replaced.
@@ -112,6 +112,7 @@ def gradient_figure(
     if images < 1 or draws < 2:
         raise ConfigError(f"need images >= 1 and draws >= 2; got {images} and {draws}")
     run = Run.at(folder)
+    place = run.folder if output is None else Path(output)
     config = run.config()
     vae = load_vae(folder, which, model)
     if not isinstance(vae, DiscreteVAE):
@@ -128,9 +129,8 @@ def gradient_figure(
     } | {name: make() for name, make in UNBIASED.items()}
     estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
-    place = run.folder if output is None else output
     picture, record = place / "gradients.png", place / "gradients.json"
-    values = {"checkpoint": which, "images": images, "draws": draws, "config": config.to_dict()}
+    values = {"checkpoint": which, "images": len(x), "draws": draws, "config": config.to_dict()}
     values |= {**environment(), "reports": {name: report.to_dict() for name, report in reports.items()}}
     with whole_file(record) as part:
         part.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

@@ -62,7 +62,7 @@ def train(
     Everything is checked before the folder is made: the data, the solver, and whether the two fit.
 
     Args:
-        config: what to train; default: that of `TrainConfig()`.
+        config: what to train; default: `TrainConfig` of the options.
         folder: must not hold a run yet; default: in `runs/`, named by the configuration.
         progress: whether to show a bar; in a notebook it is one of a notebook.
         model: networks of one's own, which are trained in place; their options in the configuration have no effect.
@@ -72,8 +72,8 @@ def train(
         estimator: a name, or an object of one's own.
         callbacks: of Lightning, called beside those of the library; their states travel in the checkpoints.
         logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of TensorBoard's.
-        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`, `binarisation` and
-            `root` of the data.
+        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`, `binarisation`, `root`
+            and `train_on` of the data.
 
     Raises:
         ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no such device, or there

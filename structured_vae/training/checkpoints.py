@@ -105,8 +105,7 @@ class EpochCheckpoints(Checkpoint):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves."""
         value = float(trainer.callback_metrics.get(self.monitored, math.inf))  # of the last evaluation
-        improved = value < self.best
-        self.best = min(value, self.best)
-        if improved:
+        if value < self.best:
+            self.best = value
             trainer.save_checkpoint(self.folder / "best.ckpt", weights_only=False)
         trainer.save_checkpoint(self.folder / "last.ckpt", weights_only=False)

@@ -74,7 +74,9 @@ class RunRecord(Callback):
             whole_file(self.folder / "metrics.csv") as part,
             part.open("w", newline="", encoding="utf-8") as file,
         ):
-            writer = csv.DictWriter(file, fieldnames=list(self.rows[0]))
+            # A metric of a callback may come later than the first row.
+            names = list(dict.fromkeys(name for row in self.rows for name in row))
+            writer = csv.DictWriter(file, names, restval="nan")
             writer.writeheader()
             writer.writerows(self.rows)
         record = {"config": self.config, **environment(), "epochs": self.rows}
