@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from solvers import (
     Maximiser,
     Problem,
     SolveFailedError,
+    SolveInterrupted,
     available_solvers,
     solve,
     solver_class,
@@ -32,11 +34,12 @@ from solvers import (
 )
 from solvers.conversions import Conversion
 from solvers.instances import dense
+from solvers.limits.interrupts import interrupts
 from structured_vae import TrainConfig
 from structured_vae.cli import main
 from structured_vae.cli.evaluate import evaluation_table
 from structured_vae.cli.gradients import gradient_table
-from structured_vae.cli.solve.chunks import solve_in_chunks
+from structured_vae.cli.solve.chunks import left_behind, solve_in_chunks
 from structured_vae.cli.solve.command import FileSolver, solution_table
 from structured_vae.cli.solvers import solver_table
 from structured_vae.runs.evaluate import evaluate_run
@@ -537,6 +540,32 @@ def test_a_batch_in_chunks_is_the_batch():
     assert seen[-1] == 700
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
+
+
+class EndsLate(solver_class("exhaustive")):
+    """Ends a while after the keyboard, and has found everything."""
+
+    def solve(self, problem, time_limit=None):
+        before = interrupts()
+        while interrupts() == before:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        raise SolveInterrupted(super().solve(problem))
+
+
+def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard():
+    problem = Problem.from_arrays(UNARY, MATRIX)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    press = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    press.start()
+    try:
+        answers = solve_in_chunks(problem, EndsLate(), None)
+    finally:
+        press.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert isinstance(answers.stopped, SolveInterrupted)
+    assert answers.solution.score == pytest.approx(best_scores(UNARY, MATRIX))
+    assert not left_behind()
 
 
 class NamesOthers(ArgmaxSolver):

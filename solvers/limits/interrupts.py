@@ -98,6 +98,27 @@ class _Queue(Generic[T]):
             return None if self.closed else next(self._numbers, None)
 
 
+class _Worker(threading.Thread):
+    """A thread whose end is an event: what a signal raises in `join` marks it as ended before Python 3.13."""
+
+    def __init__(self, call: Callable[[], object], daemon: bool):
+        super().__init__(target=copy_context().run, args=(call,), daemon=daemon)
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            self._over.set()
+
+    def ends_within(self, seconds: float) -> bool:
+        """Waits for its end, that long at most; whether it came."""
+        over = self._over.wait(seconds)
+        if over:
+            self.join()
+        return over
+
+
 def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     """What the calls return, in their order, from as many threads; the caller waits, and hears signals.
 
@@ -108,23 +129,19 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         BaseException: what the first of the calls raised that failed, or a signal's handler.
     """
     queue, hears = _Queue(calls), watch()
-    threads = [
-        threading.Thread(target=copy_context().run, args=(queue.work,), daemon=True)
-        for _ in range(min(workers, len(calls)))
-    ]
+    threads = [_Worker(queue.work, daemon=True) for _ in range(min(workers, len(calls)))]
     for thread in threads:
         thread.start()
     try:
         for thread in threads:
-            while thread.is_alive():
-                thread.join(TICK)
+            while not thread.ends_within(TICK):
                 if hears is not None:
                     hears.poll()
     except BaseException:
         queue.closed = True
         interrupt_solves()
         for thread in threads:
-            thread.join(GRACE / len(threads))
+            thread.ends_within(GRACE / len(threads))
         raise
     if queue.errors:
         raise queue.errors[min(queue.errors)]
@@ -141,11 +158,11 @@ def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:
         BaseException: what the call raised.
     """
     queue = _Queue([call])
-    thread = threading.Thread(target=copy_context().run, args=(queue.work,), daemon=False)
+    thread = _Worker(queue.work, daemon=False)
     thread.start()
-    while thread.is_alive() and not interrupted():
-        thread.join(TICK)
-    thread.join(GRACE)
+    while not thread.ends_within(TICK) and not interrupted():
+        pass
+    over = thread.ends_within(GRACE)
     if queue.errors:
         raise queue.errors[0]
-    return not thread.is_alive()
+    return over

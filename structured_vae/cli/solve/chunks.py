@@ -138,22 +138,24 @@ def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> So
     """
     answers: list[Solution] = []
     errors: list[BaseException] = []
+    ended = threading.Event()  # a signal in `join` marks a thread as ended that runs on, before Python 3.13
 
     def run() -> None:
         try:
             answers.append(call())
         except BaseException as error:  # raised again in the caller's thread
             errors.append(error)
+        ended.set()
 
     thread = threading.Thread(target=run, name=THREAD, daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(TICK)
+        while not ended.wait(TICK):
             tick()
     except KeyboardInterrupt:
         interrupt_solves()
-        thread.join(GRACE)
+        if ended.wait(GRACE):
+            thread.join()
         if not (errors and isinstance(errors[0], SolveInterrupted)):
             raise
     if errors:
