@@ -116,7 +116,8 @@ class ArgmaxLayer(SteppingModule):
         Raises:
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver cannot take it.
-            ConfigError: the cost is no function, or the generator none of torch's for that device.
+            ConfigError: the cost is no function, or the generator none of torch's for that device; or with noise, it is
+                run again by a backward pass (activation checkpointing).
             EstimatorError: the cost of states has another shape than it must.
             StructureError: the structure takes no pairwise scores, or gave no states.
         """

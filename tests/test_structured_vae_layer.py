@@ -3,11 +3,13 @@
 import copy
 import importlib.util
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from enumeration import all_bits, seeded
+from torch.utils.checkpoint import checkpoint
 
 from solvers import (
     ProblemError,
@@ -271,7 +273,7 @@ def test_hamming_counts_and_knows_its_changes():
     target = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     hamming, plain = Hamming(target), CostOfBits(lambda z: (z != target).double().sum(dim=-1))
     states = torch.from_numpy(all_bits(3).astype(np.float32))
-    torch.testing.assert_close(hamming.table(states).double(), plain.table(states))
+    torch.testing.assert_close(hamming.table(states), plain.table(states))
     z = torch.tensor([[[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]])
     assert hamming(z).tolist() == [[1, 2]]
     torch.testing.assert_close(hamming.around(z).slope, plain.around(z).slope)
@@ -684,3 +686,19 @@ def test_a_seed_may_be_any_whole_number():
     scores = torch.randn(4, 3, requires_grad=True)
     layer(scores).sum().backward()
     assert scores.grad.shape == (4, 3)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_activation_checkpointing_has_the_same_gradients_or_is_refused(reentrant):
+    def gradient(layer, checkpointed):
+        unary = torch.linspace(-1, 1, 8).expand(16, 8).clone().requires_grad_()
+        head = torch.nn.Linear(8, 1, dtype=unary.dtype)
+        torch.nn.init.ones_(head.weight)
+        through = partial(checkpoint, use_reentrant=reentrant) if checkpointed else lambda call, u: call(u)
+        through(lambda u: head(layer(u)), unary).sum().backward()
+        return head.weight.grad, unary.grad
+
+    for one, other in zip(*(gradient(ArgmaxLayer(seed=None), each) for each in (False, True)), strict=True):
+        assert torch.equal(one, other)
+    with pytest.raises(ConfigError, match="its noise would be another"):
+        gradient(ArgmaxLayer(), True)

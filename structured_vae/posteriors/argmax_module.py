@@ -81,21 +81,38 @@ class ArgmaxModule(nn.Module, ABC):
         return argmax(free, self.solver)
 
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
-        """The potentials with Gumbel noise on the unary scores: of the generator, or while it trains, of its seed."""
+        """The potentials with Gumbel noise on the unary scores: of the generator, or while it trains, of its seed.
+
+        Raises:
+            ConfigError: a backward pass runs the forward pass again, which would draw other noise.
+        """
         if generator is not None:
+            _refuse_second_forward()
             return potentials.shifted(unary_noise(potentials, generator)[0])
         if self.seed is None or not self.training or not torch.is_grad_enabled():
             return potentials
         learns = potentials.unary.requires_grad or (
             potentials.pairwise is not None and potentials.pairwise.requires_grad
         )
-        return potentials.shifted(_noise(potentials.unary.detach(), self._number)) if learns else potentials
+        if not learns:
+            return potentials
+        _refuse_second_forward()
+        return potentials.shifted(_noise(potentials.unary.detach(), self._number))
 
     def generator_on(self, device: torch.device) -> torch.Generator:
         """That of its seed."""
         if device not in self._generators:
             self._generators[device] = torch.Generator(device).manual_seed(int(self.seed or 0))
         return self._generators[device]
+
+
+def _refuse_second_forward() -> None:
+    """Activation checkpointing restores torch's own generators alone: gradients would be those of other states."""
+    if not torch.compiler.is_compiling() and torch._C._current_graph_task_id() != -1:
+        raise ConfigError(
+            "a backward pass runs this module again, as activation checkpointing does, and its noise would be another: "
+            "leave it out of what is checkpointed, or make it with seed=None and call it without a generator"
+        )
 
 
 def module_of(number: int) -> Any:
