@@ -35,6 +35,8 @@ LossOfStates: TypeAlias = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 class StructuredLoss(ArgmaxModule):
     """A loss of scores for a target state.
 
+    Of a structure the first targets are held against its states, by an argmax more; no loss is defined for others.
+
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
 
@@ -44,6 +46,7 @@ class StructuredLoss(ArgmaxModule):
     """
 
     shown: ClassVar[tuple[str, ...]] = ()
+    _targets_known = False
 
     def __repr__(self) -> str:
         options = [repr(self.solver), *(f"{name}={getattr(self, name)!r}" for name in self.shown)]
@@ -68,7 +71,8 @@ class StructuredLoss(ArgmaxModule):
             generator: of noise, on the device of the scores, where the loss has some.
 
         Raises:
-            solvers.ProblemError: the scores do not describe a problem, or the target has another shape.
+            solvers.ProblemError: the scores do not describe a problem, or the target has another shape; or one of the
+                first targets is no state of the structure.
             solvers.SolverError: the solver cannot take it.
             ConfigError: the generator is none of torch's for that device, or is missing.
             StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is needed.
@@ -76,7 +80,11 @@ class StructuredLoss(ArgmaxModule):
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
         _check_target(target, potentials)
-        return self._loss(potentials, target.to(potentials.unary), generator)
+        y = target.to(potentials.unary)
+        if is_structure(self.solver) and not self._targets_known and not torch.compiler.is_compiling():
+            self._check_states(y)
+            self._targets_known = True
+        return self._loss(potentials, y, generator)
 
     if TYPE_CHECKING:
 
@@ -90,6 +98,13 @@ class StructuredLoss(ArgmaxModule):
             generator: torch.Generator | None = None,
         ) -> torch.Tensor:
             """As `forward`; torch says Any."""
+
+    def _check_states(self, y: torch.Tensor) -> None:
+        """Of all states, one is that of highest score where its ones score 1 and its zeros -1."""
+        foreign = (self.maximise(Potentials(2 * y - 1)) != y).any(dim=-1)
+        if bool(foreign.any()):
+            place, name = foreign.nonzero()[0].tolist(), type(self.solver).__name__
+            raise ProblemError(f"target{place} is no state of {name}: no scores make it the best one")
 
     @abstractmethod
     def _loss(

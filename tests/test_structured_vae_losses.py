@@ -16,6 +16,7 @@ from structured_vae import (
     ExponentialDecay,
     GibbsLikelihood,
     ImplicitMLELoss,
+    KOfN,
     PerturbedFenchelYoung,
     Scheduled,
     StalledWarning,
@@ -374,6 +375,14 @@ def test_impossible_options(make, words):
 def test_a_target_that_is_no_state_is_named(loss, target):
     with pytest.raises(ProblemError, match=r"target must be"):
         loss(torch.ones(2, 3), target=target, generator=seeded())
+
+
+@pytest.mark.parametrize("loss", [StructuredPerceptron, StructuredHinge, DirectLoss, GibbsLikelihood])
+def test_the_first_targets_are_states_of_the_structure(loss):
+    scores, y = torch.ones(3, 4), torch.tensor([[1.0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0]])
+    with pytest.raises(ProblemError, match=r"target\[2\] is no state of KOfN"):
+        loss(KOfN(2))(scores, target=y)
+    assert loss(KOfN(3, least=2))(scores, target=y).shape == (3,)
 
 
 def test_a_solver_that_cannot_take_the_scores_says_so():
