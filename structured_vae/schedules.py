@@ -17,16 +17,20 @@ class Schedule(Protocol):
         """The value at `step`, counted from 0."""
 
 
-def as_schedule(value: Schedule | float) -> Schedule:
+def as_schedule(value: Schedule | float, name: str) -> Schedule:
     """A number as the schedule that has it at every step.
 
+    Args:
+        value: a number or a schedule.
+        name: of the argument.
+
     Raises:
-        ConfigError: it is neither a schedule nor a positive number.
+        ConfigError: it is neither a schedule nor a positive, finite number.
     """
-    if isinstance(value, Real):
+    if isinstance(value, Real) and 0 < float(value) < math.inf:
         return Constant(float(value))
     if not callable(value):
-        raise ConfigError(f"expected a positive number or a schedule; got {shortened(value)}")
+        raise ConfigError(f"{name} must be a positive number or a schedule; got {shortened(value)}")
     return value
 
 
@@ -129,7 +133,9 @@ class ExponentialDecay:
     def __post_init__(self) -> None:
         _check_numbers(self)
         if not (0 < self.floor <= self.start and self.rate >= 0 and self.every >= 1):
-            raise ConfigError(f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}")
+            raise ConfigError(
+                f"need 0 < floor <= start, rate >= 0 and every >= 1; got {self}. Give a floor below the start"
+            )
 
     def __call__(self, step: int) -> float:
         """The value at `step`."""

@@ -172,10 +172,39 @@ def test_a_number_is_a_schedule(make):
         make(**{name: value})(potentials, cost, seeded(0)).surrogate for value in (0.5, Constant(0.5))
     )
     assert torch.equal(first, second)
-    with pytest.raises(ConfigError, match=r"the value must be positive; got -0\.5"):
-        make(**{name: -0.5})
-    with pytest.raises(ConfigError, match="expected a positive number or a schedule; got 'half'"):
-        make(**{name: "half"})
+    for value in (-0.5, "half", math.inf):
+        with pytest.raises(ConfigError, match=f"{name} must be a positive number or a schedule; got"):
+            make(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda u, f, g: Direct()(u, CostOfBits(f), g), r"expected models\.Potentials\(unary, \.\.\.\)"),
+        (lambda u, f, g: Direct()(Potentials(u), 3, g), "cost must be a Cost or a function of states; got 3"),
+        (lambda u, f, g: DisARM()(Potentials(u), f, 0), r"generator must be a torch\.Generator; got 0"),
+        (lambda u, f, g: RELAX(7)(Potentials(u), f, g), "5 scores an image, and RELAX was made with n = 7"),
+        (lambda u, f, g: DisARM(samples=1.5), r"samples must be a whole number; got 1\.5"),
+        (lambda u, f, g: DisARM()(Potentials(u), lambda z: f(z) / 0, g), "must be finite; at .* gave inf"),
+    ],
+)
+def test_arguments_that_no_estimator_takes(call, words):
+    with pytest.raises(EstimatorError, match=words):
+        call(torch.ones(4, 5), lambda z: 1 + z.sum(dim=-1), seeded(0))
+
+
+def test_a_function_is_a_cost():
+    potentials, categories = (
+        Potentials(torch.zeros(2, 3)),
+        CategoricalPotentials(torch.zeros(2, 6), variables=2),
+    )
+
+    def function(z):
+        return z.sum(dim=-1)
+
+    first, second = (Direct()(potentials, cost, seeded(0)) for cost in (function, CostOfBits(function)))
+    assert torch.equal(first.surrogate, second.surrogate)
+    assert RAM()(categories, function, seeded(0)).cost.tolist() == [2.0, 2.0]
 
 
 def test_a_cost_may_give_whole_numbers():

@@ -286,7 +286,7 @@ def test_an_exported_folder_is_opened(tmp_path):
         (lambda: AttributeVAE("general", n=21, c=2, channels=1), "has 21 bits; the explorer shows up to 20"),
         (
             lambda: GaussianVAE(9, 2, 5),
-            "holds a GaussianVAE; the explorer shows DiscreteVAE, MixtureVAE, AttributeVAE",
+            "is a GaussianVAE; the explorer shows DiscreteVAE, MixtureVAE, AttributeVAE",
         ),
     ],
     ids=["pixels", "bits", "attributes", "gaussian"],

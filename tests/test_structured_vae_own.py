@@ -24,10 +24,12 @@ from structured_vae import (
     DataConfig,
     DataError,
     Direct,
+    EstimatorError,
     RunError,
     ScoreFunction,
     TrainConfig,
     dataset_of_images,
+    elbo_recipe,
     evaluate_run,
     export_run,
     load_vae,
@@ -227,6 +229,55 @@ def test_what_a_call_leaves_unset_follows_from_what_it_sets(options):
     others = {name: value for name, value in options.items() if name != "estimator"}
     config, _ = configured(None, None, "mnist", options.get("estimator"), others)
     assert config == TrainConfig(data=DataConfig("mnist"), **options)
+
+
+def test_a_dataset_of_images_alone_is_one_of_tuples(arrays):
+    images = torch.from_numpy(arrays["train"])
+    first, second = (dataset_of_images({**arrays, "train": each}) for each in (TensorDataset(images), images))
+    assert first.name == second.name
+    with pytest.raises(DataError, match="alone or with a label; got 3 parts"):
+        dataset_of_images(TensorDataset(images, images, images))
+
+
+@pytest.mark.parametrize("given", [{"callbacks": [3]}, {"callbacks": 3}, {"logger": 3}], ids=str)
+def test_what_lightning_cannot_call_is_refused_before_there_is_a_folder(tmp_path, arrays, given):
+    with pytest.raises(ConfigError, match="Lightning's"):
+        train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, **given, **SMALL)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_file_of_other_images_is_refused_when_a_run_goes_on(tmp_path, arrays, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    grey = {f"{name}_images": (255 * images).astype(np.uint8) for name, images in arrays.items()}
+    np.savez("own.npz", **grey)
+    run = train(folder=tmp_path / "run", n=3, hidden=5, data="own.npz", **SMALL)
+    monkeypatch.chdir("/")
+    assert resume(run, epochs=3, logger="csv", progress=False).recorded_epochs() == 3
+    np.savez(tmp_path / "own.npz", **{name: 255 - images for name, images in grey.items()})
+    with pytest.raises(DataError, match="others than those that the run was trained on"):
+        resume(run, epochs=4, progress=False)
+
+
+def test_options_that_are_misspelt_or_numbers_of_schedules():
+    with pytest.raises(ConfigError, match=r"no option is called epoch\. Did you mean epochs\?"):
+        train(epoch=3)
+    with pytest.raises(ConfigError, match=r"for ours: train\(TrainConfig\(model='mixture'"):
+        train(model="mixture")
+    config = TrainConfig(epsilon=0.5, temperature=2)
+    assert {config.epsilon.schedule()(step) for step in (0, 10**6)} == {0.5}
+    assert {config.temperature(step) for step in (0, 10**6)} == {2.0}
+
+
+def test_an_estimator_says_how_its_kl_joins_by_one_of_three_words(tmp_path, arrays):
+    class Own(Direct):
+        kl = "exakt"
+
+    with pytest.raises(EstimatorError, match="kl must be one of exact, folded, none; got 'exakt'"):
+        train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, estimator=Own(), **SMALL)
+    assert not (tmp_path / "run").exists()
+    vae, x = paper_vae("independent", pixels=9, n=3, hidden=5), torch.zeros(2, 9)
+    with pytest.raises(EstimatorError, match="got 'Exact'"):
+        elbo_recipe(vae, x, vae.encoder(x), "Exact")
 
 
 def test_ours_take_no_networks(tmp_path, arrays):

@@ -126,7 +126,7 @@ def _snippet(model: str, usage: str, own: bool) -> str:
 {needed}
 ```python
 import torch
-from models import {model}  # pip install {LIBRARY}
+from models import {model}  # of {LIBRARY}
 
 vae = {model}.from_pretrained("FOLDER"{given})  # the folder of this file; nothing in it is unpickled
 {usage}

@@ -30,8 +30,12 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Exports, and says what it wrote."""
-    from ..runs.export import export_run  # loads torch
+    from models import load_pretrained  # loads torch
+
+    from ..explorer.explored_model import not_shown
+    from ..runs.export import export_run
 
     folder = export_run(chosen.folder, chosen.target, chosen.checkpoint, chosen.license)
     console.print(file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported"))
-    console.print(f"play with it: structured-vae explore {folder}")
+    if not not_shown(load_pretrained(folder)):
+        console.print(f"play with it: structured-vae explore {folder}")

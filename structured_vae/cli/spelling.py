@@ -23,7 +23,7 @@ class Parser(ArgumentParser):
         """Adds what may be meant to the message, then does what its base does."""
         meant = suggestions(message, self._options(ex))
         hint = f"\ndid you mean {', '.join(meant)}?" if meant else ""
-        super().error(message + hint, ex)
+        super().error(plainly(message) + hint, ex)
 
     def _options(self, error: Exception | None) -> list[str]:
         parser = getattr(error, "subcommand_parser", None) or self
@@ -80,6 +80,35 @@ def suggestions(message: str, options: Iterable[str]) -> list[str]:
         return []
     given, known = choice.groups() if choice else value.groups()[::-1]  # type: ignore[union-attr]  # one is
     return difflib.get_close_matches(given.strip(), re.findall(r"[\w.-]+", known), n=1)
+
+
+EXPECTED: Final = {
+    "<class 'int'>": "a whole number",
+    "<class 'float'>": "a number",
+    "<class 'bool'>": "true or false",
+}
+"""How types of Python are called."""
+
+REFUSED: Final = re.compile(
+    r"""Parser key ["'](?P<key>[\w.]+)["']:\s+(?s:Does not validate.*?)??"""
+    r"""Expected a (?P<kind>typing\.Literal\[.*?\]|<class '\w+'>)(?s:.*)(?:Got|Given) value: (?P<value>.*)"""
+)
+"""What the parser says of a value of a simple type, which may also be left unset."""
+
+
+def plainly(message: str) -> str:
+    """A message of the parser without types of Python; others as they are.
+
+    Example:
+        >>> plainly("Parser key 'n': Expected a <class 'int'>. Got value: x")
+        'n must be a whole number; got x'
+    """
+    found = REFUSED.search(message)
+    if not found:
+        return message
+    values = re.findall(r"[\w.-]+", found["kind"].removeprefix("typing.Literal"))
+    kind = EXPECTED.get(found["kind"]) or f"one of {', '.join(values)}"
+    return f"{found['key']} must be {kind}; got {found['value']}"
 
 
 def _near_options(name: str, options: list[str]) -> list[str]:

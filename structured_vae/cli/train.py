@@ -24,7 +24,9 @@ class PlainConfigFile(ActionConfigFile):
         try:
             given = read_yaml(Path(value).read_text(encoding="utf-8"), value)
             refuse_foreign({key: part for key, part in given.items() if key != "run"}, TrainConfig)
-        except (ConfigError, OSError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
+            raise TypeError(f"{value} is no YAML file of options") from error
+        except (ConfigError, OSError) as error:
             raise TypeError(str(error)) from error  # which argparse shows with the usage
         ActionConfigFile.apply_config(parser, cfg, dest, value)
 

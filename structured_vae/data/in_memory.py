@@ -161,9 +161,14 @@ def _images_and_labels(data: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
         raise DataError(f"expected images or a dataset with len and places; got {shortened(data)}. {WAY}")
     examples = [data[place] for place in range(len(data))]
-    if examples and isinstance(examples[0], tuple | list):
-        return _stacked([each[0] for each in examples]), np.asarray([int(each[1]) for each in examples])
-    return _stacked(examples), None
+    if not (examples and isinstance(examples[0], tuple | list)):
+        return _stacked(examples), None
+    images, *labels = zip(*examples, strict=False)
+    if len(labels) > 1:
+        raise DataError(
+            f"an example must be an image, alone or with a label; got {1 + len(labels)} parts. {WAY}"
+        )
+    return _stacked(list(images)), np.asarray([int(each) for each in labels[0]]) if labels else None
 
 
 def _stacked(images: list[Any]) -> NDArray[Any]:

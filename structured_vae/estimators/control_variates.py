@@ -136,6 +136,12 @@ class RELAX(ControlVariate):
         for parameter in self.network[-1].parameters():
             nn.init.zeros_(parameter)
 
+    def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
+        """As of every control variate; and another number of scores than its network takes."""
+        there, taken = potentials.unary.shape[-1], self.network[0].in_features
+        other = (f"they have {there} scores an image, and RELAX was made with n = {taken}",)
+        return super().why_not(potentials) + (other if there != taken else ())
+
     def control(self, potentials: AnyPotentials, cost: Cost, scores: torch.Tensor) -> torch.Tensor:
         """`[samples, batch]`: cost(softmax(s / temperature)) + network(s)."""
         free: torch.Tensor = self.network(scores).squeeze(-1)

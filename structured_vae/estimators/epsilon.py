@@ -58,7 +58,7 @@ def as_epsilon(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
     """A schedule or a number as an `Epsilon`; 0.1 for None."""
     if isinstance(epsilon, Epsilon):
         return epsilon
-    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon))
+    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon"))
 
 
 class Scheduled(Epsilon):

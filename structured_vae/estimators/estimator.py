@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from models import AnyPotentials
+from models import AnyPotentials, CategoricalPotentials
 
-from ..errors import EstimatorError
-from ..objectives.costs import Cost
+from ..errors import EstimatorError, shortened
+from ..objectives.costs import Cost, CostFunction, CostOfBits, CostOfCategories
 from ..objectives.recipes import KLTerm
 from ..structures import Structure
 from .reasons import no_pairs
@@ -78,20 +78,30 @@ class Estimator(nn.Module, ABC):
         return no_pairs(self.over, potentials)
 
     def forward(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int = 0
+        self,
+        potentials: AnyPotentials,
+        cost: Cost | CostFunction,
+        generator: torch.Generator,
+        step: int = 0,
     ) -> Estimate:
         """One draw for each image.
 
         Args:
             potentials: the posterior's scores h.
-            cost: bound to the images.
+            cost: bound to the images; or any function of states `[..., batch, n]` that gives `[..., batch]`.
             generator: of the noise, on the potentials' device.
             step: of the training; schedules depend on it.
 
         Raises:
-            EstimatorError: the estimator cannot take these potentials.
+            EstimatorError: the estimator cannot take these potentials; or an argument is none of these.
             solvers.SolverError: its solver cannot.
         """
+        if not isinstance(potentials, AnyPotentials):
+            raise EstimatorError(f"expected models.Potentials(unary, ...); got {shortened(potentials)}")
+        if not isinstance(generator, torch.Generator):
+            raise EstimatorError(f"generator must be a torch.Generator; got {shortened(generator)}")
+        if not isinstance(cost, Cost):
+            cost = _cost_of(cost, potentials)
         if reasons := self.why_not(potentials):
             raise EstimatorError(f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}")
         return self._estimate(potentials, cost, generator, step)
@@ -99,9 +109,22 @@ class Estimator(nn.Module, ABC):
     if TYPE_CHECKING:
 
         def __call__(
-            self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int = 0
+            self,
+            potentials: AnyPotentials,
+            cost: Cost | CostFunction,
+            generator: torch.Generator,
+            step: int = 0,
         ) -> Estimate:
             """As `forward`; torch says Any."""
+
+
+def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
+    """A function of states as a cost of bits, or of categories."""
+    if not callable(function):
+        raise EstimatorError(f"cost must be a Cost or a function of states; got {shortened(function)}")
+    if isinstance(potentials, CategoricalPotentials):
+        return CostOfCategories(function, potentials.variables)
+    return CostOfBits(function)
 
 
 def needs_samples(least: int, samples: int) -> None:
@@ -110,5 +133,7 @@ def needs_samples(least: int, samples: int) -> None:
     Raises:
         EstimatorError: there are fewer.
     """
+    if not isinstance(samples, int):
+        raise EstimatorError(f"samples must be a whole number; got {shortened(samples)}")
     if samples < least:
         raise EstimatorError(f"samples must be at least {least}; got {samples}")

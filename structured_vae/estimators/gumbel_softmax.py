@@ -47,7 +47,9 @@ class Relaxation(Estimator, ABC):
     def __init__(self, temperature: Schedule | float | None = None, samples: int = 1):
         super().__init__()
         needs_samples(1, samples)
-        self.temperature = ExponentialDecay() if temperature is None else as_schedule(temperature)
+        self.temperature = (
+            ExponentialDecay() if temperature is None else as_schedule(temperature, "temperature")
+        )
         self.samples = samples
 
     @abstractmethod

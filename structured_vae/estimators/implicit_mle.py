@@ -48,7 +48,7 @@ class ImplicitMLE(Estimator):
         super().__init__()
         needs_samples(1, samples)
         self.solver = solver
-        self.epsilon = ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon)
+        self.epsilon = ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
         self.samples = samples
 
     @property

@@ -64,7 +64,10 @@ def evaluate(
     with torch.no_grad():
         view = _View(vae, posterior, generator, samples, refine)
         if refine and (vae.categorical or vae.n > INDEXED_BITS):
-            raise ConfigError(f"only posteriors of up to {INDEXED_BITS} bits can be refined; set refine to 0")
+            these = "categories" if vae.categorical else f"{vae.n} bits"
+            raise ConfigError(
+                f"posteriors of up to {INDEXED_BITS} bits can be refined, and these are of {these}; set refine to 0"
+            )
         batches = [view.columns(batch[0]) for batch in image_batches]
     columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
     means = columns.pop("mean_state")

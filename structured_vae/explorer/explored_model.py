@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import torch
@@ -334,18 +334,24 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
         raise RunError(
             f"{folder} is neither a run folder (it has no config.yaml) nor an exported one (no config.json)"
         )
+    if reason := not_shown(vae):
+        raise RunError(f"the model of {folder} {reason}")
+    shown = cast("DiscreteVAE | MixtureVAE | AttributeVAE", vae)
+    if isinstance(shown, AttributeVAE):
+        return Explored(shown, training, (COLOUR_SIDE, COLOUR_SIDE))
+    return Explored(shown, training, _size(shown.pixels, training, folder))
+
+
+def not_shown(vae: AnyVAE) -> str:
+    """Why the page cannot show a model; nothing where it can."""
     if not isinstance(vae, DiscreteVAE | MixtureVAE | AttributeVAE):
-        raise RunError(f"{folder} holds a {type(vae).__name__}; the explorer shows {', '.join(SHOWN)}")
+        return f"is a {type(vae).__name__}; the explorer shows {', '.join(SHOWN)}"
     if isinstance(vae, DiscreteVAE) and vae.categorical and vae.variables > 1:
-        raise RunError(
-            f"the model of {folder} has {vae.variables} variables of several values; the explorer shows one"
-        )
+        return f"has {vae.variables} variables of several values; the explorer shows one"
     categorical = isinstance(vae, MixtureVAE) or (isinstance(vae, DiscreteVAE) and vae.categorical)
     if not categorical and vae.n > MOST_BITS:
-        raise RunError(f"the model of {folder} has {vae.n} bits; the explorer shows up to {MOST_BITS}")
-    if isinstance(vae, AttributeVAE):
-        return Explored(vae, training, (COLOUR_SIDE, COLOUR_SIDE))
-    return Explored(vae, training, _size(vae.pixels, training, folder))
+        return f"has {vae.n} bits; the explorer shows up to {MOST_BITS}"
+    return ""
 
 
 def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tuple[int, int]:

@@ -79,7 +79,7 @@ class CostOfBits:
         function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be differentiable.
 
     Raises:
-        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`.
+        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`, or a number that is not finite.
 
     Example:
         >>> target = torch.tensor([[1.0, 0.0, 1.0]])
@@ -105,6 +105,11 @@ class CostOfBits:
                 f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
                 f"function gave {found}"
             )
+        if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
+            place = (~cost.isfinite()).nonzero()[0].tolist()
+            raise EstimatorError(
+                f"the cost of states must be finite; at {place} the function gave {cost[tuple(place)]}"
+            )
         return cost.to(z.dtype)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
@@ -115,7 +120,7 @@ class CostOfBits:
             for i in range(z.shape[-1]):
                 flipped = z.clone()
                 flipped[..., i] = 1 - z[..., i]
-                slope[..., i] = (self.function(flipped) - cost) * (1 - 2 * z[..., i])
+                slope[..., i] = (self(flipped) - cost) * (1 - 2 * z[..., i])
         return Neighbourhood(cost, slope)
 
     def table(self, states: torch.Tensor) -> torch.Tensor:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, get_args
 
 import torch
 
 from models import AnyPotentials, DiscreteVAE
 
+from ..errors import EstimatorError, shortened
 from ..posteriors import Gibbs
 from ..posteriors.prior import PriorExcess, excess_of
 from .costs import Cost, Reconstruction, WithKL, WithPrior
@@ -65,6 +66,16 @@ def elbo_recipe(
     return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight, excess_of(vae))
 
 
+def check_kl_term(kl_term: object) -> None:
+    """Refuses what is no `KLTerm`.
+
+    Raises:
+        EstimatorError: it is none.
+    """
+    if kl_term not in get_args(KLTerm):
+        raise EstimatorError(f"kl must be one of {', '.join(get_args(KLTerm))}; got {shortened(kl_term)}")
+
+
 def whole_bound(
     cost: Cost,
     potentials: AnyPotentials,
@@ -72,13 +83,18 @@ def whole_bound(
     kl_weight: float = 1.0,
     prior: PriorExcess | None = None,
 ) -> Objective:
-    """A cost and the KL of the potentials to the prior, uniform or learnt, as the estimator needs it."""
+    """A cost and the KL of the potentials to the prior, uniform or learnt, as the estimator needs it.
+
+    Raises:
+        EstimatorError: the estimator's `kl` is none of exact, folded and none.
+    """
+    check_kl_term(kl_term)
+    if kl_term == "none":  # log p(x, z) has the prior whole
+        return Objective(cost if prior is None else WithPrior(cost, prior))
     if kl_term == "exact":
         q = Gibbs(potentials)
         kl = q.kl().value if prior is None else q.kl().value + prior.expected(q)
         return Objective(cost, kl_weight * kl)
-    if kl_term == "none":  # log p(x, z) has the prior whole
-        return Objective(cost if prior is None else WithPrior(cost, prior))
     beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
     return Objective(WithKL(beside, potentials.detach(), kl_weight))
 

@@ -6,7 +6,7 @@ import torch
 
 from models import DiscreteVAE, GaussianVAE, MixtureVAE, train_mixed
 
-from ..data import ImageDataset, load_dataset
+from ..data import ImageDataset, dataset_names, load_dataset, name_in_memory
 from ..errors import ConfigError
 from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
@@ -90,7 +90,9 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
         ConfigError: so many labelled images cannot be drawn.
     """
     labelled = _labelled(config, dataset) if config.labels else None
-    return ImageData(dataset, config.data.batch_size, config.seed, labelled)
+    splits = (dataset.train, dataset.validation, dataset.test)
+    fingerprint = None if config.data.name in dataset_names() else name_in_memory(*splits)
+    return ImageData(dataset, config.data.batch_size, config.seed, labelled, fingerprint)
 
 
 def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:

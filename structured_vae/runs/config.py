@@ -133,11 +133,11 @@ class TrainConfig:
             step; 0 for all.
         sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo
             but for codes of up to ten bits from 100 epochs on, else 1.
-        epsilon: step of direct, table_direct and implicit_mle, as it decays over training; starts at 0.1, with the
-            recipe paper at 1, which learns more slowly.
+        epsilon: step of direct, table_direct and implicit_mle, as it decays over training, or in Python a number for
+            all steps; starts at 0.1, with the recipe paper at 1, which learns more slowly.
         epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
             at epsilon.start and keeps half of the argmaxes moving).
-        temperature: of gumbel_softmax and straight_through, as it decays over training.
+        temperature: of gumbel_softmax and straight_through, as it decays over training, or in Python a number.
         learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the encoder gaussian, else 0.001.
         rate_decay: cosine, which lowers the learning rate to zero over all epochs; or none; default: cosine with the
             recipe elbo and the encoder gaussian, else none.
@@ -213,6 +213,10 @@ class TrainConfig:
         for name, value in vars(self).items():
             if isinstance(value, np.generic):  # a record holds plain values
                 object.__setattr__(self, name, value.item())
+        for name, kind in (("epsilon", EpsilonConfig), ("temperature", ExponentialDecay)):
+            value = getattr(self, name)
+            if type(value) in (int, float):  # at every step
+                object.__setattr__(self, name, kind(start=float(value), floor=float(value)))
         if isinstance(self.epsilon, ExponentialDecay):
             object.__setattr__(self, "epsilon", EpsilonConfig(**asdict(self.epsilon)))
         if fault := next(mistyped(self), None):
@@ -314,6 +318,7 @@ CHOICES: Final = {
 """The values of an option that has few."""
 
 LEAST: Final = {
+    "epochs": 1,
     "n": 1,
     "bandwidth": 0,
     "k": 2,
@@ -321,7 +326,6 @@ LEAST: Final = {
     "hidden": 1,
     "completions": 0,
     "kl_warmup": 0,
-    "epochs": 1,
     "seed": 0,
     "evaluate_every": 1,
     "picture_every": 0,

@@ -31,8 +31,12 @@ class Run:
 
     folder: Path
 
+    def __fspath__(self) -> str:
+        """The folder, so that a run can stand where its path is asked for."""
+        return str(self.folder)
+
     @classmethod
-    def at(cls, folder: str | Path) -> Run:
+    def at(cls, folder: str | Path | Run) -> Run:
         """The run in a folder, which need not be there yet.
 
         Raises:

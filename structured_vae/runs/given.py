@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from models import DiscreteVAE, GaussianLikelihood
 
-from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
+from ..data import IN_MEMORY, ImageDataset, dataset_names, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
 from ..estimators import Estimator
-from .config import DataConfig, TrainConfig
+from ..objectives.recipes import check_kl_term
+from .config import CHOICES, DataConfig, TrainConfig
 
 DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
 """Options of `DataConfig` that a call may name as its own."""
@@ -146,9 +148,17 @@ def configured(
     if estimator is not None:
         changes["estimator"] = estimator if isinstance(estimator, str) else "own"
     given = Given(model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator))
-    chosen = replace(config, **changes) if config else TrainConfig(**changes)
+    chosen = _with_place(replace(config, **changes) if config else TrainConfig(**changes))
     given.check(chosen)
     return chosen, given
+
+
+def _with_place(config: TrainConfig) -> TrainConfig:
+    """The same, with a file of images found from any folder."""
+    name = config.data.name
+    if name in dataset_names() or name.startswith(IN_MEMORY) or not Path(name).exists():
+        return config
+    return replace(config, data=replace(config.data, name=str(Path(name).absolute())))
 
 
 def _split_options(
@@ -157,9 +167,11 @@ def _split_options(
     """The fields of a training, and those of its data."""
     known = {field.name for field in fields(TrainConfig)} - {"model", "data", "estimator"}
     if unknown := set(options) - known - set(DATA_OPTIONS):
+        near = [match for name in sorted(unknown) for match in get_close_matches(name, known, n=1)]
+        suggestion = f". Did you mean {', '.join(near)}?" if near else ""
         raise ConfigError(
-            f"no option is called {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}, and of the data "
-            f"{', '.join(DATA_OPTIONS)}"
+            f"no option is called {', '.join(sorted(unknown))}{suggestion}; there are: {', '.join(sorted(known))}, and "
+            f"of the data {', '.join(DATA_OPTIONS)}"
         )
     changes = {name: value for name, value in options.items() if name in known}
     source = replace(source, **{name: options[name] for name in DATA_OPTIONS if name in options})
@@ -185,6 +197,10 @@ def _images(data: Any, binarisation: str | None) -> ImageDataset:
 
 
 def _checked_model(model: Any) -> DiscreteVAE | None:
+    if isinstance(model, str) and model in CHOICES["model"]:
+        raise ConfigError(
+            f"model= takes networks of your own; for ours: train(TrainConfig(model={model!r}, ...), ...)"
+        )
     if model is not None and not isinstance(model, DiscreteVAE):
         raise ConfigError(
             f"model must be a models.DiscreteVAE, DiscreteVAE(encoder, decoder); got {shortened(model)}"
@@ -195,4 +211,6 @@ def _checked_model(model: Any) -> DiscreteVAE | None:
 def _checked_estimator(estimator: Any) -> Estimator | None:
     if estimator is not None and not isinstance(estimator, Estimator):
         raise ConfigError(f"estimator must be an Estimator or its name; got {shortened(estimator)}")
+    if estimator is not None:
+        check_kl_term(estimator.kl)
     return estimator

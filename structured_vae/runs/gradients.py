@@ -117,7 +117,7 @@ def gradient_figure(
     vae = load_vae(folder, which, model)
     if not isinstance(vae, DiscreteVAE):
         raise ConfigError(
-            f"the gradients of the model {config.model} are not compared; name a run of the discrete model"
+            f"gradients are compared of bits and categories, by runs of the model discrete; this one is {config.kind}"
         )
     x = torch.from_numpy(dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images])
     potentials = vae.encoder(x)

@@ -20,7 +20,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from models import DiscreteVAE
 
 from ..data import ImageDataset
-from ..errors import ConfigError, RunError, TerminatedError
+from ..errors import ConfigError, RunError, TerminatedError, shortened
 from ..estimators import Estimator
 from ..training.base import Training
 from ..training.batches import ImageData
@@ -89,6 +89,7 @@ def train(
     if isinstance(logger, str):
         options["logger"], logger = logger, None
     config, given = configured(config, model, data, estimator, options)
+    _check_lightning(callbacks, logger)
     run = Run.at(Path("runs") / config.title if folder is None else folder)
     dataset = dataset_of(config, given)
     vae = initialised(config, dataset.pixels, given)
@@ -114,7 +115,7 @@ def resume(
     data: Any = None,
     estimator: Estimator | None = None,
     callbacks: Sequence[pl.Callback] = (),
-    logger: Logger | None = None,
+    logger: str | Logger | None = None,
 ) -> Run:
     """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
 
@@ -132,11 +133,12 @@ def resume(
         data: the images of the run, where they are in memory; others are refused.
         estimator: an object of one's own.
         callbacks: of Lightning.
-        logger: of Lightning.
+        logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in the configuration.
 
     Raises:
         ConfigError: there are more processes than cores or GPUs here, or no such device; or what was given to `train`
             is missing or is another.
+        DataError: images are missing or damaged, or those of a file are others now.
         RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged, or the
             folder cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
@@ -144,7 +146,11 @@ def resume(
     end_with_launcher()
     run = Run.at(folder)
     config = run.config()
+    if isinstance(logger, str):
+        by_name: dict[str, Any] = {"logger": logger}
+        config, logger = replace(config, **by_name), None
     given = given_for(config, model, data, estimator)
+    _check_lightning(callbacks, logger)
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0
     if checkpoint:
@@ -160,17 +166,30 @@ def resume(
     dataset = dataset_of(config, given)
     vae = initialised(config, dataset.pixels, given)
     training = training_of(config, vae, given)
+    batches = data_of(config, dataset)
     if checkpoint:
+        batches.refuse_others(read_checkpoint(checkpoint))
         _refuse_other_weights(training, checkpoint)
     elif given.model is not None and run.start.exists():
         _refuse_other_weights(training, run.start)  # and goes on with them
-    batches = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
     _fit(trainer, run, batches, training, checkpoint)
     return run
+
+
+def _check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> None:
+    """Refuses what Lightning cannot call, before there is a folder.
+
+    Raises:
+        ConfigError: there is some.
+    """
+    if not isinstance(callbacks, Sequence) or not all(isinstance(each, pl.Callback) for each in callbacks):
+        raise ConfigError(f"callbacks must be a list of Lightning's callbacks; got {shortened(callbacks)}")
+    if not isinstance(logger, Logger | None):
+        raise ConfigError(f"logger must be a name or one of Lightning's loggers; got {shortened(logger)}")
 
 
 def _save_start(run: Run, training: Training, pixels: int) -> None:

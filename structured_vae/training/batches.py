@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ..data import ImageDataset, Split
+from ..errors import DataError
 from ..seeds import Stream, generator
 
 
@@ -157,16 +159,43 @@ class ImageData(pl.LightningDataModule):
         batch_size: of training.
         seed: of the shuffling, and of what is drawn for a step.
         labelled: `[labels]`, places of the training images whose classes are used.
+        fingerprint: of images that may be others when a run goes on; checkpoints keep it.
     """
 
     def __init__(
-        self, dataset: ImageDataset, batch_size: int, seed: int, labelled: torch.Tensor | None = None
+        self,
+        dataset: ImageDataset,
+        batch_size: int,
+        seed: int,
+        labelled: torch.Tensor | None = None,
+        fingerprint: str | None = None,
     ):
         super().__init__()
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
         self.labelled = labelled
+        self.fingerprint = fingerprint
+
+    def state_dict(self) -> dict[str, Any]:
+        """The fingerprint, for a checkpoint."""
+        return {"fingerprint": self.fingerprint}
+
+    def refuse_others(self, checkpoint: Mapping[str, Any]) -> None:
+        """Holds these images against those of a checkpoint.
+
+        Args:
+            checkpoint: what `read_checkpoint` gives; older ones know of no images.
+
+        Raises:
+            DataError: they are others.
+        """
+        before = checkpoint.get(type(self).__qualname__, {}).get("fingerprint")
+        if before not in (None, self.fingerprint):
+            raise DataError(
+                f"the images of {self.dataset.name} are others than those that the run was trained on until now: put "
+                "those back, or begin a run in another folder"
+            )
 
     def train_dataloader(self) -> DataLoader[tuple[torch.Tensor, ...]]:
         """Shuffled batches of the training split."""

@@ -29,6 +29,9 @@ REFUSED = 2
 INTERRUPTED = 130
 """Exit status after an error, and after Ctrl-C."""
 
+SHOWN_WHOLE = 40
+"""Variables of a state that is shown in the table."""
+
 
 def options() -> ArgumentParser:
     """What the command takes."""
@@ -195,17 +198,19 @@ def _summary(problem: Problem, answers: Answers, reason: str) -> str:
 
 
 def solution_table(conversion: Conversion, solution: Solution, file: str = "", shown: int = 10) -> Table:
-    """The first few answers of a batch, with value and bound in the objective of the file's format."""
+    """The first few answers of a batch, short states whole; value and bound are of the objective in the file."""
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {solution.solver}")
-    for column in ("instance", "value", "optimal", "bound", "ones"):
-        table.add_column(column, justify="right")
     z = solution.z.reshape(-1, solution.z.shape[-1])
+    whole = z.shape[-1] <= SHOWN_WHOLE
+    for column in ("instance", "value", "optimal", "bound", "z" if whole else "ones"):
+        table.add_column(column, justify="right", overflow="fold")
     arrays = (conversion.value(solution.score), solution.optimal, conversion.value(solution.bound))
     rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
     for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
-        ones = f"{int(state.sum())} of {len(state)}"
+        ones = "".join(map(str, state.tolist())) if whole else f"{int(state.sum())} of {len(state)}"
         table.add_row(str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones)
-    if len(rows) > shown:
-        table.caption = f"{len(rows) - shown} more"
+    said = [f"{len(rows) - shown} more"] if len(rows) > shown else []
+    said += [] if whole else ["--output FILE has the states"]
+    table.caption = "; ".join(said) or None
     return table
