@@ -92,10 +92,10 @@ class SteppingModule(ArgmaxModule, ABC):
         self._still = self._still + 1 if wanted and not moved else 0
         if self._still >= PATIENCE and not self._warned:
             self._warned = True
+            noise = ", or pass a generator for noise" if self.seed is None else ""
             warnings.warn(
                 f"none of the argmaxes of {PATIENCE} steps in a row moved, so that every gradient was zero: "
-                f"the step is too small for these scores in {self!r}. Leave epsilon out, take a larger "
-                "one, or pass a generator for noise",
+                f"the step is too small for these scores in {self!r}. Leave epsilon out or take a larger one{noise}",
                 StalledWarning,
                 stacklevel=2,
             )

@@ -147,6 +147,7 @@ def test_uai_without_line_ends(file):
     ("name", "format"),
     [
         ("a.sparse", "qubo"),
+        ("a.qubo", "qubo"),
         ("a.sparse.gz", "qubo"),
         ("a.mc", "maxcut"),
         ("a.rudy.gz", "maxcut"),

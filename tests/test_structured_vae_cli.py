@@ -533,6 +533,13 @@ def test_threads_are_an_option_of_some_solvers(cli):
     assert_refused(cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number from 1")
 
 
+def test_a_format_that_there_is_not_brings_those_of_both_kinds(cli):
+    np.savez("problem.npz", unary=UNARY)
+    assert_refused(
+        cli("solve", "problem.npz", "--format", "foo"), "no format is called 'foo'", "qplib", "wcsp, cfn"
+    )
+
+
 def test_a_batch_in_chunks_is_the_batch():
     generator = np.random.default_rng(0)
     problem = dense(12, 700, generator).problem()

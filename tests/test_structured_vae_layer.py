@@ -334,9 +334,12 @@ def test_no_gradient_and_no_scores_give_none():
 
 
 @pytest.mark.parametrize("cost", [None, Hamming(torch.zeros(2, 3))])
-def test_a_layer_warns_once_when_nothing_moves(cost):
+@pytest.mark.parametrize(
+    ("seed", "advice"), [(None, "one, or pass a generator for noise"), (0, "take a larger one")]
+)
+def test_a_layer_warns_once_when_nothing_moves(cost, seed, advice):
     unary = torch.full((2, 3), 1e6, requires_grad=True)
-    layer = plain("independent", epsilon=1.0)
+    layer = ArgmaxLayer("independent", epsilon=1.0, seed=seed)
 
     def step():
         answer = layer(unary, cost=cost)
@@ -345,7 +348,8 @@ def test_a_layer_warns_once_when_nothing_moves(cost):
     for _ in range(19):
         step()
     with pytest.warns(
-        StalledWarning, match=r"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1, seed=None\)"
+        StalledWarning,
+        match=rf"20 steps in a row moved.*ArgmaxLayer\('independent'.*epsilon=1, seed={seed}\).*{advice}$",
     ):
         step()
     for _ in range(30):

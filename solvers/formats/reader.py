@@ -58,7 +58,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
     "qubo": Format(
         "Biq Mac: 'n m', then 'i j q' of one triangle; x'Qx minimised",
         partial(lines, read_biq_mac),
-        suffixes=(".sparse",),
+        suffixes=(".sparse", ".qubo"),
     ),
     "orlib": Format("OR-Library: the layout of qubo; x'Qx maximised", partial(lines, read_or_library)),
     "qbsolv": Format(

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from solvers import Solution, SolveInterrupted, UnknownSolverError, labels, solver_class
+from solvers import OptionError, Solution, SolveInterrupted, UnknownSolverError, labels, solver_class
 from solvers.conversions import Conversion
 from solvers.formats import FORMATS, ProblemFileError, read_problem
 from solvers.labels import LabelConversion, LabelSolver
@@ -50,6 +50,9 @@ def read(file: str, format: str | None) -> Conversion | LabelConversion:
         return label_formats.read_problem(file, format)
     try:
         return read_problem(file, format)
+    except OptionError as error:
+        names = ", ".join(name for name in of_labels if name not in FORMATS)
+        raise OptionError(f"{error}\nand of several values: {names}") from None
     except ProblemFileError:
         if format not in (None, *of_labels):
             raise
