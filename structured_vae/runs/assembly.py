@@ -91,8 +91,8 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     """
     labelled = _labelled(config, dataset) if config.labels else None
     splits = (dataset.train, dataset.validation, dataset.test)
-    fingerprint = None if config.data.name in dataset_names() else name_in_memory(*splits)
-    return ImageData(dataset, config.data.batch_size, config.seed, labelled, fingerprint)
+    digest = None if config.data.name in dataset_names() else name_in_memory(*splits)
+    return ImageData(dataset, config.data.batch_size, config.seed, labelled, digest)
 
 
 def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:

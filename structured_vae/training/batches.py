@@ -159,7 +159,7 @@ class ImageData(pl.LightningDataModule):
         batch_size: of training.
         seed: of the shuffling, and of what is drawn for a step.
         labelled: `[labels]`, places of the training images whose classes are used.
-        fingerprint: of images that may be others when a run goes on; checkpoints keep it.
+        digest: of images that may be others when a run goes on; checkpoints keep it.
     """
 
     def __init__(
@@ -168,18 +168,18 @@ class ImageData(pl.LightningDataModule):
         batch_size: int,
         seed: int,
         labelled: torch.Tensor | None = None,
-        fingerprint: str | None = None,
+        digest: str | None = None,
     ):
         super().__init__()
         self.dataset = dataset
         self.batch_size = batch_size
         self.seed = seed
         self.labelled = labelled
-        self.fingerprint = fingerprint
+        self.digest = digest
 
     def state_dict(self) -> dict[str, Any]:
-        """The fingerprint, for a checkpoint."""
-        return {"fingerprint": self.fingerprint}
+        """The digest, for a checkpoint."""
+        return {"digest": self.digest}
 
     def refuse_others(self, checkpoint: Mapping[str, Any]) -> None:
         """Holds these images against those of a checkpoint.
@@ -190,8 +190,8 @@ class ImageData(pl.LightningDataModule):
         Raises:
             DataError: they are others.
         """
-        before = checkpoint.get(type(self).__qualname__, {}).get("fingerprint")
-        if before not in (None, self.fingerprint):
+        before = checkpoint.get(type(self).__qualname__, {}).get("digest")
+        if before not in (None, self.digest):
             raise DataError(
                 f"the images of {self.dataset.name} are others than those that the run was trained on until now: put "
                 "those back, or begin a run in another folder"
