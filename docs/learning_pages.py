@@ -54,7 +54,9 @@ def two_hundred_bits() -> list[list[str]]:
     """A row an estimator, by its decodes and then by its bound."""
     runs = record("two_hundred_bits")["runs"]
     names = dict.fromkeys(run["data"] for run in runs)
-    of_data = [f"{data}: {what}" for data in names for what in ("training", "test", "-log p(x)", "variance")]
+    of_data = [
+        f"{data}: {what}" for data in names for what in ("training", "test", "bound on -log p(x)", "variance")
+    ]
     lines = [["estimator", "decodes", *of_data, "CPU minutes"]]
     rows = {run["estimator"]: [] for run in sorted(runs, key=lambda run: (run["decodes"], run["bound"]))}
     for run in runs:

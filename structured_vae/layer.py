@@ -33,10 +33,10 @@ class ArgmaxLayer(SteppingModule):
       that comes back; one more argmax. Pairwise scores learn too.
     - "straight_through": the gradient goes on to the unary scores as it is.
 
-    While it trains, the unary scores get Gumbel noise first: z is then a perturb-and-MAP sample, and the gradients
-    are those of an expected loss. Without noise a loss of z has no gradient where z is right, and training swings.
-    The noise is added in training mode to scores that require a gradient, and not in `eval()` or under
-    `torch.no_grad()`, where z is the argmax itself.
+    While it trains, the unary scores get noise first, for each the difference of two Gumbel variables: z is then a
+    perturb-and-MAP sample, and the gradients are those of an expected loss. Without noise a loss of z has no gradient
+    where z is right, and training swings. The noise is added in training mode to scores that require a gradient, and
+    not in `eval()` or under `torch.no_grad()`, where z is the argmax itself.
 
     Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
     `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
@@ -111,7 +111,7 @@ class ArgmaxLayer(SteppingModule):
             cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
                 asked n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: of Gumbel noise, on the device of the scores, whatever the mode; None for the layer's own.
+            generator: of that noise, on the device of the scores, whatever the mode; None for the layer's own.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem.

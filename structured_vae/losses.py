@@ -190,8 +190,8 @@ class PerturbedFenchelYoung(StructuredLoss):
 
     Gradient: E[s(z*(g))] - s(y), in which the draws of `samples` stand for the expectation: loss and gradient are
     unbiased. Convex in the scores, and smooth. It is at least the perceptron's, so above 0; less a constant of y it is
-    the Fenchel-Young loss of the regulariser that the noise defines. Noise on the pairwise scores too would make that
-    one strictly convex, and could make them negative. Where the scores are much larger than sigma the loss is the
+    the Fenchel-Young loss of the regulariser that the noise defines, which is strictly convex; noise on
+    the pairwise scores too could make them negative. Where the scores are much larger than sigma the loss is the
     perceptron's. An argmax a sample.
 
     The sampled loss is max_z [h(z) + sigma g.z] - h(y) - sigma g.y, of the same mean and never negative.
@@ -282,9 +282,11 @@ class ImplicitMLELoss(StructuredLoss):
     """loss(z*, y) of the argmax z*, for a loss that is differentiable in z.
 
     Gradient: [s(z*) - s(z')] / epsilon, where z' is the argmax of the scores with `unary - epsilon d loss / d z*`.
-    Biased: it converges with epsilon to the gradient of the linearised loss, which differs from the loss where several
-    variables move. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it, and has its noise: while it
-    trains, z* is a perturb-and-MAP sample. For the Hamming distance, which is linear in z, it is the direct loss.
+    Biased: it converges with epsilon to the gradient of the linearised loss, which differs from the loss wherever its
+    derivative is not its change by a flip. That of the default is twice the change, so that of independent bits the
+    gradient is twice that of the expected loss. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it,
+    and has its noise: while it trains, z* is a perturb-and-MAP sample. For the Hamming distance, which is linear in z,
+    it is the direct loss.
 
     Args:
         solver: as for every `StructuredLoss`.

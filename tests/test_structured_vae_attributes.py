@@ -374,6 +374,24 @@ def test_appearance_is_what_another_network_finds_and_how_much_a_switch_changes(
     assert quantities["change_person"].value == pytest.approx((1 + 1 + 1 + 3) / 4 / 9)
 
 
+class Random(Shown):
+    def persons(self, count, generator):
+        return torch.randn(count, 1, generator=generator)
+
+
+def test_errors_of_persons_know_that_neighbours_share_one():
+    states, generator = combinations(torch.zeros(1)), torch.Generator().manual_seed(0)
+    found = [
+        appearance(Random(), lambda images: images[:, :8], states, {}, generator, persons=50)["change_person"]
+        for _ in range(400)
+    ]
+    spread = np.std([each.value for each in found])
+    reported = np.mean([each.standard_error**2 for each in found]) ** 0.5
+    assert reported == pytest.approx(
+        spread, rel=0.15
+    )  # 1.4 times as large where pairs were taken for independent
+
+
 def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
     labels = np.tile(np.array([[0], [1]]), (20, 8))
     dark_or_light = np.repeat(labels[:, :1] * 255, PIXELS, axis=1).astype(np.uint8)

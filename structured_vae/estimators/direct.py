@@ -36,8 +36,10 @@ class Direct(Estimator):
 
     cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i, ..., z*_n),
     whose argmax needs no more than the solver of h: it only shifts the unary scores. Without pairwise
-    scores a small epsilon flips at most one variable, of which cost~ is exact, and the bias vanishes with
-    epsilon. With them one flip can bring others along, whose joint cost cost~ misses: some bias stays.
+    scores and without a structure a small epsilon flips at most one variable, of which cost~ is exact, and the bias
+    vanishes with epsilon. With either one flip can bring others along, whose joint cost cost~ misses: some bias
+    stays, of one side wherever two variables or more move together, of two sides from three on. Of a structure the
+    cost is asked at neighbours that are none of its states; `ScoreFunction` has no such bias.
     For one variable of k categories cost~ is the cost itself, from one table; for several it has the cost of each
     value of each variable, the others as in z*.
 

@@ -23,9 +23,10 @@ class PerturbedArgmax(Estimator):
     """Unbiased for the smoothed argmax y(h) = E[argmax(h + sigma xi)], xi Gaussian; not for E_q[cost].
 
     The cost is taken at the mean y of the samples, which is a relaxed state, and its gradient in y goes
-    back through the derivative of y, E[z xi'] / sigma. So the cost must be differentiable at relaxed
-    states. Every score gets noise, a pairwise one too, else its derivative would not be seen: solvers of
-    supermodular problems alone will therefore refuse. `cost` is that of the mean.
+    back through the derivative of y, E[z xi'] / sigma. The derivative is unbiased; its product with the gradient of the
+    cost at the same samples' mean is so for a cost that is linear in y alone, and else O(1 / samples) off. So the cost
+    must be differentiable at relaxed states. Every score gets noise, a pairwise one too, else its derivative would not
+    be seen: solvers of supermodular problems alone will therefore refuse. `cost` is that of the mean.
 
     A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the Gaussian
     noise of training; and a KL folded into the cost is taken at the relaxed mean, where it is no KL.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -56,9 +57,11 @@ def appearance(
         )
         quantities[f"change_{name}"] = average(change, "sampled", "mean change of an intensity by its switch")
     apart = (shown - shown.roll(1, dims=0)).abs().double().mean(dim=(1, 2))
-    return quantities | {
-        "change_person": average(apart, "sampled", "mean change of an intensity to another person")
-    }
+    away = apart - apart.mean()
+    squares = float((away * (away + 2 * away.roll(1))).sum())  # two neighbours share a person
+    error = math.sqrt(max(squares, 0.0)) / len(apart)
+    meaning = "mean change of an intensity to another person"
+    return quantities | {"change_person": Quantity(float(apart.mean()), error, "sampled", meaning)}
 
 
 @torch.no_grad()

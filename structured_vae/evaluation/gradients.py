@@ -29,7 +29,8 @@ class GradientReport:
     Attributes:
         bias: norm of (expected - exact gradient), root mean square over images, less what chance adds to a
             mean of so many draws.
-        resolution: what chance alone gives for it; a smaller bias is not seen.
+        resolution: what chance adds to it before that is subtracted. A bias below it is uncertain, the less so the more
+            coordinates and images there are.
         deviation: standard deviation of a coordinate, the mean over coordinates and images.
         variance: summed over the coordinates, the mean over images.
         cosine: between the means of the draws and the exact gradients, of all images together.

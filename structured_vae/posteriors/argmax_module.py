@@ -81,7 +81,9 @@ class ArgmaxModule(nn.Module, ABC):
         return argmax(free, self.solver)
 
     def perturbed(self, potentials: Potentials, generator: torch.Generator | None) -> Potentials:
-        """The potentials with Gumbel noise on the unary scores: of the generator, or while it trains, of its seed.
+        """The potentials with a difference of two Gumbel variables on every unary score.
+
+        They are of the generator, or while it trains, of its seed.
 
         Raises:
             ConfigError: a backward pass runs the forward pass again, which would draw other noise.

@@ -1,8 +1,8 @@
-"""The best product of one distribution a variable near p(x) = exp(score(x)) / Z: a lower bound on log Z.
+"""A product of one distribution a variable near p(x) = exp(score(x)) / Z: a lower bound on log Z.
 
 For every q(x) = prod_i q_i(x_i) the mean of score under q, and the entropy of q, are together at most log Z (Jensen).
 A visit to variable i makes q_i(a) proportional to exp of the mean score of a, the best that q_i can be with the others
-as they are, so the bound rises with every visit.
+as they are, so the bound rises with every visit, to a local optimum.
 
 References:
     Wainwright, Jordan (2008), Graphical models, exponential families, and variational inference, section 5.
