@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, cast
 
@@ -57,6 +58,9 @@ class Home(Generic[ArrayT]):
     namespace: ModuleType
     device: Any
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _home_of_name, (self.namespace.__name__, self.device)
+
     @property
     def on_host(self) -> bool:
         """Whether numpy can look at these arrays without a copy."""
@@ -80,6 +84,11 @@ class Home(Generic[ArrayT]):
 
 NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")
 """Of numpy's own arrays, which most calls bring."""
+
+
+def _home_of_name(namespace: str, device: Any) -> Home:
+    """A copy; numpy's is the one that there is."""
+    return NUMPY if namespace == NUMPY.namespace.__name__ else Home(import_module(namespace), device)
 
 
 def home_of(*arrays: Array) -> Home:

@@ -14,7 +14,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .errors import OptionError, shortened
+from .arrays import as_array, to_numpy
+from .errors import OptionError, ProblemError, shortened
 from .options import is_whole
 
 Comparison: TypeAlias = Literal["<=", ">=", "=="]
@@ -45,7 +46,10 @@ def linear(
     """sum_i coefficients_i z_i compared with a number.
 
     Args:
-        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is 0.3.
+        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is 0.3. All numbers of a
+            constraint are whole multiples of one unit; where their sum has more than 53 bits of it, as of many decimals
+            of 17 digits, or of 3e16 beside 1, they are rounded to 53, and a state so near to the right side may count
+            as on either side of it.
         comparison: "<=", ">=" or "==".
         right: the right side.
 
@@ -100,10 +104,10 @@ def implies(i: int, j: int) -> Constraint:
 
 def _listed(coefficients: Any) -> Mapping[int, float]:
     try:
-        numbers = np.asarray(coefficients, np.float64)
-    except (TypeError, ValueError, OverflowError):
+        numbers = to_numpy(as_array(coefficients, "coefficients"))
+    except (ProblemError, OverflowError):
         numbers = np.empty((0, 0))
-    if numbers.ndim != 1:
+    if numbers.ndim != 1 or numbers.dtype.kind not in "biuf":
         raise OptionError(
             f"coefficients are [n] numbers or {{variable: coefficient}}; got {shortened(coefficients)}"
         )
@@ -145,7 +149,10 @@ def _whole(count: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    number = float(value) if isinstance(value, int | float | np.number) else np.nan
+    try:
+        number = float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+    except OverflowError:
+        number = np.inf
     if not np.isfinite(number):
         raise OptionError(f"coefficients and right sides are finite numbers; got {shortened(value)}")
     return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 
 def shortened(value: object) -> str:
@@ -57,6 +58,9 @@ class InfeasibleError(SolverError, ValueError):
             else "no assignment is allowed: scores of minus infinity forbid a part of each"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.constraints,)
+
 
 class UnsupportedProblemError(SolverError, ValueError):
     """The solver cannot take this problem.
@@ -75,3 +79,6 @@ class UnsupportedProblemError(SolverError, ValueError):
         if alternatives:
             would_do = f" Use one of: {', '.join(alternatives)}."
         super().__init__(f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{would_do}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.solver, self.reasons, self.alternatives)

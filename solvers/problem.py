@@ -56,7 +56,8 @@ class Problem(Generic[ArrayT]):
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
 
     Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions. The coefficients are
-    numpy arrays where the caller's are on the host, and arrays on the caller's device otherwise.
+    numpy arrays where the caller's are on the host, and arrays on the caller's device otherwise. They may be the
+    caller's own, which must not change while the problem is in use.
 
     Attributes:
         unary: `[batch, n]`, float32 or float64.
@@ -265,6 +266,12 @@ class Problem(Generic[ArrayT]):
         """Some instances of the batch, as a batch with one leading dimension."""
         unary, pairwise = self.unary[part, :], self.pairwise[part, :]  # the standard wants every axis
         return replace(self, unary=unary, pairwise=pairwise, leading=(unary.shape[0],))
+
+    def copied(self) -> Problem[ArrayT]:
+        """This problem with coefficients of its own, which stay when the caller's arrays change."""
+        xp = namespace_of(self.unary)
+        unary, pairwise = (xp.asarray(array, copy=True) for array in (self.unary, self.pairwise))
+        return replace(self, unary=unary, pairwise=pairwise)
 
     def to_host(self) -> Problem[ArrayT]:
         """This problem with numpy coefficients; its answers still go back to the caller's device."""

@@ -19,8 +19,9 @@ class Maximiser:
             maximiser of an exhaustive argument, which is its own proof.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
-        rounding: `[batch]`: how far `bound` can be above the maximum by rounding alone, where the backend worked with
-            another form of the problem, of larger sums; None for `problem.rounding`.
+        rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where the backend worked
+            with another form of the problem, of larger sums; None for `problem.rounding`.
+        tolerance: `[batch]`: how far it can be above, where `z` still counts as optimal; None for `problem.rounding`.
     """
 
     z: States
@@ -28,6 +29,7 @@ class Maximiser:
     stats: Mapping[str, Any] = field(default_factory=dict)
     solver: str = ""
     rounding: Scores | None = None
+    tolerance: Scores | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,8 @@ class Solution(Generic[ArrayT]):
         z: `[..., n]`, int8 zeros and ones.
         score: `[...]`, float64, re-computed from `z`, never the backend's word.
         optimal: `[...]`, bool; True only where it is proved that no assignment scores more than
-            `score`, up to the rounding of a float64 sum (`Problem.rounding`).
+            `score`, up to the rounding of a float64 sum (`Problem.rounding`); where a solver of bits has found
+            labels, up to 2^-46 of the sum of all absolute scores of the bits too.
         bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where optimal.
         solver: registry name of the solver that answered. Where `auto` gave parts of a problem to several, the names
             of those that gave the bounds, joined by " + ", and `presolve` where nothing was left to any.
@@ -91,3 +94,6 @@ class SolveInterrupted(KeyboardInterrupt):
     def __init__(self, solution: Solution):
         self.solution = solution
         super().__init__("stopped; what was found until then is this exception's `solution`")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.solution,)

@@ -217,7 +217,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         rounding = problem.rounding if found.rounding is None else found.rounding
         bound = score if found.bound is None else self._bound_of(found.bound, score, rounding)
         self._refuse_forbidden(score, bound)
-        proved = bound - score <= rounding
+        proved = bound - score <= (problem.rounding if found.tolerance is None else found.tolerance)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         given_score = problem.restore(score)
         return Solution(

@@ -1,5 +1,6 @@
 """`solve(callback=)`: what a callback hears, how often, in which thread, and what its word does."""
 
+import sys
 import threading
 import time
 
@@ -315,3 +316,10 @@ def test_what_is_heard_has_the_dimensions_of_the_caller():
             listener.poll()
         assert said[0].z.shape == (*leading, 2)
         assert said[0].score.shape == said[0].bound.shape == leading
+
+
+def test_a_callback_that_leaves_interrupts_nobody_else():
+    problem, before = dense(60), interrupts.interrupts()
+    with pytest.raises(SystemExit, match="enough"):
+        solve(problem, solver="local_search", time_limit=5, callback=lambda progress: sys.exit("enough"))
+    assert interrupts.interrupts() == before

@@ -298,3 +298,15 @@ def test_constraints_of_a_conversion_are_over_places_and_bits():
     assert named.places == {"b": 0, 7: 1, "a": 2}
     answer = solve(named, constraints=[linear({named.places["a"]: 2, named.places[7]: 1}, "<=", 1)])
     assert answer.assignment == {"b": 1, 7: 1, "a": 0}
+
+
+@pytest.mark.parametrize(
+    "coefficients",
+    [{0: 10**400}, np.array([1j, 2.0]), {0: np.complex128(1j)}, ["a"], [[1.0]]],
+    ids=["beyond floats", "complex", "a complex one", "text", "a matrix"],
+)
+def test_coefficients_that_are_no_numbers_are_named(coefficients):
+    with pytest.raises(OptionError, match="coefficients"):
+        linear(coefficients, "<=", 1)
+    with pytest.raises(OptionError, match="finite numbers"):
+        linear([1.0], "<=", 10**400)

@@ -35,7 +35,7 @@ from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import _unsearched, one_by_one
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
-from solvers.limits import deadline
+from solvers.limits import deadline, interrupts
 from solvers.limits.interrupts import in_threads
 from solvers.solver import score_states
 from solvers.testing import enumerate_scores
@@ -501,3 +501,83 @@ def test_a_plug_in_gets_its_seconds_in_a_thread():
     Watched().solve(problem, 10)
     assert seen[0] == (None, False)
     assert 9 < seen[1][0] <= 10
+
+
+# --- the clock of all deadlines -----------------------------------------------------------------
+
+
+def test_a_pause_that_a_signal_left_open_ends_with_the_next_work():
+    deadline.loading_begins()  # and no end: an exception came between them
+    limit = deadline.Deadline.after(0.05)
+    time.sleep(0.1)
+    assert limit.passed
+    deadline.loading_ends()  # which may still come
+    assert deadline.Deadline.after(60).left > 59
+
+
+def test_a_pause_of_a_thread_that_is_no_more_ends_with_the_next_work():
+    thread = threading.Thread(target=deadline.loading_begins)
+    thread.start()
+    thread.join()
+    limit = deadline.Deadline.after(0.05)
+    time.sleep(0.1)
+    assert limit.passed
+
+
+def test_a_pause_of_another_thread_holds():
+    ready, over = threading.Event(), threading.Event()
+
+    def loads():
+        deadline.loading_begins()
+        ready.set()
+        over.wait()
+        deadline.loading_ends()
+
+    thread = threading.Thread(target=loads)
+    thread.start()
+    ready.wait()
+    limit = deadline.Deadline.after(0.05)
+    time.sleep(0.1)
+    assert not limit.passed
+    over.set()
+    thread.join()
+    time.sleep(0.1)
+    assert limit.passed
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_does_not_inherit_the_pauses_of_other_threads():
+    code = """
+import os, threading, time
+from solvers.limits import deadline
+threading.Thread(target=lambda: (deadline.loading_begins(), time.sleep(2)), daemon=True).start()
+time.sleep(0.2)
+if not os.fork():
+    limit = deadline.Deadline.after(0.05)
+    time.sleep(0.1)
+    os._exit(0 if limit.passed else 1)
+print(os.waitpid(-1, 0)[1])
+"""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "0\n"
+
+
+def test_a_signal_while_threads_are_started_ends_the_queue(monkeypatch):
+    begun, start = [], threading.Thread.start
+
+    def interrupted(self):
+        if isinstance(self, interrupts._Worker) and begun:
+            raise KeyboardInterrupt
+        start(self)
+
+    def call():
+        begun.append(1)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_threads([call] * 20, 5)
+    time.sleep(0.5)
+    assert len(begun) <= 2

@@ -1,6 +1,8 @@
 """Bad input: what is said about it."""
 
+import copy
 import importlib.util
+import pickle
 import subprocess
 import sys
 import time
@@ -15,10 +17,12 @@ from optional import optional
 from solvers import (
     ArgmaxSolver,
     Capabilities,
+    InfeasibleError,
     OptionError,
     Problem,
     ProblemError,
     ProblemTooLargeError,
+    SolveInterrupted,
     SolverError,
     SolverUnavailableError,
     UnknownSolverError,
@@ -26,9 +30,11 @@ from solvers import (
     available_solvers,
     gibbs,
     prepare,
+    select_solver,
     solve,
     solve_many,
     solver_class,
+    uniforms_shape,
 )
 
 torch = optional("torch")
@@ -403,3 +409,40 @@ def test_a_state_of_other_numbers():
     for z in ([0.5, 1], [NAN, 1], [-1, 1], ["0", "1"], [0j, 1]):
         with pytest.raises(ProblemError, match=r"z must hold"):
             problem.score(z)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnsupportedProblemError("max_flow", ("a", "b"), ("auto",)),
+        InfeasibleError(("cardinality(3)", "one_of([0, 1])")),
+        InfeasibleError(),
+        SolveInterrupted(solve([1.0, -1.0])),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_survive_another_process(error):
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert str(again) == str(error)
+    assert vars(again).keys() == vars(error).keys()
+    if isinstance(error, SolveInterrupted):
+        assert again.solution.z.tolist() == [1, 0]
+    else:
+        assert vars(again) == vars(error)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_problems_survive_another_process(kind):
+    unary = [1.0, -2.0] if kind == "numpy" else torch.tensor([1.0, -2.0])
+    problem = Problem.from_arrays(unary)
+    for again in (pickle.loads(pickle.dumps(problem)), copy.deepcopy(problem)):  # noqa: S301
+        solution = solve(again)
+        assert solution.z.tolist() == [1, 0]
+        assert type(solution.score) is type(solve(problem).score)
+    assert copy.deepcopy(Problem.from_arrays([1.0])).home is Problem.from_arrays([1.0]).home
+
+
+def test_what_is_no_problem_is_named():
+    for call in (lambda: select_solver([1.0]), lambda: uniforms_shape([1.0], 3)):
+        with pytest.raises(ProblemError, match="expected a Problem"):
+            call()

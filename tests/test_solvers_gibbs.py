@@ -464,3 +464,13 @@ def test_exponentials_of_minus_infinity_and_of_the_limit():
     x = np.array([-np.inf, -700.0, np.nextafter(-700, -701), -0.0])
     exponentiate(x, np.empty(4))
     np.testing.assert_allclose(x, [0.0, np.exp(-700), 0.0, 1.0], rtol=4e-16)
+
+
+@pytest.mark.parametrize("method", ["enumeration", "elimination"])
+def test_samples_are_of_the_scores_that_were_given(method):
+    unary, edges = np.zeros((1, 12)), [(i, i + 1) for i in range(11)]
+    uniforms = np.random.default_rng(0).random(uniforms_shape(Problem.from_arrays(unary), 5, method))
+    found = gibbs(unary, np.ones((1, 11)), edges=edges, method=method)
+    before = found.sample(uniforms)
+    unary += 50.0
+    np.testing.assert_array_equal(found.sample(uniforms), before)

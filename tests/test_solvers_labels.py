@@ -461,3 +461,47 @@ def test_a_problem_without_an_allowed_assignment_speaks_of_no_constraints():
             call(np.zeros((2, 3)), np.full((3, 3), -np.inf), edges=[[0, 1]])
     with pytest.raises(ProblemError, match="all values of variable 0 are forbidden"):
         several.solve([[-np.inf, -np.inf], [0.0, 0.0]])
+
+
+GRID = [
+    *((10 * row + column, 10 * row + column + 1) for row in range(10) for column in range(9)),
+    *((10 * row + column, 10 * row + column + 10) for row in range(9) for column in range(10)),
+]
+
+
+@pytest.mark.parametrize("forbidden", ["by sizes", "by scores"])
+@pytest.mark.parametrize("filling", [-1e18, 1e18])
+def test_what_no_label_takes_does_not_count_in_a_proof(forbidden, filling):
+    generator = np.random.default_rng(0)
+    unary, table = generator.normal(size=(100, 4)), np.zeros((4, 4))
+    table[:3, :3] = generator.normal(size=(3, 3))
+    sizes = np.full(100, 3)
+    problem = LabelProblem.from_arrays(unary, table, edges=GRID, sizes=sizes)
+    table[3, :] = table[:, 3] = filling
+    if forbidden == "by scores":
+        unary[:, 3], sizes = -np.inf, None
+    same = LabelProblem.from_arrays(unary, table, edges=GRID, sizes=sizes)
+    assert same.rounding == problem.rounding
+    first, second = (solve(each, solver="dual_ascent") for each in (problem, same))
+    assert first.optimal
+    assert second.optimal
+    assert second.score == first.score
+
+
+def test_what_lies_beyond_sizes_may_be_anything():
+    table = np.full((3, 3), np.nan)
+    table[:2, :2] = 1.0
+    assert solve(np.zeros((2, 3)), table, edges=[(0, 1)], sizes=[2, 2]).score == 1.0
+
+
+@pytest.mark.parametrize("solver", ["branch_and_bound", "elimination"])
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_that_bits_found_are_proved_as_labels(solver, seed):
+    """An assignment whose scores nearly tie: walls and forbidden pairs are a thousand times as large."""
+    n = 6
+    scores = 1 + 1e-9 * np.random.default_rng(seed).random((n, n))
+    apart = np.diag(np.full(n, -np.inf))
+    found = solve(scores, apart, edges=list(itertools.combinations(range(n), 2)), solver=solver)
+    best = max(scores[range(n), order].sum() for order in itertools.permutations(range(n)))
+    assert best - found.score < 1e-11 or not found.optimal
+    assert found.optimal or solver != "elimination"

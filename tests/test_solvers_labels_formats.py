@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optional import optional
 
-from solvers import OptionError, ProblemError
+from solvers import OptionError, ProblemError, ProblemTooLargeError
 from solvers.formats import ProblemFileError
 from solvers.labels import LabelProblem, from_dimod, from_factors, from_pgmpy, gibbs, solve, solve_many
 from solvers.labels.formats import read_problem
@@ -340,3 +340,27 @@ def test_sums_of_published_networks_agree_to_their_digits():
             [row[:size] for row, size in zip(found.unary_marginals, problem.sizes, strict=True)]
         )
         np.testing.assert_allclose(own, marginals, rtol=1e-5, atol=5e-6, err_msg=each["name"])
+
+
+@pytest.mark.parametrize("text", [b"MARKOV 40 " + b"1073741824 " + b"2 " * 39 + b"0"])
+def test_a_short_file_does_not_take_what_there_is_not(tmp_path, text):
+    path = tmp_path / "large.uai"
+    path.write_bytes(text)
+    with pytest.raises(ProblemTooLargeError, match="40 variables"):
+        read_problem(path)
+
+
+def test_two_functions_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "twice.cfn"
+    path.write_text(
+        '{"problem": {"name": "p", "mustbe": "<10.0"}, "variables": {"x": 2}, '
+        '"functions": {"f": {"scope": ["x"], "costs": [1, 2]}, "f": {"scope": ["x"], "costs": [5, 0]}}}'
+    )
+    with pytest.raises(ProblemFileError, match="two parts of one name, 'f'"):
+        read_problem(path)
+
+
+@pytest.mark.parametrize("given", [{"names": 3}, {"values": 3}])
+def test_names_that_are_none_are_refused(given):
+    with pytest.raises(ProblemError, match="names and values must be"):
+        from_factors([2], [], **given)

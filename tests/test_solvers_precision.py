@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from solvers import Problem
+from solvers import Problem, solve
 from solvers.algorithms.branch_and_bound.search import _margin
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.precision.units import Units, to_units
@@ -86,3 +86,13 @@ def test_a_search_over_whole_numbers_prunes_no_state_that_is_better_by_a_unit():
     units = to_units(np.array([3.0, -2.0, 1.0]))
     assert units.common
     assert 0.9 < _margin(units) < 1.0
+
+
+@pytest.mark.parametrize("solver", ["local_search", "branch_and_bound", "dual_ascent"])
+def test_scores_below_all_normal_numbers_are_solved(solver):
+    unary, pairwise = np.array([1e-310, -2e-310, 1.5e-310]), np.zeros((3, 3))
+    pairwise[0, 1:] = -1e-310, 3e-310
+    found = solve(unary, pairwise, solver=solver)
+    assert found.z.tolist() == [1, 0, 1]
+    assert found.score == pytest.approx(5.5e-310)
+    assert found.bound >= found.score

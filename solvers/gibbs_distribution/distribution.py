@@ -12,7 +12,7 @@ from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, as_array, to_numpy
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..options import check_threads
-from ..problem import Problem
+from ..problem import Problem, check_problem
 from . import enumeration, sum_product, sum_product_derivative
 from .completions import Completions, complete
 from .draws import draw
@@ -240,7 +240,10 @@ def gibbs(
     """
     check_threads(threads)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
-    host, method = problem.to_host(), _method(problem, method)
+    method = _method(problem, method)
+    if method == "elimination":  # which runs again for samples: the caller's arrays may be others by then
+        problem = problem.copied()
+    host = problem.to_host()
     drawn = _uniforms(host, method, uniforms)
     log_z, marginals, z, sums = _infer(host, method, drawn, threads)
     return Gibbs(
@@ -263,6 +266,7 @@ def uniforms_shape(problem: Problem, samples: int, method: str = "auto") -> tupl
         method: as for `gibbs`.
 
     Raises:
+        ProblemError: it is no `Problem`.
         UnsupportedProblemError: as for `gibbs`.
         OptionError: there is no such method.
 
@@ -272,6 +276,7 @@ def uniforms_shape(problem: Problem, samples: int, method: str = "auto") -> tupl
         >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3)
         (3, 1, 50)
     """
+    check_problem(problem)
     variables = (problem.n,) if _method(problem, method) == "elimination" else ()
     return (samples, *problem.leading, *variables)
 

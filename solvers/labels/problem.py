@@ -430,17 +430,22 @@ def _once_or_batch(array: Array, axes: int, leading: tuple[int, ...]) -> Array:
 def _padded(
     unary: Array, tables: Array, table_of: np.ndarray, sizes: np.ndarray, topology: Topology
 ) -> tuple[Array, Array]:
-    """Minus infinity for the values that a variable does not have, and zeros in their places of tables."""
+    """Minus infinity for the values that a variable does not have, and zeros in tables where no edge can come.
+
+    What is never scored must not count in `magnitude`, of which rounding and units of proofs are made.
+    """
     k = int(unary.shape[-1])
-    if (sizes == k).all():
-        return unary, tables
     xp = namespace_of(unary)
     has = np.arange(k) < sizes[:, None]
-    unary = xp.where(beside(unary, has), unary, xp.full_like(unary, -math.inf))
-    if len(table_of) and np.array_equal(table_of, np.arange(tables.shape[1])):
+    if not has.all():
+        unary = xp.where(beside(unary, has), unary, xp.full_like(unary, -math.inf))
+    if len(table_of):
+        has &= to_numpy(xp.any(unary != -math.inf, axis=0))
+    if len(table_of) and not has.all():
         i, j = topology.pairs.T
-        inside = beside(unary, has[i][:, :, None] & has[j][:, None, :])
-        tables = xp.where(inside, tables, xp.zeros_like(tables))
+        within = np.zeros((tables.shape[1], k, k), bool)
+        np.logical_or.at(within, table_of, has[i][:, :, None] & has[j][:, None, :])
+        tables = xp.where(beside(unary, within), tables, xp.zeros_like(tables))
     return unary, tables
 
 

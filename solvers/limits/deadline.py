@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +34,8 @@ class _Clock:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._pauses, self._since, self._paused = 0, 0.0, 0.0
+        self._since, self._paused = 0.0, 0.0
+        self._pauses: Counter[int] = Counter()  # by thread: a signal may come between a beginning and its end
         self._noticed = False
 
     def now(self) -> float:
@@ -43,13 +46,27 @@ class _Clock:
         with self._lock:
             if not self._pauses:
                 self._since = time.monotonic()
-            self._pauses += 1
+            self._pauses[threading.get_ident()] += 1
 
     def start(self) -> None:
+        thread = threading.get_ident()
         with self._lock:
-            self._pauses -= 1
-            if not self._pauses:
-                self._paused += time.monotonic() - self._since
+            if self._pauses[thread] > 1:
+                self._pauses[thread] -= 1
+            else:
+                self._end(thread)
+
+    def begin(self) -> None:
+        """This thread begins a work: what it left, or threads that are no more, stops the clock no longer."""
+        if self._pauses:
+            alive = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
+            with self._lock:
+                for thread in set(self._pauses) - alive:
+                    self._end(thread)
+
+    def _end(self, thread: int) -> None:
+        if self._pauses.pop(thread, 0) and not self._pauses:
+            self._paused += time.monotonic() - self._since
 
     def paused(self) -> float:
         with self._lock:
@@ -64,6 +81,15 @@ class _Clock:
 
 
 _CLOCK = _Clock()
+
+
+def _after_fork() -> None:
+    """Other threads, which may have stopped the clock or hold its lock, are not in the child."""
+    _CLOCK.__init__()  # type: ignore[misc]  # in place, as others know it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def now() -> float:
@@ -104,8 +130,8 @@ def expect_compilation() -> None:
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Inside it no time limit runs down: for loading packages."""
-    loading_begins()
     try:
+        loading_begins()
         yield
     finally:
         loading_ends()
@@ -134,6 +160,7 @@ class Deadline:
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """So many seconds from now; None for none, but interrupts and callbacks."""
+        _CLOCK.begin()
         return cls(math.inf if seconds is None else now() + seconds, interrupts(), watch())
 
     @property

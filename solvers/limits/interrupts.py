@@ -130,9 +130,9 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     """
     queue, hears = _Queue(calls), watch()
     threads = [_Worker(queue.work, daemon=True) for _ in range(min(workers, len(calls)))]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             while not thread.ends_within(TICK):
                 if hears is not None:
@@ -141,7 +141,8 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
         queue.closed = True
         interrupt_solves()
         for thread in threads:
-            thread.ends_within(GRACE / len(threads))
+            if thread.ident is not None:
+                thread.ends_within(GRACE / len(threads))
         raise
     if queue.errors:
         raise queue.errors[min(queue.errors)]

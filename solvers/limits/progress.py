@@ -135,7 +135,7 @@ class Listener(Watch):
         self._z, self._scores, self._bounds = (array.copy() for array in known)
         self._owner, self._lock = threading.get_ident(), threading.Lock()
         self._next_call, self._stopped = time.monotonic() + INTERVAL, False
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     @property
     def stopped(self) -> bool:
@@ -164,7 +164,9 @@ class Listener(Watch):
         with watched_by(None):  # what a callback solves by itself is not what it hears of
             try:
                 self._stopped = bool(self._call(*now))
-            except Exception as error:  # raised again by who set the watch, once all searches have ended
+            except (
+                BaseException
+            ) as error:  # also SystemExit; raised again by who set the watch, once all searches have ended
                 self.error, self._stopped = error, True
         self._next_call = time.monotonic() + INTERVAL
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..constraint_rows import Rows
 from ..errors import UnsupportedProblemError
-from ..problem import Problem
+from ..problem import Problem, check_problem
 from ..registry import BINARY, Registry, solver_class
 from ..solver import ArgmaxSolver
 from .third_parties import third_party, why_not_cp_sat, why_not_cplex
@@ -110,7 +110,11 @@ def select_solver(problem: Problem) -> Selection:
         >>> import numpy as np
         >>> select_solver(Problem.from_arrays(np.ones(15), np.triu(np.ones((15, 15)), 1))).reason
         'n = 15 is at most 20: all 2^15 states are tried'
+
+    Raises:
+        ProblemError: it is no `Problem`.
     """
+    check_problem(problem)
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
     if problem.n <= ENUMERABLE:

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from ...arrays import States
 from ...problem import Problem
-from .integers import to_integers
+from .integers import LEAST_EXPONENT, to_integers
 
 TOTAL_BITS = 54
 
@@ -39,7 +39,7 @@ class FixedPoint:
     @classmethod
     def of(cls, problem: Problem) -> FixedPoint:
         """The integer problem of a host `problem`."""
-        exponent = np.frexp(problem.magnitude)[1] - TOTAL_BITS
+        exponent = np.maximum(np.frexp(problem.magnitude)[1] - TOTAL_BITS, LEAST_EXPONENT)
         unary, unary_moved = to_integers(problem.unary, exponent)
         pairwise, pairwise_moved = to_integers(problem.pairwise, exponent)
         unit = np.ldexp(1.0, exponent)

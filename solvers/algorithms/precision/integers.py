@@ -8,6 +8,9 @@ from jaxtyping import Float, Int
 from ...compiled import jit
 from ...compiled.threads import over_slices
 
+LEAST_EXPONENT = -1074
+"""Of a unit: every float is a multiple of it."""
+
 
 def to_integers(
     scores: Float[np.ndarray, "batch m"], exponent: Int[np.ndarray, "batch"], threads: int | None = None

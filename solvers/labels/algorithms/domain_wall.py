@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from ...arrays import NUMPY, Scores, States
 from ...limits.progress import Known
-from ...problem import Problem
+from ...problem import EPSILON, Problem
 from ...topology import Topology
 from ..problem import LabelProblem
 
@@ -36,7 +36,10 @@ class DomainWall:
         constant: `[batch]`, what their scores lack.
         starts: `[n + 1]`, the first bit of each variable.
         least: `[batch]`, below every allowed score, and above those of forbidden assignments.
-        rounding: `[batch]`, how far scores of bits and of labels can be apart by rounding alone.
+        rounding: `[batch]`, how far scores of bits and of labels can be apart by rounding alone, at the worst.
+        tolerance: `[batch]`, how far a bound by bits can be above the best score of labels that counts as proved. It is
+            far below `rounding`, which walls and forbidden pairs make large: a search that ends within that of its
+            bound may have missed better labels.
     """
 
     problem: Problem[np.ndarray]
@@ -44,6 +47,7 @@ class DomainWall:
     starts: np.ndarray
     least: Scores
     rounding: Scores
+    tolerance: Scores
 
     def labels(self, z: States) -> States:
         """`[batch, n]`: the labels of bits `[batch, bits]`, which score no less."""
@@ -87,7 +91,8 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     topology = Topology(int(starts[-1]), joined[0][order])
     binary = Problem(flat, np.ascontiguousarray(joined[1][:, order]), topology, (problem.batch,), NUMPY)
     rounding = 2 * binary.rounding + problem.rounding
-    return DomainWall(binary, constant, starts, forbidden / 2, rounding)
+    tolerance = problem.rounding + 64 * EPSILON * binary.magnitude
+    return DomainWall(binary, constant, starts, forbidden / 2, rounding, tolerance)
 
 
 def _full(problem: LabelProblem) -> tuple[int, int, int, int]:

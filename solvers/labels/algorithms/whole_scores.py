@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ...algorithms.precision.integers import to_integers
+from ...algorithms.precision.integers import LEAST_EXPONENT, to_integers
 from ..problem import LabelProblem
 
 TOTAL_BITS = 54
@@ -64,7 +64,7 @@ class WholeScores:
     @classmethod
     def of(cls, problem: LabelProblem) -> WholeScores:
         """The whole scores of a host problem of one instance."""
-        exponent = int(np.frexp(problem.magnitude[0])[1]) - TOTAL_BITS
+        exponent = max(int(np.frexp(problem.magnitude[0])[1]) - TOTAL_BITS, LEAST_EXPONENT)
         unary, moved, steps = _rounded(problem.unary[0], exponent)
         error = moved.sum()
         tables, weights, table_of = _pairs_of(problem)

@@ -45,6 +45,5 @@ class Bits(LabelSolver):
         binary = resolve(self.solver, coded.problem)
         binary.check(coded.problem)
         found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
-        return Maximiser(
-            coded.labels(found.z), coded.bound(found.bound), found.stats, found.solver, coded.rounding
-        )
+        z, bound = coded.labels(found.z), coded.bound(found.bound)
+        return Maximiser(z, bound, found.stats, found.solver, coded.rounding, coded.tolerance)

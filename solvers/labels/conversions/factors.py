@@ -12,6 +12,7 @@ import numpy as np
 from ...arrays import as_array, to_numpy
 from ...conversions.conversion import Sense
 from ...errors import OptionError, ProblemError, shortened
+from ...limits.memory import check_memory
 from ...options import is_whole
 from ..problem import LabelProblem
 from .conversion import LabelConversion
@@ -66,7 +67,11 @@ def from_factors(
         raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
-    if len(names) != len(sizes) or [len(own) for own in values] != list(sizes):
+    try:
+        fit = len(names) == len(sizes) and [len(own) for own in values] == list(sizes)
+    except TypeError:
+        fit = False
+    if not fit:
         raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
     return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values)
 
@@ -166,6 +171,9 @@ class _Sum:
     def problem(self) -> LabelProblem[np.ndarray]:
         """All of it as arrays."""
         n, k = len(self.sizes), max(self.sizes, default=0)
+        check_memory(
+            f"{n} variables and {len(self._pairs)} pairs of up to {k} values", n * k + len(self._pairs) * k**2
+        )
         unary = np.full((n, k), -np.inf)
         for v, size in enumerate(self.sizes):
             unary[v, :size] = self._unary.get(v, 0.0)

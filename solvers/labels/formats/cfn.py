@@ -26,7 +26,7 @@ def read_cfn(text: TextFile) -> LabelConversion:
             allows too many tuples.
     """
     try:
-        content = json.loads(b" ".join(text.words()))
+        content = json.loads(b" ".join(text.words()), object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
         raise text.error(f"no JSON: {str(error)[:80]}") from error
     return _Reader(
@@ -35,6 +35,15 @@ def read_cfn(text: TextFile) -> LabelConversion:
         _part(text, content, "variables"),
         _part(text, content, "functions"),
     ).conversion()
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of two parts of one name JSON would keep the last."""
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"two parts of one name, {max(names, key=names.count)!r}")
+    return named
 
 
 def _part(text: TextFile, content: Any, name: str) -> Mapping[str, Any]:
