@@ -455,7 +455,7 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
     assert isinstance(vae, AttributeVAE)
     with pytest.raises(SystemExit):
         main(["gradients", where])
-    assert "gradients of the model attributes are not compared" in capsys.readouterr().err
+    assert "by runs of the model discrete; this one is attributes" in capsys.readouterr().err
     with pytest.raises(ConfigError, match=r"the terms of celeba .* name a license, such as other"):
         export_run(where, tmp_path / "out")
     card = export_run(where, tmp_path / "out", license="other") / "README.md"

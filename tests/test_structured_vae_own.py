@@ -519,7 +519,7 @@ def test_metrics_are_columns_and_drawn(finished):
 
 
 def test_options_by_name(tmp_path, arrays):
-    with pytest.raises(ConfigError, match="no option is called epoch; there are:"):
+    with pytest.raises(ConfigError, match=r"no option is called epoch\. Did you mean epochs\?; there are:"):
         train(data=arrays, epoch=3)
     with pytest.raises(ConfigError, match="expected a TrainConfig"):
         train({"n": 3})

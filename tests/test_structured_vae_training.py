@@ -1250,7 +1250,7 @@ def test_a_configuration_survives_the_way_through_its_file(tmp_path):
         ({"data": "mnist"}, "data must be an object of DataConfig"),
         ({"data": replace(SMALL.data, batch_size="7")}, "data.batch_size must be a whole number"),
         ({"data": replace(SMALL.data, name=None)}, "data.name must be a text"),
-        ({"epsilon": 0.1}, "epsilon must be an object of EpsilonConfig"),
+        ({"epsilon": "0.1"}, "epsilon must be an object of EpsilonConfig"),
         ({"seed": 10**5000}, "too many digits"),
     ],
     ids=lambda value: value if isinstance(value, str) else ", ".join(value),
