@@ -113,5 +113,7 @@ def test_couplings_alone_get_tables_where_odd_cycles_had_their_time():
     assert first.seconds == SECONDS_AN_ENTRY * entries
     late = turns(problem, Deadline.after(1.9 * SECONDS_AN_ENTRY * entries))
     assert [turn.solver.name for turn in late] == ["cycle_cuts"]
-    larger = turns(spins(40, 7), Deadline.after(None))
-    assert [turn.solver.name for turn in larger] == ["cycle_cuts", "elimination", "cycle_cuts"]
+    larger = spins(40, 7)
+    fits = not solver_class("elimination")().why_not(larger)  # 16 GiB of tables
+    expected = ["cycle_cuts", "elimination", "cycle_cuts"] if fits else ["cycle_cuts"]
+    assert [turn.solver.name for turn in turns(larger, Deadline.after(None))] == expected

@@ -477,6 +477,7 @@ def test_what_no_label_takes_does_not_count_in_a_proof(forbidden, filling):
     table[:3, :3] = generator.normal(size=(3, 3))
     sizes = np.full(100, 3)
     problem = LabelProblem.from_arrays(unary, table, edges=GRID, sizes=sizes)
+    table = table.copy()
     table[3, :] = table[:, 3] = filling
     if forbidden == "by scores":
         unary[:, 3], sizes = -np.inf, None

@@ -445,7 +445,11 @@ def _padded(
         i, j = topology.pairs.T
         within = np.zeros((tables.shape[1], k, k), bool)
         np.logical_or.at(within, table_of, has[i][:, :, None] & has[j][:, None, :])
-        tables = xp.where(beside(unary, within), tables, xp.zeros_like(tables))
+        used = xp.where(beside(unary, within), tables, xp.zeros_like(tables))
+        largest = _largest(xp.reshape(used, (*used.shape[:2], k**2)))
+        # A table that several edges share stays as it is, a metric say, unless what is never scored is large in it.
+        if len(table_of) == tables.shape[1] or not bool(xp.all(xp.abs(tables) <= largest[..., None, None])):
+            tables = used
     return unary, tables
 
 

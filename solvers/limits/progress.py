@@ -164,9 +164,7 @@ class Listener(Watch):
         with watched_by(None):  # what a callback solves by itself is not what it hears of
             try:
                 self._stopped = bool(self._call(*now))
-            except (
-                BaseException
-            ) as error:  # also SystemExit; raised again by who set the watch, once all searches have ended
+            except BaseException as error:  # raised again by who set the watch, once all searches have ended
                 self.error, self._stopped = error, True
         self._next_call = time.monotonic() + INTERVAL
 
