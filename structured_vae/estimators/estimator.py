@@ -133,7 +133,7 @@ def needs_samples(least: int, samples: int) -> None:
     Raises:
         EstimatorError: there are fewer.
     """
-    if not isinstance(samples, int):
+    if not hasattr(samples, "__index__"):  # which whole numbers of numpy have too
         raise EstimatorError(f"samples must be a whole number; got {shortened(samples)}")
     if samples < least:
         raise EstimatorError(f"samples must be at least {least}; got {samples}")
