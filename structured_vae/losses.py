@@ -22,7 +22,8 @@ from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
-from .stepping import SteppingModule, positive
+from .schedules import positive
+from .stepping import SteppingModule
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Real
 from typing import Protocol
+
+import numpy as np
 
 from .errors import ConfigError, shortened
 
@@ -15,6 +18,14 @@ class Schedule(Protocol):
 
     def __call__(self, step: int) -> float:
         """The value at `step`, counted from 0."""
+
+
+def positive(value: object) -> bool:
+    """Whether this is a positive, finite number."""
+    if not isinstance(value, float | int | np.floating | np.integer):
+        return False
+    plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
+    return bool(0 < plain <= sys.float_info.max)
 
 
 def as_schedule(value: Schedule | float, name: str) -> Schedule:
@@ -27,8 +38,8 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
     Raises:
         ConfigError: it is neither a schedule nor a positive, finite number.
     """
-    if isinstance(value, Real) and 0 < float(value) < math.inf:
-        return Constant(float(value))
+    if positive(value):
+        return Constant(float(value))  # type: ignore[arg-type]  # it is a number
     if not callable(value):
         raise ConfigError(f"{name} must be a positive number or a schedule; got {shortened(value)}")
     return value

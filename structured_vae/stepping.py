@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import ABC
 from typing import Final
 
-import numpy as np
 import torch
 
 from models import Potentials
 from solvers import ArgmaxSolver
 
-from .errors import ConfigError, StalledWarning, shortened
-from .estimators import Epsilon, Relative, Scheduled
+from .errors import StalledWarning
+from .estimators import Epsilon, Relative
+from .estimators.epsilon import as_epsilon
 from .posteriors.argmax_module import ArgmaxModule, module_of
-from .schedules import Constant
+from .schedules import Schedule
 from .structures import Structure
 
 PATIENCE: Final = 20
@@ -101,27 +100,13 @@ class SteppingModule(ArgmaxModule, ABC):
             )
 
 
-def step_of(epsilon: float | Epsilon | None) -> Epsilon:
-    """The rule that an argument `epsilon` means.
+def step_of(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
+    """The rule that an argument `epsilon` means; `Relative()` for None.
 
     Raises:
-        ConfigError: it is neither positive and finite nor an `Epsilon`.
+        ConfigError: it is neither positive and finite nor a schedule or an `Epsilon`.
     """
-    if epsilon is None:
-        return Relative()
-    if isinstance(epsilon, Epsilon):
-        return epsilon
-    if not positive(epsilon):
-        raise ConfigError(f"epsilon must be a positive number; got {shortened(epsilon)}")
-    return Scheduled(Constant(float(epsilon)))  # an unsigned number of numpy has no negative
-
-
-def positive(value: object) -> bool:
-    """Whether this is a positive, finite number."""
-    if not isinstance(value, float | int | np.floating | np.integer):
-        return False
-    plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
-    return bool(0 < plain <= sys.float_info.max)
+    return Relative() if epsilon is None else as_epsilon(epsilon)
 
 
 @torch.library.custom_op("structured_vae::second_argmax", mutates_args=())

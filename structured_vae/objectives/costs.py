@@ -71,6 +71,31 @@ class Reconstruction:
         return self.decoder.table(self.x, states)
 
 
+def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
+    """`[..., batch]`: what a function gives for states, of their type.
+
+    Raises:
+        EstimatorError: it is no tensor of that shape, or a number is not finite.
+    """
+    cost, expected = function(z), z.shape[:-1]
+    for_all_images = z.shape[-2:-1] == (1,)  # as a table asks: the states are those of every image
+    shape = (
+        cost.shape[:-1] if for_all_images and isinstance(cost, torch.Tensor) else getattr(cost, "shape", None)
+    )
+    if not isinstance(cost, torch.Tensor) or shape != (expected[:-1] if for_all_images else expected):
+        found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
+        raise EstimatorError(
+            f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
+            f"function gave {found}"
+        )
+    if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
+        place = (~cost.isfinite()).nonzero()[0].tolist()
+        raise EstimatorError(
+            f"the cost of states must be finite; at {place} the function gave {cost[tuple(place)]}"
+        )
+    return cost.to(z.dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class CostOfBits:
     """Any function of n bits, as a cost; it is asked n + 1 times around a state.
@@ -92,25 +117,7 @@ class CostOfBits:
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: the value at z."""
-        cost, expected = self.function(z), z.shape[:-1]
-        for_all_images = z.shape[-2:-1] == (1,)  # as a table asks: the states are those of every image
-        shape = (
-            cost.shape[:-1]
-            if for_all_images and isinstance(cost, torch.Tensor)
-            else getattr(cost, "shape", None)
-        )
-        if not isinstance(cost, torch.Tensor) or shape != (expected[:-1] if for_all_images else expected):
-            found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
-            raise EstimatorError(
-                f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
-                f"function gave {found}"
-            )
-        if not torch.compiler.is_compiling() and not bool(cost.isfinite().all()):
-            place = (~cost.isfinite()).nonzero()[0].tolist()
-            raise EstimatorError(
-                f"the cost of states must be finite; at {place} the function gave {cost[tuple(place)]}"
-            )
-        return cost.to(z.dtype)
+        return _asked(self.function, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
         """The value at z, and its change by every single flip."""
@@ -156,8 +163,12 @@ class CostOfCategories:
     """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
 
     Attributes:
-        function: takes `[..., batch, variables k]` and gives `[..., batch]`; it need not be differentiable.
+        function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it need not be
+            differentiable.
         variables: how many, whose one-hot vectors stand one after the other.
+
+    Raises:
+        EstimatorError: in its calls, as `CostOfBits`.
     """
 
     function: CostFunction
@@ -165,19 +176,19 @@ class CostOfCategories:
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., batch]`: the value at z."""
-        return self.function(z)
+        return _asked(self.function, z)
 
     def around(self, z: torch.Tensor) -> Neighbourhood:
         """The value at z, and with each value of each variable, the others as in z."""
         if self.variables == 1:
             states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
-            return Neighbourhood(self.function(z), self.table(states).detach().expand_as(z))
-        changed = self.function(single_changes(z, self.variables).movedim(-2, 0))
-        return Neighbourhood(self.function(z), changed.detach().movedim(0, -1))
+            return Neighbourhood(self(z), self.table(states).detach().expand_as(z))
+        changed = self(single_changes(z, self.variables).movedim(-2, 0))
+        return Neighbourhood(self(z), changed.detach().movedim(0, -1))
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
         """`[batch, states]`: the value of each of `states [states, variables k]`."""
-        return self.function(states[:, None, :]).movedim(0, -1)
+        return self(states[:, None, :]).movedim(0, -1)
 
 
 @dataclass(frozen=True, eq=False)
