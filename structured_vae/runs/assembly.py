@@ -6,7 +6,7 @@ import torch
 
 from models import DiscreteVAE, GaussianVAE, MixtureVAE, train_mixed
 
-from ..data import ImageDataset, dataset_names, load_dataset, name_in_memory
+from ..data import ImageDataset, load_dataset, name_in_memory
 from ..errors import ConfigError
 from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
@@ -91,7 +91,7 @@ def data_of(config: TrainConfig, dataset: ImageDataset) -> ImageData:
     """
     labelled = _labelled(config, dataset) if config.labels else None
     splits = (dataset.train, dataset.validation, dataset.test)
-    digest = None if config.data.name in dataset_names() else name_in_memory(*splits)
+    digest = name_in_memory(*splits) if config.data.is_path else None
     return ImageData(dataset, config.data.batch_size, config.seed, labelled, digest)
 
 

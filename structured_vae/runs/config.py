@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_
 import numpy as np
 from jsonargparse import ArgumentParser
 
-from ..data import ATTRIBUTES, CELEBA, usual_binarisation
+from ..data import ATTRIBUTES, CELEBA, IN_MEMORY, dataset_names, usual_binarisation
 from ..errors import ConfigError, shortened
 from ..schedules import ExponentialDecay
 from .plain_values import mistyped, refuse_foreign
@@ -73,6 +73,11 @@ class DataConfig:
     binarisation: str | None = None
     batch_size: int = 100
     train_on: TrainOn = "train"
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the images are a file or folder of one's own: no name of ours, and not in memory."""
+        return self.name not in dataset_names() and not self.name.startswith(IN_MEMORY)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from models import DiscreteVAE, GaussianLikelihood
 
-from ..data import IN_MEMORY, ImageDataset, dataset_names, dataset_of_images, name_in_memory
+from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
 from ..estimators import Estimator
 from ..objectives.recipes import check_kl_term
@@ -155,10 +155,10 @@ def configured(
 
 def _with_place(config: TrainConfig) -> TrainConfig:
     """The same, with a file of images found from any folder."""
-    name = config.data.name
-    if name in dataset_names() or name.startswith(IN_MEMORY) or not Path(name).exists():
+    place = Path(config.data.name)
+    if not (config.data.is_path and place.exists()):
         return config
-    return replace(config, data=replace(config.data, name=str(Path(name).absolute())))
+    return replace(config, data=replace(config.data, name=str(place.absolute())))
 
 
 def _split_options(
