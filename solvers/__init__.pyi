@@ -9,6 +9,7 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
+from .gibbs_distribution.completions import Completions
 from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
@@ -26,6 +27,7 @@ from .warming import warmup
 __all__ = [
     "ArgmaxSolver",
     "Capabilities",
+    "Completions",
     "Deadline",
     "Failure",
     "Gibbs",

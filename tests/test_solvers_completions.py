@@ -54,6 +54,7 @@ def test_completions_and_their_derivative_are_those_of_brute_force(method, n, se
             u, z = uniforms[k, b], completions.samples[k, b]
             for place, v in enumerate(order):
                 one, slope = given_those_before(probability, phi, z, order[:place], v)
+                np.testing.assert_allclose(completions.conditionals[k, b, v], one, rtol=0, atol=FAR)
                 expected += changes[k, b, v] * slope
                 assert abs(u[v] - one) < FAR or z[v] == (u[v] < one)
                 other = completions.completed[k, v, b]
@@ -89,6 +90,32 @@ def test_some_variables_are_those_of_all(n, method):
     np.testing.assert_array_equal(shared.completed, every.completed[:, [1, 3]])
 
 
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=20, deadline=None)
+@given(
+    n=st.integers(1, 11),
+    seed=SEEDS,
+    magnitude=MAGNITUDES,
+    samples=st.integers(0, 2),
+    scales=st.sampled_from([(1.0, 1.0), (1e-290, 1.0), (1.0, 0.0), (0.0, 1.0), (1e290, 1e289)]),
+)
+def test_a_direction_of_the_marginals_adds_its_own_derivative(method, n, seed, magnitude, samples, scales):
+    unary, pairwise, edges = drawn(n, seed, magnitude)
+    generator = np.random.default_rng(seed)
+    found = gibbs(unary, pairwise, edges=edges, method=method)
+    completions = found.completions(generator.random((samples, 2, n)))
+    changes = scales[0] * generator.normal(size=(samples, 2, n))
+    ones, pairs = (scales[1] * generator.normal(size=part.shape) for part in (unary, pairwise))
+    both, apart = completions.derivative(changes, ones, pairs), completions.derivative(changes)
+    beside = found.covariance_product(ones, pairs)
+    scale = max(np.abs(part).max(initial=0.0) for part in (*apart, *beside, changes, ones))
+    for one, first, second in zip(both, apart, beside, strict=True):
+        np.testing.assert_allclose(one, first + second, rtol=0, atol=1e-11 * scale)
+    np.testing.assert_array_equal(
+        completions.derivative(changes, pairwise=pairs)[0], completions.derivative(changes, 0.0, pairs)[0]
+    )
+
+
 def test_enumeration_and_elimination_have_the_same_expected_derivative():
     """The derivative of E[cost], whatever the order in which variables are drawn."""
     generator, n = np.random.default_rng(3), 5
@@ -118,7 +145,8 @@ def test_shapes_and_kinds_are_the_callers():
     completions = found.completions(torch.full((5, 2, 3, 4), 0.5, dtype=torch.float64), [0, 3])
     assert completions.samples.shape == (5, 2, 3, 4)
     assert completions.completed.shape == (5, 2, 2, 3, 4)
-    assert completions.variables.shape == (5, 2, 3, 2)
+    assert completions.variables.shape == completions.conditionals.shape == (5, 2, 3, 2)
+    assert completions.conditionals.dtype == torch.float64
     ones, pairs = completions.derivative(torch.ones(5, 2, 3, 2))
     assert ones.shape == (2, 3, 4)
     assert pairs.shape == (2, 3, 1)
@@ -139,3 +167,7 @@ def test_bad_requests():
         completions.derivative(np.zeros(3))
     with pytest.raises(ProblemError, match="changes must be finite"):
         completions.derivative(np.full((4, 2, 3), np.nan))
+    with pytest.raises(ProblemError, match="the unary direction must be finite"):
+        completions.derivative(np.zeros((4, 2, 3)), np.nan)
+    with pytest.raises(ProblemError, match=r"the unary direction must be \(2, 3\)"):
+        completions.derivative(np.zeros((4, 2, 3)), np.zeros(4))

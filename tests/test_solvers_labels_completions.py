@@ -63,6 +63,8 @@ def test_completions_and_their_derivative_are_those_of_brute_force(n, k, seed, s
             weight = np.where((states[:, before] == z[before]).all(axis=1), probability, 0.0)
             weight /= weight.sum()
             mean = weight @ phi
+            expected_shares = [weight[states[:, v] == a].sum() for a in range(k)]
+            np.testing.assert_allclose(completions.conditionals[s, b, v], expected_shares, atol=1e-9)
             for a in range(k):
                 here = np.where(states[:, v] == a, weight, 0.0)
                 expected += costs[s, b, v, a] * (here @ phi - here.sum() * mean)
@@ -95,6 +97,8 @@ def test_some_variables_have_the_completions_that_they_have_among_all():
     for s, b, place in itertools.product(range(3), range(2), range(3)):
         expected = whole.completed[s, chosen[s, b, place], :, b]
         np.testing.assert_array_equal(some.completed[s, place, :, b], expected)
+        shares = whole.conditionals[s, b, chosen[s, b, place]]
+        np.testing.assert_array_equal(some.conditionals[s, b, place], shares)
     costs = random.normal(size=(3, 2, 3, 3))
     spread = np.zeros((3, 2, 4, 3))
     for s, b, place in itertools.product(range(3), range(2), range(3)):

@@ -17,6 +17,7 @@ from models import (
     general_encoder,
     independent_encoder,
 )
+from solvers import Gibbs as Solved
 from structured_vae import (
     RAM,
     ConfigError,
@@ -632,6 +633,25 @@ def test_estimators_of_the_gibbs_distribution_get_its_exact_kl(recipe):
     assert isinstance(objective.cost, Reconstruction)
     torch.testing.assert_close(objective.kl, Gibbs(h).kl().value)
     assert recipe(vae, x, h, "none").kl == 0
+
+
+def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
+    vae = tiny_vae(general_encoder)
+    x = torch.rand(6, 5, generator=seeded(), dtype=torch.float64).round()
+    gradients = []
+    for early in (True, False):
+        h = vae.encoder(x)
+        objective = elbo_recipe(vae, x, h, "exact")
+        if early:
+            assert objective.kl.requires_grad  # a way back of its own, as the estimate is not there yet
+        else:
+            monkeypatch.setattr(Solved, "covariance_product", lambda *given: pytest.fail("another pass"))
+        estimate = RAM()(h, objective.cost, seeded())
+        (estimate.surrogate + objective.kl).mean().backward()
+        gradients.append([parameter.grad.clone() for parameter in vae.parameters()])
+        vae.zero_grad()
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 3, 6])

@@ -9,11 +9,18 @@ import pytest
 import torch
 from enumeration import LEVEL, away, latent, leaves_of, pair_statistics, seeded
 
+import solvers
 from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
 from structured_vae.posteriors import histogram_kl
-from structured_vae.posteriors.gibbs import _sample_table, _table_sums, by_table, sums_of
+from structured_vae.posteriors.gibbs import (
+    _sample_table,
+    _table_sums,
+    by_table,
+    sums_of,
+    tracked_completions,
+)
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -242,6 +249,52 @@ def test_one_enumeration_serves_kl_and_samples():
     assert sums_of(h) is found
 
 
+def test_one_pass_back_serves_the_kl_and_the_conditionals_of_completions(monkeypatch):
+    h, chosen = problem("general").potentials(2, tracked=True), torch.arange(SIZES["general"])
+    alone, first = separate(h), separate(h)
+    changes = torch.randn(3, 2, SIZES["general"], generator=seeded(1), dtype=torch.float64)
+    uniforms = torch.rand(changes.shape, generator=seeded(2), dtype=torch.float64)
+
+    def gradients(*potentials, weight=0.3):
+        of_draws, of_kl = potentials
+        _, conditionals = tracked_completions(of_draws, uniforms, chosen)
+        value = (conditionals * changes).sum() + weight * Gibbs(of_kl).kl().value.sum()
+        return torch.autograd.grad(
+            value, {id(leaf): leaf for h in potentials for leaf in leaves_of(h)}.values()
+        )
+
+    calls = []
+    derive = solvers.Completions.derivative
+    monkeypatch.setattr(solvers.Completions, "derivative", lambda *given: calls.append(0) or derive(*given))
+    monkeypatch.setattr(
+        solvers.Gibbs, "covariance_product", lambda *given: pytest.fail("another pass over the states")
+    )
+    together = gradients(h, h)
+    assert len(calls) == 1
+    monkeypatch.undo()
+    apart = gradients(alone, first)
+    for k, part in enumerate(together):
+        torch.testing.assert_close(part, apart[k] + apart[k + 2], rtol=0, atol=1e-12)
+    for again in (gradients(h, h), gradients(h, h)):  # each draw has its own way back
+        assert all(map(torch.equal, again, together))
+
+
+def test_sums_after_completions_have_the_gradients_that_are_wanted():
+    h = problem("general").potentials(2, tracked=True)
+    chosen = torch.arange(SIZES["general"])
+    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
+    h.pairwise.requires_grad_(False)
+    _, conditionals = tracked_completions(h, uniforms, chosen)
+    assert conditionals.requires_grad
+    with torch.no_grad():
+        assert not Gibbs(h).kl().value.requires_grad
+    h.pairwise.requires_grad_()
+    found, expected = (
+        torch.autograd.grad(Gibbs(each).kl().value.sum(), leaves_of(each)) for each in (h, separate(h))
+    )
+    assert all(map(torch.equal, found, expected))
+
+
 @pytest.mark.parametrize("part", ["unary", "pairwise"])
 @pytest.mark.parametrize("through_data", [False, True])
 def test_scores_that_have_changed_in_place_are_summed_anew(part, through_data):
@@ -261,11 +314,14 @@ def test_nothing_outlives_the_potentials():
     q = Gibbs(h)
     kl = q.kl().value
     q.sample(seeded())
-    kl.sum().backward()
+    chosen = torch.arange(SIZES["general"])
+    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
+    _, conditionals = tracked_completions(h, uniforms, chosen)
+    (kl + Gibbs(h).kl().value + conditionals.sum()).sum().backward()
     kept = [weakref.ref(each) for each in (h, sums_of(h), q.log_partition)]
     gc.disable()  # cycles would keep them until the next collection
     try:
-        del h, q, kl
+        del h, q, kl, conditionals
         assert not any(each() is not None for each in kept)
     finally:
         gc.enable()

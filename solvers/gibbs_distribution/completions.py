@@ -13,8 +13,9 @@ from ..errors import ProblemError
 from ..options import check_threads
 from ..problem import Problem
 from . import enumeration_completions, sum_product_completions
+from .derivatives import checked_direction, derivative
 from .enumeration import RunningSums
-from .samples import Batched, by_instance, by_sample
+from .samples import Batched, Drawn, by_instance, by_sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class Completions(Generic[ArrayT]):
         samples: `[samples, batch, n]`.
         variables: `[samples, batch, m]`, numpy, those that were completed.
         completed: `[samples, m, batch, n]`, the completions of each sample.
+        conditionals: `[samples, batch, m]`, float64, the probabilities that those variables were one, given what the
+            sample had drawn before.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all values of one variable,
@@ -39,26 +42,37 @@ class Completions(Generic[ArrayT]):
     samples: ArrayT
     variables: np.ndarray
     completed: ArrayT
+    conditionals: ArrayT
     _problem: Problem[ArrayT] = field(repr=False)
     _sums: RunningSums | None = field(repr=False)
+    _marginals: np.ndarray = field(repr=False)
     _z: np.ndarray = field(repr=False)
     _chosen: np.ndarray = field(repr=False)
 
-    def derivative(self, changes: Any, *, threads: int | None = None) -> tuple[ArrayT, ArrayT]:
+    def derivative(
+        self, changes: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
+    ) -> tuple[ArrayT, ArrayT]:
         """The gradient in the scores of the sum of changes * P(z_v = 1 | drawn before), what was drawn held fixed.
 
         The sum is over the samples and their variables. With the change of a cost from z_v = 0 to z_v = 1, between a
         sample and its completion, over all variables, its expectation is the gradient of the expected cost.
 
+        With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
+        `Gibbs.covariance_product`: by enumeration in the same pass over all states.
+
         Args:
             changes: `[samples, batch, m]`, finite.
+            unary: `[batch, n]`, the part of d for the marginals of variables, finite; or what broadcasts to it; None
+                for zeros.
+            pairwise: `[batch, e]`, that for those of pairs; None for zeros.
             threads: most threads to use; None for all cores.
 
         Returns:
             `[batch, n]` and `[batch, e]`, float64.
 
         Raises:
-            ProblemError: the changes have another shape, or are not finite.
+            ProblemError: the changes have another shape, a part of the direction does not broadcast to its own, or one
+                is not finite.
             OptionError: there are no so many threads.
 
         Example:
@@ -77,19 +91,17 @@ class Completions(Generic[ArrayT]):
             raise ProblemError(f"changes must be real numbers {shape}; they are {given.dtype} {given.shape}")
         if not np.isfinite(given).all():
             raise ProblemError("changes must be finite")
-        changes = np.ascontiguousarray(by_instance(problem, given), np.float64)
-        drawn = (self._z, self._chosen, changes)
-        if self._sums is None:
-            plan = problem.topology.recall(cached_plan)
-            found = sum_product_completions.derivative(plan, problem.unary, problem.pairwise, *drawn, threads)
-        else:
-            found = enumeration_completions.derivative(self._sums, problem.n, problem.edges, *drawn, threads)
-        return problem.restore(found[:, : problem.n]), problem.restore(found[:, problem.n :])
+        direction = None
+        if unary is not None or pairwise is not None:
+            direction = checked_direction(problem, 0.0 if unary is None else unary, pairwise)
+        drawn = Drawn(self._z, self._chosen, by_instance(problem, given).astype(np.float64))
+        return derivative(problem, self._sums, self._marginals, drawn, direction, threads)
 
 
 def complete(
     problem: Problem[ArrayT],
     sums: RunningSums | None,
+    marginals: np.ndarray,
     uniforms: np.ndarray,
     variables: Any,
     threads: int | None,
@@ -99,6 +111,7 @@ def complete(
     Args:
         problem: with whose leading dimensions.
         sums: what enumeration has kept.
+        marginals: `[batch, n + e]`.
         uniforms: `[batch, samples, n]`.
         variables: as for `Gibbs.completions`.
         threads: most threads to use; None for all cores.
@@ -110,18 +123,22 @@ def complete(
     chosen = by_instance(problem, chosen_variables(problem, samples, variables))
     if sums is None:
         plan = problem.topology.recall(cached_plan)
-        z, completed = sum_product_completions.complete(
+        z, completed, conditionals = sum_product_completions.complete(
             plan, problem.unary, problem.pairwise, uniforms, chosen, threads
         )
     else:
-        z, completed = enumeration_completions.complete(sums, n, problem.edges, uniforms, chosen, threads)
+        z, completed, conditionals = enumeration_completions.complete(
+            sums, n, problem.edges, uniforms, chosen, threads
+        )
     place = problem.home.place
     return Completions(
         samples=place(by_sample(problem, z)),
         variables=by_sample(problem, chosen),
         completed=place(_by_completion(problem, completed)),
+        conditionals=place(by_sample(problem, conditionals)),
         _problem=problem,
         _sums=sums,
+        _marginals=marginals,
         _z=z,
         _chosen=chosen,
     )

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..algorithms.elimination.plan import cached_plan
 from ..algorithms.elimination.treewidth import why_not_eliminated
-from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, as_array, to_numpy
-from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..arrays import ArrayLike, ArrayOf, ArrayT, Edges, Scores, to_numpy
+from ..errors import OptionError, UnsupportedProblemError, shortened
 from ..options import check_threads
 from ..problem import Problem, check_problem
 from . import enumeration, sum_product, sum_product_derivative
 from .completions import Completions, complete
+from .derivatives import checked_direction, derivative
 from .draws import draw
 from .enumeration import MAX_VARIABLES, RunningSums
 from .samples import by_sample, checked_uniforms
@@ -106,7 +107,7 @@ class Gibbs(Generic[ArrayT]):
         check_threads(threads)
         problem = self.problem.to_host()
         drawn = _uniforms(problem, "elimination", uniforms)
-        return complete(problem, self._sums, drawn, variables, threads)
+        return complete(problem, self._sums, self._marginals(), drawn, variables, threads)
 
     def covariance_product(
         self, unary: Any, pairwise: Any = None, *, threads: int | None = None
@@ -136,20 +137,8 @@ class Gibbs(Generic[ArrayT]):
         """
         check_threads(threads)
         problem = self.problem.to_host()
-        direction = _direction(problem, unary, pairwise)
-        # Only its direction matters to rounding and overflow.
-        scale = np.maximum(np.abs(direction).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        products = self._covary(problem, direction / scale, threads) * scale
-        return problem.restore(products[:, : problem.n]), problem.restore(products[:, problem.n :])
-
-    def _covary(self, problem: Problem, direction: np.ndarray, threads: int | None) -> np.ndarray:
-        if self._sums is not None:
-            means = np.sum(self._marginals() * direction, axis=1)
-            return enumeration.covariance_product(self._sums, problem.edges, direction, means, threads)
-        plan = problem.topology.recall(cached_plan)
-        return sum_product_derivative.covariance_product(
-            plan, problem.unary, problem.pairwise, direction, threads
-        )
+        direction = checked_direction(problem, unary, pairwise)
+        return derivative(problem, self._sums, self._marginals(), None, direction, threads)
 
     def _marginals(self) -> np.ndarray:
         """`[batch, n + e]`."""
@@ -312,24 +301,6 @@ def _uniforms(problem: Problem, method: str, uniforms: Any) -> np.ndarray:
     if uniforms is None:
         return np.empty((problem.batch, 0, *variables))
     return checked_uniforms(problem, uniforms, variables, f" for {method} (`uniforms_shape`)")
-
-
-def _direction(problem: Problem, unary: Any, pairwise: Any) -> np.ndarray:
-    """`[batch, n + e]`."""
-    given = {"unary": (unary, problem.n), "pairwise": (0.0 if pairwise is None else pairwise, problem.e)}
-    parts = []
-    for name, (values, size) in given.items():
-        array, shape = to_numpy(as_array(values, name)), (*problem.leading, size)
-        if array.dtype.kind not in "biuf":
-            raise ProblemError(f"the {name} direction must be real numbers; its type is {array.dtype}")
-        array = array.astype(np.float64)
-        if not np.isfinite(array).all():
-            raise ProblemError(f"the {name} direction must be finite")
-        try:
-            parts.append(np.broadcast_to(array, shape).reshape(problem.batch, size))
-        except ValueError as error:
-            raise ProblemError(f"the {name} direction must be {shape}; its shape is {array.shape}") from error
-    return np.concatenate(parts, axis=1)
 
 
 def _infer(

@@ -1,4 +1,4 @@
-"""Log-partition function, marginals and covariances of p(z) ~ exp(score(z)) over all 2^n states.
+"""Log-partition function and marginals of p(z) ~ exp(score(z)) over all 2^n states.
 
 One pass over the blocks of weights (`weights`) gives the sums of all states, and of those that have a bit or two
 (`sums`). It keeps running sums, from which samples are drawn (`draws`).
@@ -15,9 +15,9 @@ import numpy as np
 from ..arrays import Edges, Pairwise, Scores, Unary
 from ..compiled import jit
 from ..compiled.threads import over_slices
-from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned, fill_block
+from .blocks import BLOCK, BLOCK_BITS, LINE_BITS, aligned
 from .sums import add_block, fill_moments, new_sums
-from .weights import fill_weights, find_reference, load_blocks, load_weights, new_blocks, places
+from .weights import fill_weights, find_reference, load_weights, new_blocks, places
 
 MAX_VARIABLES = 20
 """Sums of 2^20 weights, each of exp(STEEP) at most, do not overflow; an instance takes half a millisecond."""
@@ -65,28 +65,6 @@ def _infer(rows, columns, n, coefficients, references, cumulative, weights, log_
             marginals[b, c] = min(moments[rows[c], columns[c]] / total, 1.0)
 
 
-@jit.strict
-def _covary(rows, columns, n, coefficients, directions, means, totals, products):
-    depth = max(n - BLOCK_BITS, 0)
-    blocks, tilt, sums = new_blocks(depth), new_blocks(depth), new_sums(depth)
-    block, statistic, moments = aligned(BLOCK), aligned(BLOCK), np.empty_like(blocks.weights)
-    for b in range(len(products)):
-        steep = load_weights(coefficients[b], rows, columns, n, blocks)
-        reference = find_reference(steep, blocks, block)
-        load_blocks(directions[b], rows, columns, n, False, 0.0, tilt)
-        tilt.root[:] -= means[b]  # before the sums, so that a large mean cancels nothing
-        sums.halves[:] = 0.0
-        for h in range(1 << depth):
-            fill_weights(blocks, h, steep, reference, block)
-            fill_block(tilt.root, tilt.fields[h], False, tilt.line, statistic)
-            for s in range(BLOCK):
-                statistic[s] *= block[s]
-            add_block(statistic, h, depth, sums)
-        fill_moments(sums, depth, moments)
-        for c in range(len(rows)):
-            products[b, c] = moments[rows[c], columns[c]] / totals[b]
-
-
 def infer(
     unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None
 ) -> tuple[Scores, np.ndarray, RunningSums]:
@@ -107,27 +85,3 @@ def infer(
     kernel = partial(_infer, *places(n, edges), n)
     over_slices(kernel, *sums, log_z, marginals, nanoseconds=work, threads=threads)
     return log_z, marginals, sums
-
-
-def covariance_product(
-    sums: RunningSums,
-    edges: Edges,
-    direction: np.ndarray,
-    means: Scores,
-    threads: int | None = None,
-) -> np.ndarray:
-    """Cov(phi, phi . direction) `[batch, n + e]`, with phi the z_i and the z_i z_j of the edges.
-
-    Args:
-        sums: of the instances.
-        edges: `[e, 2]`, distinct pairs i < j.
-        direction: `[batch, n + e]`, finite, and small enough that its sums times exp(STEEP) do not overflow.
-        means: `[batch]`, of phi . direction.
-        threads: most threads to use; None for all cores.
-    """
-    n = sums.coefficients.shape[1] - len(edges)
-    products, totals = np.empty_like(sums.coefficients), np.ascontiguousarray(sums.blocks[:, -1])
-    arrays = (sums.coefficients, np.require(direction, np.float64, ["C", "W"]), means, totals, products)
-    work = 2 * NANOSECONDS * (2**n + 2**13)
-    over_slices(partial(_covary, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
-    return products

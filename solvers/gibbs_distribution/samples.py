@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..arrays import as_array, to_numpy
+from ..arrays import States, as_array, to_numpy
 from ..errors import ProblemError
+
+
+class Drawn(NamedTuple):
+    """Samples, and what a derivative weighs the conditionals of their variables by.
+
+    Attributes:
+        z: `[batch, samples, n]`.
+        chosen: `[batch, samples, m]`, variables.
+        changes: `[batch, samples, m]`, finite.
+    """
+
+    z: States
+    chosen: np.ndarray
+    changes: np.ndarray
 
 
 class Batched(Protocol):

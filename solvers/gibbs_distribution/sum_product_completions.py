@@ -23,6 +23,7 @@ from ..algorithms.elimination.schedule import (
 )
 from ..arrays import Pairwise, States, Unary
 from ..compiled import jit
+from .samples import Drawn
 from .sum_product import (
     draw_steps,
     new_room,
@@ -43,7 +44,18 @@ def _steps_of(steps):
 
 
 @jit.strict
-def _complete(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, chosen, z, completed):
+def _separator_state(t, steps, variables, z):
+    """The place of z among the states of the separator of step t."""
+    state, first_bit = 0, steps[t, BIT_START]
+    for i in range(steps[t, BIT_END] - first_bit):
+        state |= np.int64(z[variables[first_bit + i]]) << i
+    return state
+
+
+@jit.strict
+def _complete(
+    schedule, entries, most_reads, lanes, unary, pairwise, uniforms, chosen, z, completed, conditionals
+):
     steps, variables, edges, reads, strides, _ = schedule
     arrays = (steps, edges, reads, strides)
     messages, shares = np.empty((entries, lanes)), np.empty((entries, lanes))
@@ -57,6 +69,8 @@ def _complete(schedule, entries, most_reads, lanes, unary, pairwise, uniforms, c
                 draw_steps(len(steps), steps, variables, shares, b - first, uniforms[b, k], z[b, k])
                 for c in range(chosen.shape[2]):
                     v, other = chosen[b, k, c], completed[b, k, c]
+                    state = _separator_state(step[v], steps, variables, z[b, k])
+                    conditionals[b, k, c] = shares[steps[step[v], ENTRY_START] + state, b - first]
                     other[:] = z[b, k]
                     other[v] = 1 - other[v]
                     draw_steps(step[v], steps, variables, shares, b - first, uniforms[b, k], other)
@@ -67,9 +81,7 @@ def _inject(t, change, schedule, shares, lane, z, flows, ones, pairs):
     """Adds the derivative of `change` times the share of step t, given its separator in z."""
     steps, variables, edges, reads, strides, _ = schedule
     first_bit, bits = steps[t, BIT_START], steps[t, BIT_END] - steps[t, BIT_START]
-    state = 0
-    for i in range(bits):
-        state |= np.int64(z[variables[first_bit + i]]) << i
+    state = _separator_state(t, steps, variables, z)
     share = shares[steps[t, ENTRY_START] + state, lane]
     weight = change * share * (1.0 - share)
     ones[steps[t, VARIABLE], lane] += weight
@@ -117,8 +129,8 @@ def complete(
     uniforms: np.ndarray,
     chosen: np.ndarray,
     threads: int | None = None,
-) -> tuple[States, States]:
-    """Samples `[batch, samples, n]`, and `[batch, samples, m, n]`: the completions of the other values.
+) -> tuple[States, States, np.ndarray]:
+    """Samples `[batch, samples, n]`, their completions `[batch, samples, m, n]`, and P(z_v = 1 | drawn before) of each.
 
     Args:
         plan: of these edges.
@@ -130,17 +142,17 @@ def complete(
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise, uniforms))
     z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, plan.n), np.int8)
-    over_lanes(_complete, plan, (*scores, chosen, z, completed), threads, draws=completed[0].size)
-    return z, completed
+    conditionals = np.empty(chosen.shape)
+    arrays = (*scores, chosen, z, completed, conditionals)
+    over_lanes(_complete, plan, arrays, threads, draws=completed[0].size)
+    return z, completed, conditionals
 
 
 def derivative(
     plan: Plan,
     unary: Unary,
     pairwise: Pairwise,
-    z: States,
-    chosen: np.ndarray,
-    changes: np.ndarray,
+    drawn: Drawn,
     threads: int | None = None,
 ) -> np.ndarray:
     """`[batch, n + e]`: that of the sum of changes * P(z_v = 1 | drawn before) over samples and chosen v.
@@ -149,13 +161,11 @@ def derivative(
         plan: of these edges.
         unary: `[batch, n]`, finite.
         pairwise: `[batch, e]`, finite, in the order of the plan's edges.
-        z: `[batch, samples, n]`, the samples.
-        chosen: `[batch, samples, m]`, variables.
-        changes: `[batch, samples, m]`, finite.
+        drawn: samples, and the changes of their variables.
         threads: most threads to use; None for all cores.
     """
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
     ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
-    arrays = (*scores, z, chosen, changes, ones, pairs)
-    over_lanes(_derive, plan, arrays, threads, passes=2, draws=chosen[0].size)
+    arrays = (*scores, *drawn, ones, pairs)
+    over_lanes(_derive, plan, arrays, threads, passes=2, draws=drawn.chosen[0].size)
     return np.concatenate((ones, pairs), axis=1)

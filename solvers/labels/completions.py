@@ -29,6 +29,8 @@ class LabelCompletions(Generic[ArrayT]):
         variables: `[samples, batch, m]`, numpy, those that were completed.
         completed: `[samples, m, k - 1, batch, n]`: in the r-th completion of v, x_v is that of the sample plus 1 + r,
             modulo k.
+        conditionals: `[samples, batch, m, k]`, float64, the probabilities of each value of those variables, given what
+            the sample had drawn before.
 
     References:
         Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all values of one variable,
@@ -38,6 +40,7 @@ class LabelCompletions(Generic[ArrayT]):
     samples: ArrayT
     variables: np.ndarray
     completed: ArrayT
+    conditionals: ArrayT
     _problem: LabelProblem[ArrayT] = field(repr=False)
     _parts: tuple[Conditionals, ...] = field(repr=False)
     _z: np.ndarray = field(repr=False)
@@ -106,6 +109,8 @@ def complete(
     chosen = by_instance(problem, chosen_variables(problem, samples, variables))
     m = chosen.shape[-1]
     z = drawn(parts, uniforms)
+    of_all = np.concatenate([to_numpy(part.at(own)) for part, own in by_part(parts, z)])
+    conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
     given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
@@ -123,6 +128,7 @@ def complete(
                 samples, m, k - 1, *problem.leading, n
             )
         ),
+        conditionals=place(by_sample(problem, conditionals)),
         _problem=problem,
         _parts=parts,
         _z=z,

@@ -80,7 +80,8 @@ class RAM(Estimator):
         fixed = costs.detach()
         changes = changes_of(cost, drawn.z, fixed, drawn.variables, drawn.completed.movedim(1, 0))
         changes = changes * (drawn.n / (drawn.count * self.samples))
-        return Estimate(drawn.surrogate(changes) + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
+        surrogate = (drawn.conditionals * changes).sum(dim=(0, 2))
+        return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
 
 
 def _of_variables(
@@ -99,7 +100,8 @@ def _of_variables(
     changes = torch.zeros((*drawn.variables.shape, potentials.k), dtype=fixed.dtype, device=fixed.device)
     changes = changes.scatter(-1, drawn.values, others - fixed[..., None, None])
     changes = changes * (potentials.variables / (drawn.variables.shape[-1] * samples))
-    return Estimate(drawn.surrogate(changes) + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
+    surrogate = (drawn.conditionals * changes).sum(dim=(0, 2, 3))
+    return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
 
 
 def _of_categories(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cached_property
 from typing import Final, Literal, Protocol, get_args
 
 import torch
@@ -18,17 +19,22 @@ KLTerm = Literal["exact", "folded", "none"]
 """An objective's KL reaches the estimator as a term of its own, inside the cost, or not at all."""
 
 
-@dataclass(frozen=True, eq=False)
 class Objective:
     """E_q[cost(z)] + kl, minimised.
 
-    Attributes:
+    Args:
         cost: whose gradient in the encoder is estimated.
-        kl: `[batch]`, nats, with an exact gradient; 0 where there is none.
+        kl: `[batch]`, nats, with an exact gradient, or what finds it; 0 where there is none.
     """
 
-    cost: Cost
-    kl: torch.Tensor | float = 0.0
+    def __init__(self, cost: Cost, kl: torch.Tensor | float | Callable[[], torch.Tensor] = 0.0):
+        self.cost = cost
+        self._kl = kl
+
+    @cached_property
+    def kl(self) -> torch.Tensor | float:
+        """Found when it is first asked for: after the estimate it can share its way back through the states."""
+        return self._kl() if callable(self._kl) else self._kl
 
 
 class Recipe(Protocol):
@@ -92,9 +98,12 @@ def whole_bound(
     if kl_term == "none":  # log p(x, z) has the prior whole
         return Objective(cost if prior is None else WithPrior(cost, prior))
     if kl_term == "exact":
-        q = Gibbs(potentials)
-        kl = q.kl().value if prior is None else q.kl().value + prior.expected(q)
-        return Objective(cost, kl_weight * kl)
+
+        def kl() -> torch.Tensor:
+            q = Gibbs(potentials)
+            return kl_weight * (q.kl().value if prior is None else q.kl().value + prior.expected(q))
+
+        return Objective(cost, kl)
     beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
     return Objective(WithKL(beside, potentials.detach(), kl_weight))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from models import CategoricalPotentials, Potentials, codes_of, single_flips
 
-from .gibbs import sums_of, uniforms
+from .gibbs import tracked_completions, uniforms
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +21,13 @@ class Completions:
         z: `[samples, batch, n]`.
         variables: `[samples, batch, m]`, whole numbers.
         completed: `[samples, m, batch, n]`.
-        surrogate: takes changes of a cost `[samples, batch, m]` from z_v = 0 to z_v = 1, and gives `[batch]`, with the
-            gradient of the sum of changes * q(z_v = 1 | before v) in the potentials.
+        conditionals: `[samples, batch, m]`, q(z_v = 1 | before v), differentiable in the potentials.
     """
 
     z: torch.Tensor
     variables: torch.Tensor
     completed: torch.Tensor
-    surrogate: Callable[[torch.Tensor], torch.Tensor]
+    conditionals: torch.Tensor
 
     @property
     def n(self) -> int:
@@ -51,15 +49,14 @@ class ValueCompletions:
         variables: `[samples, batch, m]`, whole numbers.
         values: `[samples, batch, m, k - 1]`, the other values of each.
         completed: `[samples, m, k - 1, batch, n]`, in the order of `values`.
-        surrogate: takes costs `[samples, batch, m, k]` of the states in which v has each value, and gives `[batch]`,
-            with the gradient of the sum of costs * q(x_v = a | before v) in the potentials.
+        conditionals: `[samples, batch, m, k]`, q(x_v = a | before v), differentiable in the potentials.
     """
 
     z: torch.Tensor
     variables: torch.Tensor
     values: torch.Tensor
     completed: torch.Tensor
-    surrogate: Callable[[torch.Tensor], torch.Tensor]
+    conditionals: torch.Tensor
 
 
 def completed_values(
@@ -87,23 +84,14 @@ def completed_values(
         moved = labels[:, :, None, None].repeat(1, 1, *values.shape[-2:], 1)
         moved.scatter_(-1, variables[..., None].expand(values.shape)[..., None], values[..., None])
         moved = moved.movedim(1, 3)
-
-        def surrogate(costs: torch.Tensor) -> torch.Tensor:
-            probabilities = h.apart(h.unary).softmax(dim=-1).expand(samples, -1, -1, -1)
-            chosen = probabilities.gather(2, variables[..., None].expand(*variables.shape, k))
-            return (chosen * costs).sum(dim=(0, 2, 3))
-
+        probabilities = h.apart(h.unary).softmax(dim=-1).expand(samples, -1, -1, -1)
+        conditionals = probabilities.gather(2, variables[..., None].expand(*variables.shape, k))
     else:
-        sums = sums_of(h)
-        found = sums.completions(drawn, variables)
-        labels, moved, values = found.samples, found.completed, _other_values(found.samples, variables, k)
-
-        def surrogate(costs: torch.Tensor) -> torch.Tensor:
-            unary, pairwise = (part.to(h.unary.dtype) for part in sums.flat(*found.derivative(costs)))
-            return (h.unary * unary).sum(dim=-1) + (h.pairwise * pairwise).sum(dim=-1)  # type: ignore[operator]  # has pairs
-
+        found, conditionals = tracked_completions(h, drawn, variables)
+        labels, moved = found.samples, found.completed
+        values = _other_values(labels, variables, k)
     z, completed = (codes_of(part, k).to(h.unary.dtype) for part in (labels, moved))
-    return ValueCompletions(z, variables, values, completed, surrogate)
+    return ValueCompletions(z, variables, values, completed, conditionals)
 
 
 def _other_values(labels: torch.Tensor, variables: torch.Tensor, k: int) -> torch.Tensor:
@@ -148,20 +136,11 @@ def drawn_variables(like: torch.Tensor, generator: torch.Generator, count: int |
 def _of_independent(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
     """Of bits that are drawn by themselves: their flips."""
     z = (drawn < h.unary.detach().double().sigmoid()).to(h.unary.dtype)
-    completed = single_flips(z, variables).movedim(0, 1)
-
-    def surrogate(changes: torch.Tensor) -> torch.Tensor:
-        return (h.unary.sigmoid().expand_as(z).gather(-1, variables) * changes).sum(dim=(0, 2))
-
-    return Completions(z, variables, completed, surrogate)
+    conditionals = h.unary.sigmoid().expand_as(z).gather(-1, variables)
+    return Completions(z, variables, single_flips(z, variables).movedim(0, 1), conditionals)
 
 
 def _of_coupled(h: Potentials, drawn: torch.Tensor, variables: torch.Tensor) -> Completions:
-    found = sums_of(h).completions(drawn, variables)
-
-    def surrogate(changes: torch.Tensor) -> torch.Tensor:
-        unary, pairwise = (part.to(h.unary.dtype) for part in found.derivative(changes))
-        return (h.unary * unary).sum(dim=-1) + (h.pairwise * pairwise).sum(dim=-1)  # type: ignore[operator]  # has pairs
-
+    found, conditionals = tracked_completions(h, drawn, variables)
     z, completed = (part.to(h.unary.dtype) for part in (found.samples, found.completed))
-    return Completions(z, variables, completed, surrogate)
+    return Completions(z, variables, completed, conditionals)

@@ -18,7 +18,7 @@ from ..errors import ConfigError, StructureError
 from ..noise import gumbel
 from ..structures import Distribution, TractableStructure, refuse_pairs
 from .kl import KL, kl_ceiling
-from .label_sums import LabelSums
+from .label_sums import LabelSums, LabelSumsCompletions
 
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]`, and the means of `pairs`: of bits P(z_i = z_j = 1) `[batch, e]`; None without pairwise
@@ -27,8 +27,28 @@ scores."""
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """Of bits, or of variables of several values."""
 
-_FOUND: WeakKeyDictionary[AnyPotentials, tuple[tuple[torch.Tensor, ...], Sums]] = WeakKeyDictionary()
-"""Of living potentials their scores and edges, and the sums over their states; nothing here refers to them."""
+AnyCompletions: TypeAlias = solvers.Completions[torch.Tensor] | LabelSumsCompletions
+"""Of bits, or of variables of several values."""
+
+
+@dataclass(eq=False)
+class _Found:
+    """What is known of living potentials, and does not refer to them.
+
+    Attributes:
+        scores: theirs and their edges, as they were.
+        tracks: whether each of these has a gradient.
+        sums: over their states.
+        tracked: log Z and marginals with a gradient, of which one pass back gives that of conditionals too.
+    """
+
+    scores: tuple[torch.Tensor, ...]
+    tracks: tuple[bool, ...]
+    sums: Sums
+    tracked: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+
+
+_FOUND: WeakKeyDictionary[AnyPotentials, _Found] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +122,7 @@ class Gibbs:
             return softplus(h.unary).sum(dim=-1), (h.unary.sigmoid(), None)
         if by_table(h):
             return _table_sums(h)
-        log_z, unary, pairwise = _Sums.apply(h.unary, h.pairwise, sums_of(h))  # type: ignore[no-untyped-call]
+        log_z, unary, pairwise = _tracked_sums(h)
         return log_z, (unary, pairwise)
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
@@ -199,18 +219,48 @@ def sums_of(h: AnyPotentials) -> Sums:
 
     A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
     """
-    now = tuple(part.detach() for part in (h.unary, h.pairwise, h.edges) if part is not None)
-    then, found = _FOUND.get(h, (None, None))
-    if then is None or found is None or not all(map(torch.equal, then, now)):
-        then = unary, pairwise, edges = tuple(
-            part.clone() for part in now
-        )  # what is trained changes in place
+    return _found_of(h).sums
+
+
+def _found_of(h: AnyPotentials) -> _Found:
+    now = tuple(part for part in (h.unary, h.pairwise, h.edges) if part is not None)
+    tracks, known = tuple(part.requires_grad for part in now), _FOUND.get(h)
+    if known is None or tracks != known.tracks or not all(map(torch.equal, known.scores, now)):
+        unary, pairwise, edges = (part.detach().clone() for part in now)  # what is trained changes in place
         if isinstance(h, CategoricalPotentials):
-            found = LabelSums.of(replace(h, unary=unary, pairwise=pairwise, edges=edges))
+            sums: Sums = LabelSums.of(replace(h, unary=unary, pairwise=pairwise, edges=edges))
         else:
-            found = solvers.gibbs(unary, pairwise, edges=edges)
-        _FOUND[h] = then, found
-    return found
+            sums = solvers.gibbs(unary, pairwise, edges=edges)
+        known = _FOUND[h] = _Found((unary, pairwise, edges), tracks, sums)
+    return known
+
+
+def _tracked_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Log Z and marginals, differentiable."""
+    known = _found_of(h)
+    if known.tracked is not None and torch.is_grad_enabled():
+        return known.tracked
+    log_z, unary, pairwise, _ = _Sums.apply(h.unary, h.pairwise, known.sums, None)  # type: ignore[no-untyped-call]
+    return log_z, unary, pairwise
+
+
+def tracked_completions(
+    h: AnyPotentials, uniforms: torch.Tensor, variables: torch.Tensor
+) -> tuple[AnyCompletions, torch.Tensor]:
+    """Completions of potentials with pairs, by `solvers`, and their conditionals, differentiable.
+
+    A KL that is asked for afterwards shares its way back with them, so that one pass over the states serves both.
+
+    Args:
+        h: the potentials.
+        uniforms: `[samples, batch, variables]`, in [0, 1).
+        variables: `[samples, batch, m]`, which to complete.
+    """
+    known = _found_of(h)
+    completions = known.sums.completions(uniforms, variables)
+    *tracked, conditionals = _Sums.apply(h.unary, h.pairwise, known.sums, completions)  # type: ignore[no-untyped-call]
+    known.tracked = tuple(tracked) if conditionals.requires_grad else None
+    return completions, conditionals
 
 
 def _table_sums(h: AnyPotentials) -> tuple[torch.Tensor, Marginals]:
@@ -266,19 +316,24 @@ def _values(found: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor
 
 
 class _Sums(torch.autograd.Function):
-    """Log-partition and marginals on the host.
+    """Log-partition, marginals, and the conditionals of completions if any, on the host.
 
     The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and z_i z_j.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, unary: torch.Tensor, pairwise: torch.Tensor, found: Sums
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        ctx: Any,
+        unary: torch.Tensor,
+        pairwise: torch.Tensor,
+        found: Sums,
+        completions: AnyCompletions | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
         ctx.set_materialize_grads(False)
-        ctx.found = found
+        ctx.found, ctx.completions = found, completions
         ctx.dtype = unary.dtype
-        return _values(found, unary.dtype)
+        conditionals = None if completions is None else completions.conditionals.to(unary.dtype, copy=True)
+        return *_values(found, unary.dtype), conditionals
 
     @staticmethod
     @once_differentiable
@@ -287,13 +342,18 @@ class _Sums(torch.autograd.Function):
         log_z: torch.Tensor | None,
         ones: torch.Tensor | None,
         pairs: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor, None]:
+        changes: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor, None, None]:
         found = ctx.found
         unary, pairwise = torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
         if ones is not None or pairs is not None:
             ones = unary if ones is None else ones.double()
-            unary, pairwise = found.covariance_product(ones, None if pairs is None else pairs.double())
+            pairs = None if pairs is None else pairs.double()
+        if changes is not None:
+            unary, pairwise = ctx.completions.derivative(changes.double(), ones, pairs)
+        elif ones is not None:
+            unary, pairwise = found.covariance_product(ones, pairs)
         if log_z is not None:
             unary = unary + log_z[:, None] * found.unary_marginals
             pairwise = pairwise + log_z[:, None] * found.pairwise_marginals
-        return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None
+        return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None, None

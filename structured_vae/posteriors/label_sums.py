@@ -68,9 +68,9 @@ class LabelSums:
         """`[samples, batch, variables k]`: independent states for uniform numbers `[samples, batch, variables]`."""
         return codes_of(self.found.sample(uniforms), self.potentials.k)
 
-    def completions(self, uniforms: torch.Tensor, variables: torch.Tensor) -> LabelCompletions[torch.Tensor]:
+    def completions(self, uniforms: torch.Tensor, variables: torch.Tensor) -> LabelSumsCompletions:
         """Samples, and for some variables `[samples, batch, m]` of each the states with the other values."""
-        return self.found.completions(uniforms, variables)
+        return LabelSumsCompletions(self, self.found.completions(uniforms, variables))
 
     def flat(self, unary: torch.Tensor, tables: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Gradients `[batch, variables, k]` and `[batch, e, k, k]` in the layout of the potentials."""
@@ -88,3 +88,42 @@ class LabelSums:
             return tables
         first, second = edges.T
         return torch.where((first > second)[:, None, None], tables.transpose(-1, -2), tables)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSumsCompletions:
+    """What `solvers.Completions` is of bits, for variables of several values.
+
+    Attributes:
+        sums: over all states.
+        found: samples and their completions.
+    """
+
+    sums: LabelSums
+    found: LabelCompletions[torch.Tensor]
+
+    @property
+    def samples(self) -> torch.Tensor:
+        """`[samples, batch, variables]`: values."""
+        return self.found.samples
+
+    @property
+    def completed(self) -> torch.Tensor:
+        """`[samples, m, k - 1, batch, variables]`: values."""
+        return self.found.completed
+
+    @property
+    def conditionals(self) -> torch.Tensor:
+        """`[samples, batch, m, k]`: the probabilities of each value, given what the sample had drawn before."""
+        return self.found.conditionals
+
+    def derivative(
+        self, costs: torch.Tensor, unary: torch.Tensor | None = None, pairwise: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """That of the sum of costs * conditionals and of a direction . marginals, as of `solvers.Completions`."""
+        ones, pairs = self.sums.flat(*self.found.derivative(costs))
+        if unary is None and pairwise is None:
+            return ones, pairs
+        along = torch.zeros_like(self.sums.unary_marginals) if unary is None else unary
+        beside = self.sums.covariance_product(along, pairwise)
+        return ones + beside[0], pairs + beside[1]

@@ -84,6 +84,15 @@ class Conditionals:
             chosen[step.variable] = value if fixed is None else xp.where(fixed >= 0, fixed, value)
         return xp.stack([chosen[v] for v in range(self.problem.n)], axis=-1)
 
+    def at(self, states: States) -> Array:
+        """`[batch, samples, n, k]`: P(x_v = a | separator of v), the separators as in states `[batch, samples, n]`."""
+        found = beside(self.problem.unary, np.zeros((*states.shape, self.problem.k)))
+        chosen = {v: states[:, :, v] for v in range(self.problem.n)}
+        for step, table in self._downwards():
+            own = _conditionals(table, _below(step, table, chosen, states))
+            found[:, :, step.variable, : table.shape[1]] = own
+        return found
+
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
         """The gradient in the scores of the sum of weights * P(x_v = a | separator of v), the separators as in states.
 
