@@ -50,9 +50,17 @@ def estimators(encoder: str) -> list[list[str]]:
     return lines
 
 
+def runs_of_two_hundred_bits() -> list[dict[str, Any]]:
+    """All that were trained to the end: of few decodes, and with all flips."""
+    few, all_flips = (record(f"two_hundred_bits{kind}")["runs"] for kind in ("", "_all_flips_longer"))
+    end = max(run["epochs"] for run in few)
+    return [*few, *(run for run in all_flips if run["epochs"] == end)]
+
+
 def two_hundred_bits() -> list[list[str]]:
     """A row an estimator, by its decodes and then by its bound."""
-    runs = record("two_hundred_bits")["runs"]
+    runs = runs_of_two_hundred_bits()
+    timed = {run["estimator"] for run in record("two_hundred_bits")["runs"]}  # of others some steps, on a GPU
     names = dict.fromkeys(run["data"] for run in runs)
     of_data = [
         f"{data}: {what}" for data in names for what in ("training", "test", "bound on -log p(x)", "variance")
@@ -69,14 +77,14 @@ def two_hundred_bits() -> list[list[str]]:
             numbers += [spread([run[key] for run in own]) if own else "" for key in keys]
             noise = [mean(run["curves"]["gradient/variance"][-10:]) for run in own]
             numbers.append(f"{mean(noise):,.0f}" if noise else "")
-        minutes = mean(run["seconds"] for run in all_) / 60
-        lines.append([name, str(all_[0]["decodes"]), *numbers, f"{minutes:.1f}"])
+        minutes = f"{mean(run['seconds'] for run in all_) / 60:.1f}" if name in timed else ""
+        lines.append([name, str(all_[0]["decodes"]), *numbers, minutes])
     return lines
 
 
 def bounds_of_two_hundred_bits() -> Figure:
     """Test bounds along the way, on one scale for a data set."""
-    runs = record("two_hundred_bits")["runs"]
+    runs = runs_of_two_hundred_bits()
     ends: dict[str, list[float]] = {}
     for run in runs:
         ends.setdefault(run["data"], []).append(run["curves"]["test/bound"][-1])
@@ -91,13 +99,13 @@ def variance_of_two_hundred_bits() -> Figure:
 
 def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] | None) -> Figure:
     """A column for the data, a row for those of up to two decodes and one for the others; log scale without limits."""
-    runs = record("two_hundred_bits")["runs"]
+    runs = runs_of_two_hundred_bits()
     names = list(dict.fromkeys(run["data"] for run in runs))
     figure = Figure(figsize=(4.2 * len(names), 7.6), layout="constrained")
     few, many = figure.subfigures(2)
     for part, title, chosen in (
         (few, "one or two decodes", [run for run in runs if run["decodes"] <= 2]),
-        (many, "three or four decodes", [run for run in runs if run["decodes"] > 2]),
+        (many, "three or four decodes, and 202", [run for run in runs if run["decodes"] > 2]),
     ):
         part.suptitle(title, fontsize=10)
         estimators_of = list(dict.fromkeys(run["estimator"] for run in chosen))
