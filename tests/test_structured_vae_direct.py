@@ -645,8 +645,11 @@ def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
         if early:
             assert objective.kl.requires_grad  # a way back of its own, as the estimate is not there yet
         else:
+            with torch.no_grad():
+                assert not objective.kl.requires_grad
             monkeypatch.setattr(Solved, "covariance_product", lambda *given: pytest.fail("another pass"))
         estimate = RAM()(h, objective.cost, seeded())
+        assert objective.kl is objective.kl
         (estimate.surrogate + objective.kl).mean().backward()
         gradients.append([parameter.grad.clone() for parameter in vae.parameters()])
         vae.zero_grad()

@@ -15,6 +15,7 @@ from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
 from structured_vae.posteriors import histogram_kl
 from structured_vae.posteriors.gibbs import (
+    _FOUND,
     _sample_table,
     _table_sums,
     by_table,
@@ -295,6 +296,37 @@ def test_sums_after_completions_have_the_gradients_that_are_wanted():
     assert all(map(torch.equal, found, expected))
 
 
+@pytest.mark.parametrize("spoil", [lambda part: part.detach_(), lambda part: part.mul_(0.5)])
+def test_what_is_done_to_one_posterior_s_sums_is_not_done_to_another_s(spoil):
+    h = problem("general").potentials(2, tracked=True)
+    chosen = torch.arange(SIZES["general"])
+    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
+    tracked_completions(h, uniforms, chosen)
+    spoiled = Gibbs(h)
+    for part in (spoiled.log_partition, *spoiled.marginals):
+        spoil(part)
+    (found, *gradient), (expected, *theirs) = (
+        [kl.detach(), *torch.autograd.grad(kl.sum(), leaves_of(each))]
+        for each in (h, separate(h))
+        for kl in [Gibbs(each).kl().value]
+    )
+    assert torch.equal(found, expected)
+    assert all(map(torch.equal, gradient, theirs))
+
+
+def test_scores_of_equal_values_that_something_else_has_made_have_its_gradient():
+    leaf = problem("general").potentials(2, tracked=True)
+    h = Potentials(1.0 * leaf.unary, leaf.pairwise, leaf.edges)
+    chosen = torch.arange(SIZES["general"])
+    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
+    tracked_completions(h, uniforms, chosen)
+    shift = torch.zeros_like(h.unary, requires_grad=True)
+    h.unary.add_(shift)
+    for_shift, for_leaf = torch.autograd.grad(Gibbs(h).kl().value.sum(), [shift, leaf.unary])
+    assert torch.equal(for_shift, for_leaf)
+    assert for_shift.abs().sum() > 0
+
+
 @pytest.mark.parametrize("part", ["unary", "pairwise"])
 @pytest.mark.parametrize("through_data", [False, True])
 def test_scores_that_have_changed_in_place_are_summed_anew(part, through_data):
@@ -318,7 +350,9 @@ def test_nothing_outlives_the_potentials():
     uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
     _, conditionals = tracked_completions(h, uniforms, chosen)
     (kl + Gibbs(h).kl().value + conditionals.sum()).sum().backward()
-    kept = [weakref.ref(each) for each in (h, sums_of(h), q.log_partition)]
+    found = _FOUND[h]
+    kept = [weakref.ref(each) for each in (h, sums_of(h), q.log_partition, found, *found.tracked)]
+    del found
     gc.disable()  # cycles would keep them until the next collection
     try:
         del h, q, kl, conditionals

@@ -57,6 +57,8 @@ class Completions(Generic[ArrayT]):
         The sum is over the samples and their variables. With the change of a cost from z_v = 0 to z_v = 1, between a
         sample and its completion, over all variables, its expectation is the gradient of the expected cost.
 
+        By enumeration a sample counts for nothing where what it had drawn before has a probability below 1e-200.
+
         With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
         `Gibbs.covariance_product`: by enumeration in the same pass over all states.
 
@@ -89,12 +91,13 @@ class Completions(Generic[ArrayT]):
         given, shape = to_numpy(as_array(changes, "changes")), self.variables.shape
         if given.shape != shape or given.dtype.kind not in "biuf":
             raise ProblemError(f"changes must be real numbers {shape}; they are {given.dtype} {given.shape}")
+        given = given.astype(np.float64)
         if not np.isfinite(given).all():
             raise ProblemError("changes must be finite")
         direction = None
         if unary is not None or pairwise is not None:
             direction = checked_direction(problem, 0.0 if unary is None else unary, pairwise)
-        drawn = Drawn(self._z, self._chosen, by_instance(problem, given).astype(np.float64))
+        drawn = Drawn(self._z, self._chosen, by_instance(problem, given))
         return derivative(problem, self._sums, self._marginals, drawn, direction, threads)
 
 

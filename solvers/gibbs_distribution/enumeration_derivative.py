@@ -26,7 +26,7 @@ SAMPLE_NANOSECONDS = 2500.0
 """The weights of a sample's block, and what its runs come to."""
 
 VANISHING = 1e-200
-"""A run of so small a sum is met by no sample, and what is divided by it may overflow."""
+"""A run of so small a sum counts for nothing, as what is divided by it may overflow; hardly any sample meets one."""
 
 
 @jit.strict

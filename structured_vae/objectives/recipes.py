@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Final, Literal, Protocol, get_args
 
 import torch
@@ -22,6 +21,9 @@ KLTerm = Literal["exact", "folded", "none"]
 class Objective:
     """E_q[cost(z)] + kl, minimised.
 
+    The KL is found when it is first asked for, of the potentials as they are then: after the estimate it can share the
+    estimate's way back through the states.
+
     Args:
         cost: whose gradient in the encoder is estimated.
         kl: `[batch]`, nats, with an exact gradient, or what finds it; 0 where there is none.
@@ -31,10 +33,19 @@ class Objective:
         self.cost = cost
         self._kl = kl
 
-    @cached_property
+    @property
     def kl(self) -> torch.Tensor | float:
-        """Found when it is first asked for: after the estimate it can share its way back through the states."""
-        return self._kl() if callable(self._kl) else self._kl
+        """`[batch]`, nats, with an exact gradient; 0 where there is none.
+
+        Raises:
+            solvers.UnsupportedProblemError: it is of too many states, and too large a treewidth.
+        """
+        if not callable(self._kl):
+            return self._kl
+        found = self._kl()
+        if torch.is_grad_enabled():  # one without a gradient is not what is trained
+            self._kl = found
+        return found
 
 
 class Recipe(Protocol):

@@ -37,13 +37,13 @@ class _Found:
 
     Attributes:
         scores: theirs and their edges, as they were.
-        tracks: whether each of these has a gradient.
+        origins: whether each of these has a gradient, and what made it.
         sums: over their states.
-        tracked: log Z and marginals with a gradient, of which one pass back gives that of conditionals too.
+        tracked: log Z and marginals with a gradient that comes with that of conditionals, over all states by one pass.
     """
 
     scores: tuple[torch.Tensor, ...]
-    tracks: tuple[bool, ...]
+    origins: tuple[tuple[bool, Any], ...]
     sums: Sums
     tracked: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
 
@@ -224,22 +224,23 @@ def sums_of(h: AnyPotentials) -> Sums:
 
 def _found_of(h: AnyPotentials) -> _Found:
     now = tuple(part for part in (h.unary, h.pairwise, h.edges) if part is not None)
-    tracks, known = tuple(part.requires_grad for part in now), _FOUND.get(h)
-    if known is None or tracks != known.tracks or not all(map(torch.equal, known.scores, now)):
+    origins, known = tuple((part.requires_grad, part.grad_fn) for part in now), _FOUND.get(h)
+    if known is None or origins != known.origins or not all(map(torch.equal, known.scores, now)):
         unary, pairwise, edges = (part.detach().clone() for part in now)  # what is trained changes in place
         if isinstance(h, CategoricalPotentials):
             sums: Sums = LabelSums.of(replace(h, unary=unary, pairwise=pairwise, edges=edges))
         else:
             sums = solvers.gibbs(unary, pairwise, edges=edges)
-        known = _FOUND[h] = _Found((unary, pairwise, edges), tracks, sums)
+        known = _FOUND[h] = _Found((unary, pairwise, edges), origins, sums)
     return known
 
 
 def _tracked_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Log Z and marginals, differentiable."""
+    """Log Z and marginals, differentiable; the caller's own."""
     known = _found_of(h)
     if known.tracked is not None and torch.is_grad_enabled():
-        return known.tracked
+        log_z, unary, pairwise = (part.clone() for part in known.tracked)
+        return log_z, unary, pairwise
     log_z, unary, pairwise, _ = _Sums.apply(h.unary, h.pairwise, known.sums, None)  # type: ignore[no-untyped-call]
     return log_z, unary, pairwise
 
@@ -249,7 +250,7 @@ def tracked_completions(
 ) -> tuple[AnyCompletions, torch.Tensor]:
     """Completions of potentials with pairs, by `solvers`, and their conditionals, differentiable.
 
-    A KL that is asked for afterwards shares its way back with them, so that one pass over the states serves both.
+    A KL that is asked for afterwards shares its way back with them, so that by enumeration one pass serves both.
 
     Args:
         h: the potentials.
