@@ -238,7 +238,7 @@ def _found_of(h: AnyPotentials) -> _Found:
 def _tracked_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Log Z and marginals, differentiable; the caller's own."""
     known = _found_of(h)
-    if known.tracked is not None and torch.is_grad_enabled():
+    if known.tracked is not None:
         log_z, unary, pairwise = (part.clone() for part in known.tracked)
         return log_z, unary, pairwise
     log_z, unary, pairwise, _ = _Sums.apply(h.unary, h.pairwise, known.sums, None)  # type: ignore[no-untyped-call]
