@@ -967,7 +967,7 @@ def of_longer_trainings():
     names = {run["estimator"] for run in every}
     best = [min(bounds_of(every, data).values()) for data in ("mnist", "fashion-mnist")]
     yield "end, after 100,000, at {:.1f} and {:.1f}", best
-    longer = record("two_hundred_bits_all_flips_longer.json")["runs"]
+    *longer, one_longer = record("two_hundred_bits_all_flips_longer.json")["runs"]
     assert [(run["data"], run["seed"], run["epochs"]) for run in longer] == [
         ("mnist", 0, 100),
         ("mnist", 1, 100),
@@ -975,6 +975,11 @@ def of_longer_trainings():
         ("fashion-mnist", 1, 100),
     ]
     assert {run["estimator"] for run in longer} == {"direct, two sides, all flips"}
+    assert [one_longer[key] for key in ("estimator", "data", "seed", "epochs")] == [
+        "direct, one side, all flips", "mnist", 0, 100,
+    ]  # fmt: skip
+    words = "One side of MNIST, seed 0, has {:.1f} then, and {:.1f} of -log p(x)"
+    yield words, [one_longer["bound"], one_longer["minus_log_p"]]
     sides = {data: [run for run in longer if run["data"] == data] for data in ("mnist", "fashion-mnist")}
     ends = [mean(run["bound"] for run in of) for of in sides.values()]
     exact = [mean(run["minus_log_p"] for run in of) for of in sides.values()]
