@@ -52,11 +52,13 @@ class Choice:
 
 SLOWER: Final = {"not annealed, half the rate": {**NOT_ANNEALED, "learning_rate": 1e-3}}
 DIRECT: Final = Choice(25, {**SLOWER, **annealed(2, 4, 10)})
+GIBBS: Final = Choice(25, {**SLOWER, **annealed(4, 10, 30)})
 CHOICES: Final = {
     "structured/general-direct-annealed": DIRECT,
-    "structured/supermodular-direct-annealed": DIRECT,
+    "structured/supermodular-direct-annealed": Choice(25, {**DIRECT.settings, **annealed(30)}),
     "structured/independent-direct-annealed": DIRECT,
-    "structured/general-gibbs-annealed": Choice(25, {**SLOWER, **annealed(4, 10, 30)}),
+    "structured/general-gibbs-annealed": GIBBS,
+    "structured/independent-gibbs-annealed": GIBBS,
     "table1/mnist-k20-exact": Choice(20, annealed(10, 30, 100)),
     "table1/mnist-k20-direct": Choice(20, {**annealed(10, 30, 100), **beginning("epsilon", 0.1, 0.3)}),
     "table1/mnist-k20-gumbel_softmax": Choice(20, {**annealed(30), **beginning("temperature", 0.5, 1.0)}),
