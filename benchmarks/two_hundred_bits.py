@@ -202,6 +202,7 @@ def measured(
         **{f"{key}_is": test[key].kind for key in SHOWN},
         "curves": curves,
         "commit": there["commit"],
+        "commits": there.get("commits", []),
         "hardware": there["hardware"],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,19 @@ PACKAGES = (
 
 
 def environment() -> dict[str, Any]:
-    """The code's commit, the versions of what it stands on, and the hardware."""
+    """The code's commit when it was first asked for, the versions of what it stands on, and the hardware."""
     hardware = {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()}
     if torch.cuda.is_available():
         hardware["gpu"] = torch.cuda.get_device_name()
-    return {"commit": _commit(), "versions": _versions(), "hardware": hardware}
+    return {"commit": _commit(Path(__file__).resolve()), "versions": _versions(), "hardware": hardware}
 
 
-def _commit() -> str | None:
-    """The commit of the source tree that this package is imported from; None if it is no such tree."""
-    source = Path(__file__).resolve()
+@cache
+def _commit(source: Path) -> str | None:
+    """The commit of the source tree of a file of this package; None if it is in no such tree.
+
+    It is asked for once: the tree may change while a process runs the code that it has imported.
+    """
     try:
         _git(source.parent, "ls-files", "--error-unmatch", source.name)
         return _git(source.parent, "describe", "--always", "--dirty", "--abbrev=40")

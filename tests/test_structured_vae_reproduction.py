@@ -510,7 +510,7 @@ def test_hours_of_several_epochs_to_a_row_are_no_pause():
     assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 2, 3, 23])
 
 
-def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(two_cells):
+def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(two_cells, capsys):
     with (experiments.CELLS / "tiny.yaml").open("a") as file:
         file.write("\nreferences: [other/gaussian, other/not-run]\n")
     places = Places(Path("results"), Path("runs"))
@@ -528,6 +528,11 @@ def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_com
     assert [row["cell"] for row in rows] == ["independent", "general", "for reference: gaussian"]
     assert [row["holds at most"] for row in rows] == ["2.1", "2.1", ""]  # 3 log 2
     assert [row["code"] for row in rows] == ["", "in no commit", ""]
+    replace(clean, config=general.config.to_dict(), commit="0a1b", commits=["0a1b-dirty", "0a1b"]).write(
+        places.record(general)
+    )
+    assert command("report", "tiny") == 0
+    assert "in no commit" in capsys.readouterr().out
     assert rows[2]["bound"] == "1.50"
 
 
@@ -691,7 +696,7 @@ def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_fin
         "two": [record_with(accuracy=0.7, majority=0.6, **shares)],
     }
     assert attributes_verdict(records) == (
-        "Best accuracy: one, 80.00 %, ahead of two, 70.00, one seed each. The majority: 60.00 %. Decoded faces in "
+        "Best accuracy: one, 80.00 %, then two, 70.00, one seed each. The majority: 60.00 %. Decoded faces in "
         "which another network finds what was decoded: two 80.0 %; 50 is chance."
     )
 
@@ -700,10 +705,28 @@ def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     references = {"other": [record_with(bound=5.0), record_with(bound=6.0)]}
     records = {"first": [record_with(bound=7.0)], "second": [record_with(bound=8.0)]}
     without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
-    said = "Best bound: first, 7.00 nats, ahead of second, 8.00, one seed each. For reference: other 5.50."
+    said = "Best bound: first, 7.00 nats, then second, 8.00, one seed each. For reference: other 5.50."
     assert verdict(without, records, references) == said
     alone = {"first": records["first"] * 2}
     assert verdict(without, alone).startswith("Best bound: first, 7.00 ± 0.00 nats.")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ([7.0, 7.1, 7.2], [8.0, 8.1, 8.2], "ahead of second"),
+        ([7.0, 7.9, 8.1], [7.2, 8.0, 8.2], "not told by seeds from second"),
+        ([7.0, 7.1, 7.2], [8.0], "then second, 8.00, of second one seed"),
+        ([7.0], [8.0, 8.1], "of first one seed"),
+    ],
+)
+def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
+    without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
+    records = {
+        name: [record_with(bound=value) for value in values]
+        for name, values in (("first", first), ("second", second))
+    }
+    assert said in verdict(without, records)
 
 
 def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):

@@ -728,6 +728,26 @@ def test_record_says_what_ran_and_where(tmp_path):
     assert record["commit"] in ({None} if not commit else {commit, f"{commit}-dirty"})
 
 
+@tiny
+def test_a_record_names_the_commits_of_all_its_parts(tmp_path, monkeypatch):
+    made = environment()
+    for epochs, commit in ((1, "a-dirty"), (2, "b"), (3, "b")):
+        now = {**made, "commit": commit}
+        monkeypatch.setattr("structured_vae.training.record.environment", lambda now=now: now)
+        if epochs == 1:
+            train(replace(SMALL, epochs=1), tmp_path / "run")
+        else:
+            resume(tmp_path / "run", epochs)
+    record = json.loads((tmp_path / "run" / "record.json").read_text())
+    assert (record["commit"], record["commits"]) == ("b", ["a-dirty", "b"])
+
+
+def test_a_commit_is_that_of_the_code_that_was_imported(monkeypatch):
+    before = environment()["commit"]
+    monkeypatch.setattr("structured_vae.environment._git", lambda *arguments: "made meanwhile")
+    assert environment()["commit"] == before
+
+
 def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
     git(tmp_path, "init")
     git(tmp_path, *(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "mine"]))

@@ -25,11 +25,14 @@ from .runner import run_cells
 IN_TERMINAL = {
     "cell": "cell",
     "epochs": "epochs",
+    "seeds": "seeds",
+    "holds at most": "holds",
     "bound": "bound",
     "-log p(x)": "-log p(x)",
     "paper's number": "as the paper's",
     "paper": "paper's",
     "accuracy, %": "accuracy, %",
+    "code": "code",
 }
 """Columns of a report that are printed too, and how they are called there; its page has all."""
 

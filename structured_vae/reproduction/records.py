@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import median
@@ -54,13 +54,14 @@ class Record:
     Attributes:
         cell: its name, without the seed.
         config: plain values.
-        commit: of the code.
+        commit: of the code that it ended with.
         versions: of the packages.
         hardware: that it ran on.
         seconds: wall time of all epochs.
         argmaxes: that the estimator asked a solver for in training; those of labelled images come on top.
         epochs: the rows of `metrics.csv`, one for each evaluation in training.
         evaluation: of the test split at the best validation epoch; None while the run is not finished.
+        commits: of the code of all its parts, in their order; none where the record is older than this.
     """
 
     cell: str
@@ -72,6 +73,7 @@ class Record:
     argmaxes: int
     epochs: list[dict[str, float]]
     evaluation: dict[str, Any] | None
+    commits: list[str | None] = field(default_factory=list)
 
     @property
     def trained(self) -> int:
@@ -94,7 +96,7 @@ class Record:
     @property
     def dirty(self) -> bool:
         """Whether some of the code was in no commit, so that nobody can check it out."""
-        return self.commit is not None and self.commit.endswith(DIRTY)
+        return any(commit is not None and commit.endswith(DIRTY) for commit in (*self.commits, self.commit))
 
     def finished(self, epochs: int) -> bool:
         """Whether it was trained that long, and evaluated."""
@@ -171,4 +173,5 @@ def record_of_run(
         argmaxes=argmaxes_an_image * images * trained_epochs(rows),
         epochs=rows,
         evaluation=evaluation,
+        commits=known.get("commits", []),
     )

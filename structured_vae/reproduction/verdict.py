@@ -247,17 +247,25 @@ def _best(records: Records, references: Records) -> list[str]:
     for quantity, best in (("accuracy", max), ("bound", min)):
         found = _means(records, quantity)
         if found:
-            name, *others = sorted(found, key=lambda each: found[each], reverse=best is max)
-            number = {each: shown(values_of(records[each], quantity)) for each in (name, *others[:1])}
-            said = f"Best {quantity}: {name}, {number[name]} {unit(quantity)}"
-            if others:
-                said += f", ahead of {others[0]}, {number[others[0]]}"
-                said += ", one seed each" if all(len(records[each]) == 1 for each in found) else ""
+            first, *second = sorted(found, key=lambda each: found[each], reverse=best is max)[:2]
+            said = f"Best {quantity}: {first}, {shown(values_of(records[first], quantity))} {unit(quantity)}"
+            said += "".join(_followed(records, quantity, first, other) for other in second)
             beside = ", ".join(
                 f"{other} {value:.2f}" for other, value in _means(references, quantity).items()
             )
             return [f"{said}.", f"For reference: {beside}."] if beside else [f"{said}."]
     return []
+
+
+def _followed(records: Records, quantity: str, first: str, second: str) -> str:
+    """What comes after the best cell, and whether seeds tell the two apart."""
+    values = {name: values_of(records[name], quantity) for name in (first, second)}
+    alone = [name for name, of_seeds in values.items() if len(of_seeds) == 1]
+    if alone:
+        seeds = "one seed each" if len(alone) == 2 else f"of {alone[0]} one seed"
+        return f", then {second}, {shown(values[second])}, {seeds}"
+    told = "ahead of" if _told(*values.values()) else "not told by seeds from"
+    return f", {told} {second}, {shown(values[second])}"
 
 
 def _means(records: Records, quantity: str) -> dict[str, float]:

@@ -20,7 +20,7 @@ class RunRecord(Callback):
 
     A row's `seconds` are those of all epochs since the row before; its `ms_per_step` is of its own epoch. The
     rows travel in the checkpoint, so a resumed run's files equal those of an uninterrupted one, but
-    for the times.
+    for the times; the commits by which it was trained do so too, in their order.
 
     Args:
         folder: of the run.
@@ -30,17 +30,21 @@ class RunRecord(Callback):
     def __init__(self, folder: Path, config: dict[str, Any]):
         self.folder = folder
         self.config = config
+        self.made = environment()
+        self.commits: list[str | None] = [self.made["commit"]]
         self.rows: list[dict[str, float]] = []
         self._start = self._seconds = 0.0
         self._trained: float | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The rows so far, and the seconds since the last."""
-        return {"rows": self.rows, "seconds": self._seconds}
+        """The rows and commits so far, and the seconds since the last row."""
+        return {"rows": self.rows, "commits": self.commits, "seconds": self._seconds}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from the rows of a checkpoint."""
         self.rows = list(state_dict["rows"])
+        before = state_dict.get("commits", [])
+        self.commits = [*before, *(each for each in self.commits if each not in before[-1:])]
         self._seconds = float(state_dict.get("seconds", 0.0))
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -79,6 +83,6 @@ class RunRecord(Callback):
             writer = csv.DictWriter(file, names, restval="nan")
             writer.writeheader()
             writer.writerows(self.rows)
-        record = {"config": self.config, **environment(), "epochs": self.rows}
+        record = {"config": self.config, **self.made, "commits": self.commits, "epochs": self.rows}
         with whole_file(self.folder / "record.json") as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
