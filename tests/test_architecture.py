@@ -18,6 +18,7 @@ OPTIONAL = {
     "dimod",
     "docplex",
     "highspy",
+    "matplotlib",  # commands that draw nothing start without it
     "maxflow",
     "networkx",
     "ortools",

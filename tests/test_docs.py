@@ -905,7 +905,8 @@ def of_two_hundred_bits():
         kept = of_direct if data == "fashion-mnist" and name.startswith("direct") else apart[data]
         kept.append(max(ends_) - min(ends_))
     yield (
-        "differ by up to {:.1f} nats, and those of direct optimization with few decodes on Fashion-MNIST by {:.1f} to {:.1f}",
+        "differ by up to {:.1f} nats, "
+        "and those of direct optimization with few decodes on Fashion-MNIST by {:.1f} to {:.1f}",
         [max(map(max, apart.values())), min(of_direct), max(of_direct)],
     )
 

@@ -46,7 +46,7 @@ def report_options() -> ArgumentParser:
 def run_reproduce(chosen: Namespace, console: Console) -> None:
     """Runs what is missing, or says what it is."""
     if chosen.dry_run:
-        from ..reproduction.plan import plan  # loads matplotlib
+        from ..reproduction.plan import plan  # loads the records
 
         plan(chosen, console)
         return

@@ -7,8 +7,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from solvers import warmup
-
 from .terminal import command
 
 
@@ -23,6 +21,8 @@ def options() -> ArgumentParser:
 
 def run(chosen: Namespace, console: Console) -> None:
     """Compiles, shows how far it is, and prints the seconds that each backend took."""
+    from solvers import warmup  # loads numba
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("compiling", total=None)

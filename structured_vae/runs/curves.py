@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..errors import RunError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 USUAL: Final = ("bound", "reconstruction", "kl")
 
@@ -37,6 +39,8 @@ def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()
     Raises:
         RunError: there is no such metric, or none at all.
     """
+    from matplotlib.figure import Figure  # slow to load, and folders are read by who draws nothing
+
     found = {
         name: [column for column in metrics if column.partition("/")[2] == name] for name in names or USUAL
     }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..atomic import remove_leftovers, whole_file
@@ -17,6 +16,9 @@ from .config import TrainConfig
 from .config_file import config_text, is_whole
 from .curves import curves
 from .plain_values import read_yaml
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Which = Literal["best", "last"]
 
