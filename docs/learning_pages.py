@@ -60,9 +60,8 @@ def runs_of_two_hundred_bits() -> list[dict[str, Any]]:
 def two_hundred_bits() -> list[list[str]]:
     """A row an estimator, by its decodes and then by its bound."""
     runs = runs_of_two_hundred_bits()
-    timed = {
-        run["estimator"] for run in record("two_hundred_bits")["runs"]
-    }  # the others were not timed by themselves
+    # The others were not timed by themselves.
+    timed = {run["estimator"] for run in record("two_hundred_bits")["runs"]}
     names = dict.fromkeys(run["data"] for run in runs)
     of_data = [
         f"{data}: {what}" for data in names for what in ("training", "test", "bound on -log p(x)", "variance")

@@ -69,13 +69,14 @@ def means(columns):
     return {name: float(np.mean(column)) for name, column in columns.items()}
 
 
-def over_all_states(log_weights, costs):
-    """Of q = exp(log_weights) / Z `[count, states]` and -log p(x | z): every term by its definition."""
+def over_all_states(log_weights, costs, prior):
+    """Of q = exp(log_weights) / Z `[count, states]`, -log p(x | z) and the prior's scores: all by definition."""
     log_q = log_weights - log_sum(log_weights)[:, None]
-    q, prior = np.exp(log_q), math.log(log_weights.shape[1])
-    columns = {"reconstruction": (q * costs).sum(1), "kl": (q * log_q).sum(1) + prior}
+    log_prior = prior - log_sum(prior)
+    q = np.exp(log_q)
+    columns = {"reconstruction": (q * costs).sum(1), "kl": (q * (log_q - log_prior)).sum(1)}
     columns["bound"] = columns["reconstruction"] + columns["kl"]
-    columns["minus_log_p"] = prior - log_sum(-costs)
+    columns["minus_log_p"] = -log_sum(log_prior - costs)
     columns["gap"] = columns["bound"] - columns["minus_log_p"]
     return columns
 
@@ -95,8 +96,10 @@ def bits(weights, training, x, samples, noise):
     scores = unary @ states.T + pairwise @ pairs.T
     logits = decoded(weights, np.concatenate([states, 1 - states], axis=1))
     costs = np.stack([bernoulli_cost(logits, image) for image in x])
-    exact = over_all_states(scores, costs)
-    alone = over_all_states(unary @ states.T, costs)["kl"]
+    prior = states @ weights.get("prior.unary", np.zeros(n))
+    prior += pairs @ weights["prior.pairwise"] if "prior.pairwise" in weights else 0
+    exact = over_all_states(scores, costs, prior)
+    alone = over_all_states(unary @ states.T, costs, prior)["kl"]
     if training["estimator"] != "direct" or not edges:
         return means({**exact, "kl_surrogate": alone})
     drawn, kl = [], []
@@ -169,7 +172,7 @@ def categories(weights, training, x, samples, noise):
                 scores += table[:, labels[:, i] * k + labels[:, j]]
     logits = decoded(weights, hot)
     costs = np.stack([bernoulli_cost(logits, image) for image in x])
-    return means(over_all_states(scores, costs))
+    return means(over_all_states(scores, costs, hot @ weights.get("prior.unary", np.zeros(hot.shape[1]))))
 
 
 def normal_kl(mean, log_variance):

@@ -710,10 +710,8 @@ def of_table1():
     words = f"the exact one is ahead in {len(ahead)} of {len(gaps)}, by {{:.2f}} to {{:.2f}} nats, and behind in two"
     yield words, [min(ahead), max(ahead)]
     yield "behind in two by {:.2f} and {:.2f}", sorted(behind)
-    first = {
-        k: quantities(f"table1/{k}-seed0.json")["bound"] for k in experiment.paper if k.endswith("-exact")
-    }
-    first = {name: bound for name, bound in first.items() if not name.startswith("omniglot")}
+    exact = [name for name in experiment.paper if name.endswith("-exact") and "omniglot" not in name]
+    first = {name: quantities(f"table1/{name}-seed0.json")["bound"] for name in exact}
     theirs = {name: experiment.paper[name.replace("exact", "direct")]["bound"] for name in first}
     missed = "fashion-mnist-k20-exact"
     assert [name for name, bound in first.items() if bound > theirs[name]] == [missed]  # "in 9 of 10"
@@ -1100,12 +1098,11 @@ QUOTED = {
 
 
 def test_the_table_of_records_says_which_are_of_code_in_no_commit():
-    """Pages of the experiments say it in a column of their own."""
     rows = [line for line in text("results/README.md").splitlines() if line.startswith("| `")]
-    for path in (ROOT / "results").glob("*.json*"):
-        dirty = '-dirty"' in path.read_text(encoding="utf-8")
-        (row,) = [line for line in rows if f"| `{path.name}` |" in line] if dirty else [""]
-        assert ("dirty" in row) == dirty, path.name
+    folder = ROOT / "results"
+    for name in (str(path.relative_to(folder)) for path in folder.rglob("*.json*")):
+        if '-dirty"' in text(f"results/{name}"):
+            assert [line for line in rows if f"| `{name}` |" in line and "dirty" in line], name
 
 
 @pytest.mark.parametrize("page", QUOTED)

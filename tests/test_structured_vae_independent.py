@@ -26,7 +26,20 @@ KINDS = {
     "general bits": {**BITS, "n": 7, "encoder": "general", "estimator": "ram", "recipe": "elbo"},
     "perturb-and-MAP": {**BITS, "n": 7, "encoder": "general", "estimator": "direct"},
     "a chain of bits": {**BITS, "n": 24, "encoder": "general", "bandwidth": 1, "estimator": "ram", "recipe": "elbo"},
+    "bits, a factorised prior": {
+        **BITS, "n": 7, "encoder": "general", "estimator": "ram", "recipe": "elbo", "prior": "factorised",
+    },
+    "bits, a Gibbs prior": {
+        **BITS, "n": 7, "encoder": "general", "estimator": "ram", "recipe": "elbo", "prior": "gibbs",
+    },
     "a category": {**BITS, "k": 12, "encoder": "categorical", "estimator": "exact", "recipe": "elbo"},
+    "a category, a learnt prior": {
+        **BITS, "k": 12, "encoder": "categorical", "estimator": "exact", "recipe": "elbo", "prior": "factorised",
+    },
+    "a chain of categories": {
+        **BITS, "k": 4, "variables": 4, "couplings": "general", "bandwidth": 1, "encoder": "categorical",
+        "estimator": "ram", "recipe": "elbo",
+    },
     "categories, Potts": {
         **BITS, "k": 4, "variables": 3, "couplings": "potts", "encoder": "categorical", "estimator": "score_function",
         "recipe": "elbo",

@@ -528,12 +528,12 @@ def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_com
     assert [row["cell"] for row in rows] == ["independent", "general", "for reference: gaussian"]
     assert [row["holds at most"] for row in rows] == ["2.1", "2.1", ""]  # 3 log 2
     assert [row["code"] for row in rows] == ["", "in no commit", ""]
+    assert rows[2]["bound"] == "1.50"
     replace(clean, config=general.config.to_dict(), commit="0a1b", commits=["0a1b-dirty", "0a1b"]).write(
         places.record(general)
     )
     assert command("report", "tiny") == 0
     assert "in no commit" in capsys.readouterr().out
-    assert rows[2]["bound"] == "1.50"
 
 
 def test_a_refined_bound_stands_beside_what_it_costs(two_cells):

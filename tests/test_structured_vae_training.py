@@ -49,6 +49,7 @@ from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.discrete import ArgmaxTraining
+from structured_vae.training.record import RunRecord
 
 SMALL = TrainConfig(
     n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)
@@ -740,6 +741,12 @@ def test_a_record_names_the_commits_of_all_its_parts(tmp_path, monkeypatch):
             resume(tmp_path / "run", epochs)
     record = json.loads((tmp_path / "run" / "record.json").read_text())
     assert (record["commit"], record["commits"]) == ("b", ["a-dirty", "b"])
+
+
+def test_the_commit_of_an_older_part_is_not_known(tmp_path):
+    record = RunRecord(tmp_path, {})
+    record.load_state_dict({"rows": [], "seconds": 0.0})
+    assert record.commits == [None, environment()["commit"]]
 
 
 def test_a_commit_is_that_of_the_code_that_was_imported(monkeypatch):

@@ -6,6 +6,7 @@ from jsonargparse import ArgumentParser, Namespace
 from rich.console import Console
 
 from ..reproduction.experiments import experiment_names
+from ..reproduction.plan import plan
 from .terminal import command
 
 
@@ -46,8 +47,6 @@ def report_options() -> ArgumentParser:
 def run_reproduce(chosen: Namespace, console: Console) -> None:
     """Runs what is missing, or says what it is."""
     if chosen.dry_run:
-        from ..reproduction.plan import plan  # loads the records
-
         plan(chosen, console)
         return
     from ..reproduction.commands import reproduce  # loads torch

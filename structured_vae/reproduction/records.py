@@ -61,7 +61,7 @@ class Record:
         argmaxes: that the estimator asked a solver for in training; those of labelled images come on top.
         epochs: the rows of `metrics.csv`, one for each evaluation in training.
         evaluation: of the test split at the best validation epoch; None while the run is not finished.
-        commits: of the code of all its parts, in their order; none where the record is older than this.
+        commits: of the code of all its parts, in their order, None where it is not known; empty in older records.
     """
 
     cell: str

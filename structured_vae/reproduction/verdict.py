@@ -249,7 +249,8 @@ def _best(records: Records, references: Records) -> list[str]:
         if found:
             first, *second = sorted(found, key=lambda each: found[each], reverse=best is max)[:2]
             said = f"Best {quantity}: {first}, {shown(values_of(records[first], quantity))} {unit(quantity)}"
-            said += "".join(_followed(records, quantity, first, other) for other in second)
+            if second:
+                said += _followed(records, quantity, first, *second)
             beside = ", ".join(
                 f"{other} {value:.2f}" for other, value in _means(references, quantity).items()
             )

@@ -43,7 +43,7 @@ class RunRecord(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes on from the rows of a checkpoint."""
         self.rows = list(state_dict["rows"])
-        before = state_dict.get("commits", [])
+        before = state_dict.get("commits", [None])  # of older checkpoints it is not known
         self.commits = [*before, *(each for each in self.commits if each not in before[-1:])]
         self._seconds = float(state_dict.get("seconds", 0.0))
 
