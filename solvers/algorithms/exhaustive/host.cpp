@@ -1,0 +1,293 @@
+#include "solvers/algorithms/exhaustive/host.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+namespace solvers::exhaustive {
+namespace {
+
+using Fine = std::int64_t;    // the coefficients in 64-bit fixed point
+using Coarse = std::int32_t;  // their upper halves
+
+constexpr int CORNER_BITS = 4;  // 16 states: one vector of int32
+constexpr int LOW_BITS = 7;     // states of one table; the tables of n = 25 still fit the L1 cache
+constexpr int INNER_BITS = 3;   // maximised without leaving the registers
+constexpr int BLOCK_BITS = LOW_BITS + INNER_BITS;
+constexpr int CORNER_STATES = 1 << CORNER_BITS;
+constexpr int LOW_STATES = 1 << LOW_BITS;
+constexpr int INNER_STATES = 1 << INNER_BITS;
+constexpr int BLOCK_STATES = 1 << BLOCK_BITS;
+constexpr Fine HALF_UNIT = Fine{1} << 31;
+
+template <class Int>
+using Weights = Int[MAX_VARIABLES][MAX_VARIABLES];
+using LowTable = Coarse[LOW_STATES];
+
+// All bits are set where state s contains bit i.
+template <class Int>
+constexpr Int mask_of(Index s, int i) {
+    return static_cast<Int>(-static_cast<Int>(s >> i & 1));
+}
+
+// Fills both matrices of weights, and returns the slack between them: sum |fine - coarse 2^32|.
+Fine load_weights(std::span<const double> coefficients, std::span<const std::uint64_t> positions,
+                  Fine* __restrict scaled, Fine* __restrict fine, Coarse* __restrict coarse) {
+    const Index count = length(positions);
+    Fine magnitude = 0;
+    for (Index c = 0; c < count; ++c) {
+        const Fine bits = std::bit_cast<Fine>(coefficients[c]) & std::numeric_limits<Fine>::max();
+        magnitude = std::max(magnitude, bits);
+    }
+    // fine = rint(c 2^k) with N max|c| 2^k in (2^60, 2^62], so that no sum overflows.
+    const int count_exponent = std::bit_width(static_cast<std::uint64_t>(count));
+    const int k = 62 - count_exponent - (static_cast<int>(magnitude >> 52) - 1022);
+    const int half = k >> 1;  // 2^k may overflow, its two factors do not
+    const double first = std::ldexp(1.0, half);
+    const double second = std::ldexp(1.0, k - half);
+    Fine slack = 0;
+    for (Index c = 0; c < count; ++c) {
+        const Fine rounded = static_cast<Fine>(std::rint(coefficients[c] * first * second));
+        scaled[c] = rounded;
+        slack += std::abs(rounded - ((rounded + HALF_UNIT) >> 32 << 32));
+    }
+    for (Index c = 0; c < count; ++c) {
+        fine[positions[c]] = scaled[c];
+        coarse[positions[c]] = static_cast<Coarse>((scaled[c] + HALF_UNIT) >> 32);
+    }
+    return slack;
+}
+
+template <class Int>
+void fill_corner(Int* table, Int base, const Int* fields, const Weights<Int>& weights) {
+    for (int s = 0; s < CORNER_STATES; ++s) {
+        Int score = base;
+        for (int i = 0; i < CORNER_BITS; ++i) {
+            Int field = fields[i];
+            for (int j = 0; j < i; ++j) field += weights[i][j] & mask_of<Int>(s, j);
+            score += field & mask_of<Int>(s, i);
+        }
+        table[s] = score;
+    }
+}
+
+template <class Int>
+void fill_linear(Int* table, int bits, Int constant, const Int* weights) {
+    for (int s = 0; s < CORNER_STATES; ++s) {
+        Int total = constant;
+        for (int i = 0; i < CORNER_BITS; ++i) total += weights[i] & mask_of<Int>(s, i);
+        table[s] = total;
+    }
+    for (int i = CORNER_BITS; i < bits; ++i) {
+        const Int* lower = table;
+        Int* __restrict upper = table + (1 << i);
+        for (int s = 0; s < 1 << i; ++s) upper[s] = lower[s] + weights[i];
+    }
+}
+
+// Scores of the 2^bits states whose bits have these fields and weights.
+template <class Int>
+void fill_quadratic(Int* table, int bits, Int base, const Int* fields, const Weights<Int>& weights,
+                    Int* increment) {
+    fill_corner(table, base, fields, weights);
+    for (int i = CORNER_BITS; i < bits; ++i) {
+        fill_linear(increment, i, fields[i], weights[i]);
+        const Int* lower = table;
+        const Int* added = increment;
+        Int* __restrict upper = table + (1 << i);
+        for (int s = 0; s < 1 << i; ++s) upper[s] = lower[s] + added[s];
+    }
+}
+
+void add_bit(LowTable& __restrict values, const LowTable& parent, const LowTable& linear,
+             Coarse constant) {
+    for (int s = 0; s < LOW_STATES; ++s) values[s] = parent[s] + linear[s] + constant;
+}
+
+// The walk over the states h of all variables but the first BLOCK_BITS; its tables serve all
+// instances.
+class Walk {
+public:
+    explicit Walk(int depth)
+        : depth_(depth),
+          values_(depth + 1),
+          linear_(depth + INNER_BITS),
+          shifts_(std::size_t{1} << depth),
+          constants_(std::size_t{1} << depth),
+          lowest_(std::size_t{1} << depth, static_cast<std::uint8_t>(depth)) {
+        for (int t = 0; t < depth; ++t)
+            for (std::size_t h = std::size_t{1} << t; h < lowest_.size(); h += std::size_t{2} << t)
+                lowest_[h] = static_cast<std::uint8_t>(t);
+    }
+
+    // Writes the greatest coarse score of each block h.
+    void fill_maxima(const Weights<Coarse>& weights, int n, std::span<Coarse> maxima) {
+        Coarse fields[LOW_BITS];
+        for (int i = 0; i < LOW_BITS; ++i) fields[i] = weights[i][i];
+        alignas(64) LowTable increment;
+        fill_quadratic(values_.back().entries, LOW_BITS, Coarse{0}, fields, weights, increment);
+        fill_low_linear(weights, n);
+        fill_inner(weights);
+        fill_walk_terms(weights);
+        walk(maxima);
+    }
+
+private:
+    struct alignas(64) Aligned {
+        LowTable entries;
+    };
+    struct Shifts {
+        Coarse entries[INNER_STATES];
+    };
+
+    // linear_[j - LOW_BITS] is what bit j adds to the score of each low state.
+    void fill_low_linear(const Weights<Coarse>& weights, int n) {
+        for (int j = LOW_BITS; j < n; ++j)
+            for (int s = 0; s < LOW_STATES; ++s) {
+                Coarse total = weights[j][j];
+                for (int i = 0; i < LOW_BITS; ++i) total += weights[j][i] & mask_of<Coarse>(s, i);
+                linear_[j - LOW_BITS].entries[s] = total;
+            }
+    }
+
+    // inner_[q] is what the inner bits of q add to the score of each low state.
+    void fill_inner(const Weights<Coarse>& weights) {
+        for (int b = 0; b < INNER_BITS; ++b)
+            for (int q = 0; q < 1 << b; ++q) {
+                Coarse cross = 0;
+                for (int i = 0; i < b; ++i)
+                    cross += weights[LOW_BITS + b][LOW_BITS + i] & mask_of<Coarse>(q, i);
+                add_bit(inner_[(1 << b) + q].entries, inner_[q].entries, linear_[b].entries, cross);
+            }
+    }
+
+    // The couplings of every walk state h to the inner bits, and of its lowest bit to its other
+    // bits.
+    void fill_walk_terms(const Weights<Coarse>& weights) {
+        for (int t = 0; t < depth_; ++t) {
+            const Coarse* row = weights[BLOCK_BITS + t];
+            const Index size = Index{1} << t;
+            for (int b = 0; b < INNER_BITS; ++b)
+                for (int q = 0; q < 1 << b; ++q)
+                    shifts_[size].entries[(1 << b) + q] =
+                        shifts_[size].entries[q] + row[LOW_BITS + b];
+            for (Index h = 1; h < size; ++h) {
+                constants_[size + h] = constants_[h] + row[BLOCK_BITS + lowest_[h]];
+                for (int q = 0; q < INNER_STATES; ++q)
+                    shifts_[size + h].entries[q] = shifts_[h].entries[q] + shifts_[size].entries[q];
+            }
+        }
+    }
+
+    // Walk state h extends h without its lowest bit t. Counting upwards, that parent is the latest
+    // state with its own lowest bit. So one table per lowest bit suffices and, unlike in a Gray
+    // code, nothing has to be taken off again.
+    void walk(std::span<Coarse> maxima) {
+        for (Index h = 0; h < length(maxima); h += 2) {
+            const int t = lowest_[h];
+            LowTable& values = values_[t].entries;
+            if (h) {
+                const LowTable& parent = values_[lowest_[h & (h - 1)]].entries;
+                add_bit(values, parent, linear_[INNER_BITS + t].entries, constants_[h]);
+            }
+            fill_pair(values, h, maxima);
+        }
+    }
+
+    // Writes the maxima of two walk states that differ in walk bit 0 only.
+    void fill_pair(const LowTable& values, Index h, std::span<Coarse> maxima) const {
+        const LowTable& linear = linear_[INNER_BITS].entries;
+        const Coarse* shifts_0 = shifts_[h].entries;
+        const Coarse* shifts_1 = shifts_[h + 1].entries;
+        Coarse best_0 = std::numeric_limits<Coarse>::min();
+        Coarse best_1 = best_0;
+#pragma omp simd reduction(max : best_0, best_1)
+        for (int s = 0; s < LOW_STATES; ++s) {
+            Coarse gain_0 = 0;
+            Coarse gain_1 = 0;
+#pragma GCC unroll 8
+            for (int q = 1; q < INNER_STATES; ++q) {
+                gain_0 = std::max(gain_0, inner_[q].entries[s] + shifts_0[q]);
+                gain_1 = std::max(gain_1, inner_[q].entries[s] + shifts_1[q]);
+            }
+            best_0 = std::max(best_0, values[s] + gain_0);
+            best_1 = std::max(best_1, values[s] + linear[s] + gain_1);
+        }
+        maxima[h] = best_0;
+        maxima[h + 1] = best_1 + constants_[h + 1];
+    }
+
+    int depth_;
+    std::vector<Aligned>
+        values_;  // [depth + 1]: scores of low states, by the lowest bit of the walk state
+    std::vector<Aligned> linear_;  // [depth + INNER_BITS]
+    Aligned inner_[INNER_STATES] = {};
+    std::vector<Shifts> shifts_;        // [2^depth]
+    std::vector<Coarse> constants_;     // [2^depth]
+    std::vector<std::uint8_t> lowest_;  // [2^depth]: the lowest set bit of h; depth for h = 0
+};
+
+struct BlockMaximum {
+    Fine score;
+    Index state;
+};
+
+// The best fine score among the states of block h, and the first state that has it.
+BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* table,
+                          Fine* increment) {
+    const int bits = std::min(std::max(n, CORNER_BITS), BLOCK_BITS);
+    Fine base = 0;
+    Fine fields[BLOCK_BITS];
+    for (int i = 0; i < bits; ++i) fields[i] = weights[i][i];
+    for (int t = BLOCK_BITS; t < n; ++t) {
+        const Fine mask = mask_of<Fine>(h, t - BLOCK_BITS);
+        base += weights[t][t] & mask;
+        for (int i = BLOCK_BITS; i < t; ++i)
+            base += weights[t][i] & mask & mask_of<Fine>(h, i - BLOCK_BITS);
+        for (int i = 0; i < bits; ++i) fields[i] += weights[t][i] & mask;
+    }
+    fill_quadratic(table, bits, base, fields, weights, increment);
+    Fine best = table[0];
+    for (int s = 0; s < 1 << bits; ++s) best = std::max(best, table[s]);
+    Index index = BLOCK_STATES;
+    for (int s = 0; s < 1 << bits; ++s) {  // a reduction without exit fills vectors
+        const Index candidate = table[s] == best ? Index{s} : Index{BLOCK_STATES};
+        index = std::min(index, candidate);
+    }
+    return {best, h << BLOCK_BITS | index};
+}
+
+}  // namespace
+
+// Invariant: a block whose coarse maximum m satisfies m 2^32 + slack <= best holds no state above
+// the best fine score.
+void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const double> coefficients,
+              Matrix<std::int8_t> z) {
+    const int depth = std::max(n - BLOCK_BITS, 0);
+    std::vector<Fine> scaled(positions.size());
+    alignas(64) Weights<Fine> fine = {};
+    alignas(64) Weights<Coarse> coarse = {};
+    alignas(64) Fine table[BLOCK_STATES];
+    alignas(64) Fine increment[BLOCK_STATES];
+    Walk walk(depth);
+    std::vector<Coarse> maxima(std::size_t{1} << depth);
+    for (Index b = 0; b < z.rows; ++b) {
+        const Fine slack =
+            load_weights(coefficients[b], positions, scaled.data(), &fine[0][0], &coarse[0][0]);
+        if (depth) walk.fill_maxima(coarse, n, maxima);
+        const Index peak = std::max_element(maxima.begin(), maxima.end()) - maxima.begin();
+        BlockMaximum best = fine_maximum(fine, n, peak, table, increment);
+        for (Index h = 0; h < static_cast<Index>(maxima.size()); ++h) {
+            const Fine bound = (Fine{maxima[h]} << 32) + slack;
+            if (bound <= best.score || h == peak) continue;
+            const BlockMaximum rival = fine_maximum(fine, n, h, table, increment);
+            if (rival.score > best.score) best = rival;
+        }
+        for (int i = 0; i < n; ++i) z(b, i) = static_cast<std::int8_t>(best.state >> i & 1);
+    }
+}
+
+}  // namespace solvers::exhaustive

@@ -1,0 +1,20 @@
+// All 2^n states of small pairwise problems, scored in integers; host.py says why the answer is
+// exact.
+#pragma once
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers::exhaustive {
+
+inline constexpr int MAX_VARIABLES = 25;
+
+// Writes a maximiser of each instance.
+//
+// Args:
+//     positions: `[n + e]`, where each coefficient stands in the flattened matrix of
+//     MAX_VARIABLES^2 weights. n: number of variables, 1 to MAX_VARIABLES. coefficients: `[batch, n
+//     + e]`, finite. z: `[batch, n]`, written.
+void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const double> coefficients,
+              Matrix<std::int8_t> z);
+
+}  // namespace solvers::exhaustive

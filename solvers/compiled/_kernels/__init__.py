@@ -1,0 +1,53 @@
+"""The compiled kernels, of the highest level of processors that is installed and that this processor has.
+
+`STRUCTURED_VAE_KERNELS=3` asks for a lower level, as tests do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def _installed_levels() -> list[int]:
+    """The levels of the modules `_level_*` that lie beside this file, or where its build puts them."""
+    names = {path.name.split(".")[0] for folder in __path__ for path in Path(folder).glob("_level_*")}
+    return sorted(int(name.removeprefix("_level_")) for name in names)
+
+
+def _level() -> int:
+    processor = importlib.import_module("._processor", __package__).level()
+    wanted = int(os.environ.get("STRUCTURED_VAE_KERNELS", processor))
+    usable = [level for level in _installed_levels() if level <= min(processor, wanted)]
+    if not usable:
+        raise ImportError(
+            f"no kernels for this processor (level {processor}) among the installed levels "
+            f"{_installed_levels()}: install the package again on this machine, from source"
+        )
+    return usable[-1]
+
+
+def _load() -> ModuleType:
+    try:
+        level = _level()
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "the kernels are not compiled: run `pip install --editable .` in the checkout, "
+            "or install a wheel of structured-vae"
+        ) from error
+    return importlib.import_module(f"._level_{level}", __package__)
+
+
+def _publish(module: ModuleType) -> None:
+    """Give the submodules their place below this package, so that they can be imported by name."""
+    for name, value in vars(module).items():
+        if isinstance(value, ModuleType):
+            globals()[name] = value
+            sys.modules[f"{__name__}.{name}"] = value
+
+
+level_module = _load()
+_publish(level_module)

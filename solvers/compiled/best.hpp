@@ -1,0 +1,41 @@
+// The best states that a search has found, in order; `best.py` makes the arrays.
+#pragma once
+
+#include <algorithm>
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers {
+
+// States without repetition. A search need not find a state that does not beat the last one.
+struct Best {
+    std::span<double> scores;    // [count] falling, exact
+    std::span<Index> places;     // [count] rows of `states`
+    Matrix<std::int8_t> states;  // [count, n]
+
+    double worst_score() const { return scores.back(); }
+
+    // Puts a state z `[n]` in its place, behind states of equal score, and drops the last one.
+    //
+    // Returns false, and changes nothing, where z is no better than the last state or is there
+    // already.
+    bool take(double score, std::span<const std::int8_t> z) const {
+        const Index last = length(scores) - 1;
+        if (!(score > scores[last])) return false;
+        Index place = last;
+        while (place > 0 && scores[place - 1] < score) --place;
+        for (Index same = place - 1; same >= 0 && scores[same] == score; --same)
+            if (std::ranges::equal(states[places[same]], z)) return false;
+        const Index row = places[last];
+        for (Index j = last; j > place; --j) {
+            scores[j] = scores[j - 1];
+            places[j] = places[j - 1];
+        }
+        std::ranges::copy(z, states[row].begin());
+        scores[place] = score;
+        places[place] = row;
+        return true;
+    }
+};
+
+}  // namespace solvers

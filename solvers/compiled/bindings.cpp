@@ -1,0 +1,77 @@
+#include "solvers/compiled/bindings.hpp"
+
+#include "solvers/compiled/best.hpp"
+#include "solvers/compiled/graphs.hpp"
+#include "solvers/compiled/random.hpp"
+#include "solvers/compiled/scores.hpp"
+
+namespace solvers {
+namespace {
+
+void require_edges(Index n, Matrix<const Index> edges) {
+    require(edges.columns == 2, "edges have two columns");
+    for (Index e = 0; e < edges.rows; ++e)
+        for (int side = 0; side < 2; ++side)
+            require(edges(e, side) >= 0 && edges(e, side) < n,
+                    "an edge names a variable that does not exist");
+}
+
+template <class Score>
+void scores(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
+            Array<const Index, 2> edges, Array<const std::int8_t, 2> z, Array<double, 1> score) {
+    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0) &&
+                score.shape(0) == z.shape(0),
+            "unary, pairwise, z and score have one row for each instance");
+    require(unary.shape(1) == z.shape(1), "unary and z have a column for each variable");
+    require(pairwise.shape(1) == edges.shape(0), "pairwise has a column for each edge");
+    require_edges(static_cast<Index>(z.shape(1)), view(edges));
+    nb::gil_scoped_release unlocked;
+    fill_scores(view(unary), view(pairwise), view(edges), view(z), view(score));
+}
+
+void neighbours(Index n, Array<const Index, 2> edges, Array<Index, 1> starts, Array<Index, 1> near,
+                Array<Index, 1> which) {
+    require(n >= 0 && static_cast<Index>(starts.shape(0)) == n + 1, "starts have n + 1 entries");
+    require(near.shape(0) == 2 * edges.shape(0) && which.shape(0) == 2 * edges.shape(0),
+            "near and which have two entries for each edge");
+    require_edges(n, view(edges));
+    fill_neighbour_lists(n, view(edges), view(starts), view(near), view(which));
+}
+
+bool take(Array<double, 1> scores, Array<Index, 1> places, Array<std::int8_t, 2> states,
+          double score, Array<const std::int8_t, 1> z) {
+    require(scores.shape(0) > 0 && scores.shape(0) == places.shape(0) &&
+                scores.shape(0) == states.shape(0),
+            "scores, places and states have one row for each state");
+    require(z.shape(0) == states.shape(1), "z has an entry for each variable");
+    for (Index row : view(places))
+        require(row >= 0 && row < static_cast<Index>(states.shape(0)),
+                "a place names a row that does not exist");
+    return Best{view(scores), view(places), view(states)}.take(score, view(z));
+}
+
+std::uint64_t seeded(std::uint64_t seed) {
+    return Random::seeded(seed).state();
+}
+
+}  // namespace
+
+}  // namespace solvers
+
+BIND_KERNELS(common, m) {
+    using namespace solvers;
+    m.def("scores", &scores<double>, nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(),
+          nb::arg("edges").noconvert(), nb::arg("z").noconvert(), nb::arg("score").noconvert(),
+          "Write the score of the state `z[b]` of each instance b.");
+    m.def("scores", &scores<float>, nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(),
+          nb::arg("edges").noconvert(), nb::arg("z").noconvert(), nb::arg("score").noconvert());
+    m.def("neighbour_lists", &neighbours, nb::arg("n"), nb::arg("edges").noconvert(),
+          nb::arg("starts").noconvert(), nb::arg("near").noconvert(), nb::arg("which").noconvert(),
+          "Write the neighbours of each vertex, and the edges to them, one list behind the other.");
+    m.def(
+        "take", &take, nb::arg("scores").noconvert(), nb::arg("places").noconvert(),
+        nb::arg("states").noconvert(), nb::arg("score"), nb::arg("z").noconvert(),
+        "Put a state in its place among the best ones; return whether it is new and good enough.");
+    m.def("seeded", &seeded, nb::arg("seed"),
+          "Return the state of the random stream of a seed below 2^32.");
+}

@@ -1,0 +1,81 @@
+// What every `bindings.cpp` includes: arrays of Python as arguments, and the registration of a
+// folder's kernels.
+//
+// Arrays are never copied or converted: a wrong type, layout or number of dimensions raises
+// TypeError. Only files named bindings.cpp know nanobind; kernels see views, plain values and a
+// stop flag.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <vector>
+
+#include "solvers/compiled/stop.hpp"
+#include "solvers/compiled/views.hpp"
+
+namespace solvers {
+
+namespace nb = nanobind;
+
+// An array of Python in C order on the host; `const` for what a kernel only reads.
+template <class T, int Dimensions>
+using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+
+// The stop flag `[1]` that `Deadline.flag` gives.
+using StopFlag = Array<const std::uint8_t, 1>;
+
+template <class T>
+std::span<T> view(const Array<T, 1>& array) {
+    return {array.data(), array.shape(0)};
+}
+
+template <class T>
+Matrix<T> view(const Array<T, 2>& array) {
+    return {array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1))};
+}
+
+template <class T>
+Cube<T> view(const Array<T, 3>& array) {
+    return {array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1)),
+            static_cast<Index>(array.shape(2))};
+}
+
+inline Stop stop_of(const StopFlag& flag) {
+    if (flag.shape(0) != 1) throw nb::value_error("a stop flag has one entry");
+    return Stop(flag.data());
+}
+
+// Raises ValueError. Kernels trust their views, so bindings check every extent and index that a
+// kernel relies on.
+inline void require(bool condition, const char* message) {
+    if (!condition) throw nb::value_error(message);
+}
+
+// Other Python threads run while a kernel does.
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+struct Method {
+    const char* name;
+    void (*bind)(nb::module_&);
+};
+
+// The methods of all files named bindings.cpp that are linked into this module.
+inline std::vector<Method>& registered_methods() {
+    static std::vector<Method> methods;
+    return methods;
+}
+
+struct Registration {
+    Registration(const char* name, void (*bind)(nb::module_&)) {
+        registered_methods().push_back({name, bind});
+    }
+};
+
+}  // namespace solvers
+
+// BIND_KERNELS(max_flow, m) { m.def(...); } makes the submodule `max_flow` of the kernels.
+#define BIND_KERNELS(name, m)                                                      \
+    static void bind_##name(nanobind::module_& m);                                 \
+    static const solvers::Registration registration_of_##name(#name, bind_##name); \
+    static void bind_##name(nanobind::module_& m)

@@ -1,0 +1,166 @@
+// Sixteen doubles side by side, kept in as many registers as the level of the processor needs.
+//
+// Loops over short pieces of arrays do not become vector instructions where the arrays may overlap;
+// a `Vector` is loaded as a whole before anything is stored.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers {
+
+inline constexpr int LANE_BITS = 4;
+inline constexpr int LANES = 1 << LANE_BITS;
+using Mask = std::uint16_t;  // bit i for lane i
+
+#if defined(__AVX512F__)
+inline constexpr int REGISTER_LANES = 8;
+#elif defined(__AVX2__)
+inline constexpr int REGISTER_LANES = 4;
+#else
+inline constexpr int REGISTER_LANES = 2;
+#endif
+inline constexpr int REGISTERS = LANES / REGISTER_LANES;
+
+typedef double Register __attribute__((vector_size(REGISTER_LANES * sizeof(double))));
+typedef std::int64_t RegisterIndices __attribute__((vector_size(REGISTER_LANES * sizeof(double))));
+
+struct Vector {
+    Register registers[REGISTERS];
+};
+
+// from[0 .. LANES).
+inline Vector load(const double* from) {
+    Vector result;
+    std::memcpy(&result, from, sizeof result);
+    return result;
+}
+
+inline void store(double* to, const Vector& values) {
+    std::memcpy(to, &values, sizeof values);
+}
+
+// The value in every lane.
+inline Vector fill(double value) {
+    Vector result;
+    for (Register& lanes : result.registers) lanes = Register{} + value;
+    return result;
+}
+
+inline Vector operator+(const Vector& left, const Vector& right) {
+    Vector result;
+    for (int r = 0; r < REGISTERS; ++r)
+        result.registers[r] = left.registers[r] + right.registers[r];
+    return result;
+}
+
+// left > right ? left : right in each lane; the instructions have just this meaning, for zeros and
+// nan too.
+inline Vector larger(const Vector& left, const Vector& right) {
+    Vector result;
+    for (int r = 0; r < REGISTERS; ++r) {
+#if defined(__AVX512F__)
+        result.registers[r] = _mm512_max_pd(left.registers[r], right.registers[r]);
+#elif defined(__AVX2__)
+        result.registers[r] = _mm256_max_pd(left.registers[r], right.registers[r]);
+#elif defined(__SSE2__)
+        result.registers[r] = _mm_max_pd(left.registers[r], right.registers[r]);
+#else
+        result.registers[r] =
+            left.registers[r] > right.registers[r] ? left.registers[r] : right.registers[r];
+#endif
+    }
+    return result;
+}
+
+// Bit i is set where lane i of the left vector is greater.
+inline Mask greater(const Vector& left, const Vector& right) {
+    unsigned mask = 0;
+    for (int r = 0; r < REGISTERS; ++r) {
+        unsigned bits = 0;
+#if defined(__AVX512F__)
+        bits = _mm512_cmp_pd_mask(left.registers[r], right.registers[r], _CMP_GT_OQ);
+#elif defined(__AVX2__)
+        const __m256d comparison = _mm256_cmp_pd(left.registers[r], right.registers[r], _CMP_GT_OQ);
+        bits = static_cast<unsigned>(_mm256_movemask_pd(comparison));
+#elif defined(__SSE2__)
+        const __m128d comparison = _mm_cmpgt_pd(left.registers[r], right.registers[r]);
+        bits = static_cast<unsigned>(_mm_movemask_pd(comparison));
+#else
+        for (int i = 0; i < REGISTER_LANES; ++i)
+            bits |= static_cast<unsigned>(left.registers[r][i] > right.registers[r][i]) << i;
+#endif
+        mask |= bits << (REGISTER_LANES * r);
+    }
+    return static_cast<Mask>(mask);
+}
+
+// The bits of s that `present` has, moved together.
+constexpr int moved_together(int s, int present) {
+    int moved = 0;
+    int target = 0;
+    for (int i = 0; i < LANE_BITS; ++i)
+        if (present >> i & 1) moved |= (s >> i & 1) << target++;
+    return moved;
+}
+
+template <int... Lanes>
+Register shuffled(Register lanes) {
+#if defined(__clang__)
+    return __builtin_shufflevector(lanes, lanes, Lanes...);
+#else  // GCC 12 takes no pack in __builtin_shufflevector
+    return __builtin_shuffle(lanes, RegisterIndices{Lanes...});
+#endif
+}
+
+// Register R of `load_spread`: it needs at most REGISTER_LANES neighbours, from the least one on.
+template <int Present, int R, int... I>
+Register spread_register(const double* from, std::integer_sequence<int, I...>) {
+    constexpr int first = moved_together(R * REGISTER_LANES, Present);
+    Register near;
+    std::memcpy(&near, from + first, sizeof near);
+    return shuffled<(moved_together(R * REGISTER_LANES + I, Present) - first)...>(near);
+}
+
+template <int Present, int... R>
+Vector spread_registers(const double* from, std::integer_sequence<int, R...>) {
+    return {
+        spread_register<Present, R>(from, std::make_integer_sequence<int, REGISTER_LANES>())...};
+}
+
+// Lane s is from[moved_together(s, Present)]; all of from[0 .. LANES) is readable.
+template <int Present>
+Vector load_spread(const double* from) {
+    return spread_registers<Present>(from, std::make_integer_sequence<int, REGISTERS>());
+}
+
+// The same for a `present` that is known at run time.
+inline Vector load_spread(const double* from, Index present) {
+    switch (present) {
+        case 0: return load_spread<0>(from);
+        case 1: return load_spread<1>(from);
+        case 2: return load_spread<2>(from);
+        case 3: return load_spread<3>(from);
+        case 4: return load_spread<4>(from);
+        case 5: return load_spread<5>(from);
+        case 6: return load_spread<6>(from);
+        case 7: return load_spread<7>(from);
+        case 8: return load_spread<8>(from);
+        case 9: return load_spread<9>(from);
+        case 10: return load_spread<10>(from);
+        case 11: return load_spread<11>(from);
+        case 12: return load_spread<12>(from);
+        case 13: return load_spread<13>(from);
+        case 14: return load_spread<14>(from);
+        default: return load(from);
+    }
+}
+
+}  // namespace solvers
