@@ -18,6 +18,7 @@ import scikit_build_core.build as backend
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
 ZIG = "ziglang>=0.13"
+IN_PLACE = {"wheel.packages": "", "cmake.define.IN_PLACE": "ON", "build-dir": "build/in_place"}
 HINT = (
     "\nThe kernels of structured-vae could not be compiled. Install a C++20 compiler (Debian, Ubuntu: "
     "`apt-get install g++`; Fedora: `dnf install gcc-c++`; macOS: `xcode-select --install`) and try again.\n"
@@ -69,7 +70,7 @@ def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) 
 
 
 def get_requires_for_build_editable(config_settings: dict[str, Any] | None = None) -> list[str]:
-    return _requirements(backend.get_requires_for_build_editable(config_settings))
+    return get_requires_for_build_wheel(config_settings)
 
 
 def get_requires_for_build_sdist(config_settings: dict[str, Any] | None = None) -> list[str]:
@@ -89,7 +90,12 @@ def build_editable(
     config_settings: dict[str, Any] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
-    return _built(backend.build_editable, wheel_directory, config_settings, metadata_directory)
+    """Build in the checkout, and return a wheel of one path entry.
+
+    scikit-build-core's own editable wheels have an import hook, which mypy and pyright cannot follow.
+    """
+    settings = {**(config_settings or {}), **IN_PLACE}
+    return _built(backend.build_wheel, wheel_directory, settings, metadata_directory)
 
 
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
