@@ -18,7 +18,7 @@ import scikit_build_core.build as backend
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
 ZIG = "ziglang>=0.13"
-IN_PLACE = {"wheel.packages": "", "cmake.define.IN_PLACE": "ON", "build-dir": "build/in_place"}
+IN_PLACE: dict[str, Any] = {"wheel.packages": [], "cmake.define.IN_PLACE": "ON", "build-dir": "build/in_place"}
 HINT = (
     "\nThe kernels of structured-vae could not be compiled. Install a C++20 compiler (Debian, Ubuntu: "
     "`apt-get install g++`; Fedora: `dnf install gcc-c++`; macOS: `xcode-select --install`) and try again.\n"
