@@ -1,7 +1,7 @@
 """Write the type stubs of the compiled kernels, or check that they are up to date.
 
-    python scripts/kernel_stubs.py            # writes solvers/compiled/_kernels/*.pyi
-    python scripts/kernel_stubs.py --check    # exit 1 where a stub differs from its module
+python scripts/kernel_stubs.py            # writes solvers/compiled/_kernels/*.pyi
+python scripts/kernel_stubs.py --check    # exit 1 where a stub differs from its module
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ def stub_of(module: ModuleType) -> str:
 
 def main() -> int:
     """Return 1 where a stub is out of date."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true", help="write nothing")
     chosen = parser.parse_args()
     from solvers.compiled import _kernels
 
-    names = sorted(name for name, value in vars(_kernels.level_module).items() if isinstance(value, ModuleType))
+    names = sorted(
+        name for name, value in vars(_kernels.level_module).items() if isinstance(value, ModuleType)
+    )
     stale = []
     for name in names:
         path = FOLDER / f"{name}.pyi"

@@ -18,7 +18,11 @@ import scikit_build_core.build as backend
 
 COMPILERS = ("c++", "g++", "clang++", "cl")
 ZIG = "ziglang>=0.13"
-IN_PLACE: dict[str, Any] = {"wheel.packages": [], "cmake.define.IN_PLACE": "ON", "build-dir": "build/in_place"}
+IN_PLACE: dict[str, Any] = {
+    "wheel.packages": [],
+    "cmake.define.IN_PLACE": "ON",
+    "build-dir": "build/in_place",
+}
 HINT = (
     "\nThe kernels of structured-vae could not be compiled. Install a C++20 compiler (Debian, Ubuntu: "
     "`apt-get install g++`; Fedora: `dnf install gcc-c++`; macOS: `xcode-select --install`) and try again.\n"
@@ -66,14 +70,17 @@ def _built(build: Any, *arguments: Any) -> str:
 
 
 def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return the build requirements, with a compiler where the machine has none."""
     return _requirements(backend.get_requires_for_build_wheel(config_settings))
 
 
 def get_requires_for_build_editable(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return the build requirements, with a compiler where the machine has none."""
     return get_requires_for_build_wheel(config_settings)
 
 
 def get_requires_for_build_sdist(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return the requirements of a source distribution, which compiles nothing."""
     return backend.get_requires_for_build_sdist(config_settings)
 
 
@@ -82,6 +89,7 @@ def build_wheel(
     config_settings: dict[str, Any] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
+    """Compile the kernels and write a wheel."""
     return _built(backend.build_wheel, wheel_directory, config_settings, metadata_directory)
 
 
@@ -99,4 +107,5 @@ def build_editable(
 
 
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
+    """Write a source distribution."""
     return backend.build_sdist(sdist_directory, config_settings)
