@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-
 if "STRUCTURED_VAE_KERNEL_FOLDER" in os.environ:
     __path__ = [os.environ["STRUCTURED_VAE_KERNEL_FOLDER"]]
 

@@ -5,23 +5,9 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
-def maximise(
-    positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    n: int,
-    coefficients: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order="C", device="cpu")],
-) -> None:
+
+def maximise(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Write a maximiser of each instance to `z`."""
 
-def best_codes(
-    unary: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-    ],
-    pairwise: Annotated[
-        NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-    ],
-    codes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
-) -> None:
+def best_codes(unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Write the best states of each instance as integers, the best first."""
