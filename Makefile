@@ -3,22 +3,30 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check lint types docs solvers-alone lowest benchmarks clean
+# The kernels are C++: the first build takes a minute or so, later ones compile what has changed. Both installations
+# build without isolation, in one build folder, so that nothing is compiled twice.
+BUILD_TOOLS = $(BIN)/python scripts/build/compiler.py
+EDITABLE = $(INSTALL) --no-build-isolation --editable
+KERNELS := $(shell find solvers CMakeLists.txt -name '*.[ch]' -o -name '*.[ch]pp' -o -name CMakeLists.txt)
 
-demo: .venv/for-demo  ## train on the embedded images, about two minutes
+.PHONY: demo test check lint types docs kernels solvers-alone lowest benchmarks clean
+
+demo: .venv/for-demo .venv/kernels  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
 
-# A worker has a core: the threads of PyTorch in several workers would wait for each other. A file stays with one worker,
-# so that fewer kernels are compiled by both.
-test: .venv/for-development  ## the fast tests
+# Each worker has one core: the threads of PyTorch in several workers would wait for each other.
+test: .venv/for-development .venv/kernels  ## the fast tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile -q
 
 check: lint types docs  ## format, lint, import layers, types, docs; `make -j2 check` has two of them at a time
 
-lint: .venv/for-development
+lint: .venv/for-development .venv/kernels
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+	git ls-files -z '*.[ch]pp' '*.c' '*.h' | xargs -0 $(BIN)/clang-format --dry-run --Werror
+	git ls-files -z '*.cpp' | xargs -0 $(BIN)/clang-tidy -p build/in_place --quiet
+	$(BIN)/python scripts/kernel_stubs.py --check
 
 types: .venv/for-development
 	$(BIN)/mypy
@@ -49,12 +57,23 @@ benchmarks: .venv/for-development  ## ratios, measured side by side; writes resu
 clean:
 	rm -rf .venv .venv-lowest .venv-solvers build docs/_build *.egg-info
 
-.venv/for-demo: pyproject.toml constraints.txt
+.venv/build-tools: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable .
+	$(INSTALL) $$($(BUILD_TOOLS))
 	touch $@
 
-.venv/for-development: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(INSTALL) --editable '.[cplex,dev,docs,explorer]'
+.venv/for-demo: .venv/build-tools
+	@echo "compiling the kernels, and installing; this happens once"
+	$(EDITABLE) .
+	touch $@ .venv/kernels
+
+.venv/for-development: .venv/build-tools
+	@echo "compiling the kernels, and installing; this happens once"
+	$(EDITABLE) '.[cplex,dev,docs,explorer]'
+	touch $@ .venv/kernels
+
+kernels: .venv/kernels  ## compile the kernels that have changed
+
+.venv/kernels: .venv/build-tools $(KERNELS)
+	[ ! -e $@ ] || $(BIN)/cmake --build build/in_place
 	touch $@

@@ -7,17 +7,14 @@ inside, and `CC` and `CXX` name it. `STRUCTURED_VAE_ZIG=1` asks for it where the
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
+import compiler
 import scikit_build_core.build as backend
 
-COMPILERS = ("c++", "g++", "clang++", "cl")
-ZIG = "ziglang>=0.13"
 IN_PLACE: dict[str, Any] = {
     "wheel.packages": [],
     "cmake.define.IN_PLACE": "ON",
@@ -29,15 +26,10 @@ HINT = (
 )
 
 
-def _needs_zig() -> bool:
-    if os.environ.get("STRUCTURED_VAE_ZIG") == "1":
-        return True
-    return "CXX" not in os.environ and not any(shutil.which(name) for name in COMPILERS)
-
-
 def _wrappers() -> Path:
     """A folder with commands `zig-cc` and `zig-c++`: CMake wants a compiler to be one file."""
-    folder = Path(tempfile.mkdtemp(prefix="structured-vae-zig-"))
+    folder = Path("build", "zig").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     for name, command in (("zig-cc", "cc"), ("zig-c++", "c++"), ("zig-ar", "ar"), ("zig-ranlib", "ranlib")):
         path = folder / name
         path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n')
@@ -55,11 +47,11 @@ def _use_zig() -> None:
 
 
 def _requirements(requirements: list[str]) -> list[str]:
-    return [*requirements, ZIG] if _needs_zig() else requirements
+    return [*requirements, compiler.ZIG] if compiler.needs_zig() else requirements
 
 
 def _built(build: Any, *arguments: Any) -> str:
-    if _needs_zig():
+    if compiler.needs_zig():
         _use_zig()
     try:
         name: str = build(*arguments)
