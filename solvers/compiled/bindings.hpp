@@ -9,6 +9,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "solvers/compiled/stop.hpp"
@@ -50,6 +51,14 @@ inline Stop stop_of(const StopFlag& flag) {
 // kernel relies on.
 inline void require(bool condition, const char* message) {
     if (!condition) throw nb::value_error(message);
+}
+
+// Raises ValueError unless all of `indices` lie in 0 .. n - 1. One pass without branches.
+template <class Integer>
+void require_indices(std::span<const Integer> indices, Index n, const char* message) {
+    std::uint64_t largest = 0;  // a negative index is a large one without its sign
+    for (Integer index : indices) largest = std::max(largest, static_cast<std::uint64_t>(index));
+    require(indices.empty() || largest < static_cast<std::uint64_t>(n), message);
 }
 
 // Other Python threads run while a kernel does.

@@ -11,9 +11,6 @@ from ...arrays import States
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 
-UNREACHED = -1
-"""The distance of a node from which no deficit can be reached."""
-
 
 def cut_batch(
     kernel: Callable[..., object],

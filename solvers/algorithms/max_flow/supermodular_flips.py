@@ -20,7 +20,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ...arrays import Edges, Flags, Pairwise, Scores, States, Unary, to_numpy
-from ...compiled import jit
+from ...compiled._kernels import max_flow as kernels
+from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 from ...problem import Problem
 from ...solution import Maximiser
@@ -75,9 +76,8 @@ def supermodular_flips(
     batch = len(pairwise)
     flips = np.zeros((batch, n), np.int8)
     found = np.empty(batch, np.bool_)
-    kernel = partial(_colour_instances, np.ascontiguousarray(edges, np.int64))
-    scores = np.require(pairwise, requirements=["C", "W"])
-    over_slices(kernel, scores, flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads)
+    kernel = partial(kernels.flips, np.ascontiguousarray(edges, np.int64))
+    over_slices(kernel, plain(pairwise), flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads)
     return flips, found
 
 
@@ -110,51 +110,3 @@ def flipped(
     np.add.at(field.T, first, (pairwise * one[:, second]).T)
     np.add.at(field.T, second, (pairwise * one[:, first]).T)
     return sign * field, pairwise * sign[:, first] * sign[:, second], constant
-
-
-@jit.strict
-def _colour_instances(edges, pairwise, flips, found):
-    """Union-find over the variables, each with its colour relative to its parent."""
-    n = flips.shape[1]
-    parent, colour = np.empty(n, np.int64), np.empty(n, np.int8)
-    for b in range(pairwise.shape[0]):
-        found[b] = _colour(edges, pairwise[b], parent, colour)
-        if found[b]:
-            for i in range(n):
-                _, flips[b, i] = _find(i, parent, colour)
-
-
-@jit.strict
-def _colour(edges, pairwise, parent, colour):
-    """Joins the ends of every edge that is not zero; False at the first one that does not fit."""
-    for i in range(parent.shape[0]):
-        parent[i] = i
-        colour[i] = 0
-    for k in range(pairwise.shape[0]):
-        if pairwise[k] == 0.0:
-            continue
-        unlike = np.int8(pairwise[k] < 0.0)
-        root, shade = _find(edges[k, 0], parent, colour)
-        other_root, other_shade = _find(edges[k, 1], parent, colour)
-        if root == other_root:
-            if shade ^ other_shade != unlike:
-                return False
-        else:
-            low, high = min(root, other_root), max(root, other_root)
-            parent[high] = low
-            colour[high] = shade ^ other_shade ^ unlike
-    return True
-
-
-@jit.strict
-def _find(i, parent, colour):
-    """Root of i and the colour of i relative to it; halves the path on the way."""
-    shade = np.int8(0)
-    while parent[i] != i:
-        above = parent[i]
-        # The parent of a root is itself, its colour 0: this changes nothing just below a root.
-        colour[i] ^= colour[above]
-        parent[i] = parent[above]
-        shade ^= colour[i]
-        i = parent[i]
-    return i, shade

@@ -1,0 +1,22 @@
+// Maximum flow on dense graphs of any size, in integers, on a matrix of residual capacities.
+#pragma once
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers::max_flow {
+
+// The distance of a node from which no deficit can be reached.
+inline constexpr Index UNREACHED = -1;
+
+// Writes a maximiser of each supermodular instance, and twice its maximum, as the flow proves it.
+//
+// Args:
+//     ends: `[e, 2]`, distinct pairs.
+//     unary: `[batch, n]`.
+//     pairwise: `[batch, e]`, >= 0; four times the absolute scores of an instance fit int64.
+//     z: `[batch, n]`, written.
+//     doubled: `[batch]`, written.
+void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary, Matrix<const Index> pairwise,
+               Matrix<std::int8_t> z, std::span<Index> doubled);
+
+}  // namespace solvers::max_flow
