@@ -10,36 +10,39 @@ namespace {
 
 // What all cuts have in common: `[e, 2]` nodes, and one row of scores for each instance.
 template <class End, class Score, class Bound>
-void require_shapes(Matrix<const End> ends, const Array<const Score, 2>& unary, const Array<const Score, 2>& pairwise,
-                    const Array<std::int8_t, 2>& z, const Array<Bound, 1>& bound) {
+void require_shapes(Matrix<const End> ends, const Array<const Score, 2>& unary,
+                    const Array<const Score, 2>& pairwise, const Array<std::int8_t, 2>& z,
+                    const Array<Bound, 1>& bound) {
     const std::size_t batch = unary.shape(0);
     require(ends.columns == 2, "edges have two columns");
     require(pairwise.shape(0) == batch && z.shape(0) == batch && bound.shape(0) == batch,
             "unary, pairwise, z and bound have one row for each instance");
     require(z.shape(1) == unary.shape(1), "z has a column for each variable");
-    require(static_cast<Index>(pairwise.shape(1)) == ends.rows, "pairwise has a column for each edge");
-    require_indices(std::span<const End>(ends.data, 2 * ends.rows), static_cast<Index>(unary.shape(1)),
+    require(static_cast<Index>(pairwise.shape(1)) == ends.rows,
+            "pairwise has a column for each edge");
+    require_indices(std::span<const End>(ends.data, 2 * ends.rows),
+                    static_cast<Index>(unary.shape(1)),
                     "an edge names a variable that does not exist");
 }
 
 template <class Score>
-void one_word(Array<const std::uint8_t, 2> ends, Array<const Score, 2> unary, Array<const Score, 2> pairwise,
-              Array<std::int8_t, 2> z, Array<double, 1> bound) {
+void one_word(Array<const std::uint8_t, 2> ends, Array<const Score, 2> unary,
+              Array<const Score, 2> pairwise, Array<std::int8_t, 2> z, Array<double, 1> bound) {
     require(unary.shape(1) <= ONE_WORD_NODES, "one word holds 62 variables");
     require_shapes(view(ends), unary, pairwise, z, bound);
     nb::gil_scoped_release unlocked;
     cut_in_one_word(view(ends), view(unary), view(pairwise), view(z), view(bound));
 }
 
-void dense(Array<const std::uint32_t, 2> ends, Array<const Index, 2> unary, Array<const Index, 2> pairwise,
-           Array<std::int8_t, 2> z, Array<Index, 1> doubled) {
+void dense(Array<const std::uint32_t, 2> ends, Array<const Index, 2> unary,
+           Array<const Index, 2> pairwise, Array<std::int8_t, 2> z, Array<Index, 1> doubled) {
     require_shapes(view(ends), unary, pairwise, z, doubled);
     nb::gil_scoped_release unlocked;
     cut_dense(view(ends), view(unary), view(pairwise), view(z), view(doubled));
 }
 
-void sparse(Array<const Index, 2> edges, StopFlag stop, Array<const Index, 2> unary, Array<const Index, 2> pairwise,
-            Array<std::int8_t, 2> z, Array<Index, 1> doubled) {
+void sparse(Array<const Index, 2> edges, StopFlag stop, Array<const Index, 2> unary,
+            Array<const Index, 2> pairwise, Array<std::int8_t, 2> z, Array<Index, 1> doubled) {
     require_shapes(view(edges), unary, pairwise, z, doubled);
     require(edges.shape(0) < std::size_t{1} << 30, "there are 2^30 edges or more");
     require(unary.shape(1) < std::size_t{1} << 31, "there are 2^31 variables or more");
@@ -51,10 +54,12 @@ template <class Score>
 void flips(Array<const Index, 2> edges, Array<const Score, 2> pairwise, Array<std::int8_t, 2> flips,
            Array<bool, 1> exist) {
     const std::size_t batch = pairwise.shape(0);
-    require(edges.shape(1) == 2 && edges.shape(0) == pairwise.shape(1), "edges have two columns and a row for each score");
+    require(edges.shape(1) == 2 && edges.shape(0) == pairwise.shape(1),
+            "edges have two columns and a row for each score");
     require(flips.shape(0) == batch && exist.shape(0) == batch,
             "pairwise, flips and exist have one row for each instance");
-    require_indices(std::span<const Index>(edges.data(), 2 * edges.shape(0)), static_cast<Index>(flips.shape(1)),
+    require_indices(std::span<const Index>(edges.data(), 2 * edges.shape(0)),
+                    static_cast<Index>(flips.shape(1)),
                     "an edge names a variable that does not exist");
     nb::gil_scoped_release unlocked;
     fill_flips(view(edges), view(pairwise), view(flips), view(exist));
@@ -67,7 +72,8 @@ void bind_scores(nb::module_& m) {
           "Write a maximiser of each supermodular instance of at most 62 variables, and a bound.");
     m.def("flips", &flips<Score>, nb::arg("edges").noconvert(), nb::arg("pairwise").noconvert(),
           nb::arg("flips").noconvert(), nb::arg("exist").noconvert(),
-          "Write the bit flips after which no pairwise score is negative, and whether there are any.");
+          "Write the bit flips after which no pairwise score is negative, and whether there are "
+          "any.");
 }
 
 }  // namespace
@@ -78,10 +84,11 @@ BIND_KERNELS(max_flow, m) {
     namespace nb = nanobind;
     bind_scores<double>(m);
     bind_scores<float>(m);
-    m.def("dense", &dense, nb::arg("ends").noconvert(), nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(),
-          nb::arg("z").noconvert(), nb::arg("doubled").noconvert(),
-          "Write a maximiser of each supermodular integer instance, and twice its maximum.");
-    m.def("sparse", &sparse, nb::arg("edges").noconvert(), nb::arg("stop").noconvert(), nb::arg("unary").noconvert(),
+    m.def("dense", &dense, nb::arg("ends").noconvert(), nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(), nb::arg("doubled").noconvert(),
+          "Write a maximiser of each supermodular integer instance, and twice its maximum.");
+    m.def("sparse", &sparse, nb::arg("edges").noconvert(), nb::arg("stop").noconvert(),
+          nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
+          nb::arg("doubled").noconvert(),
           "As `dense`, on lists of arcs; a set stop flag leaves upper bounds.");
 }

@@ -10,9 +10,12 @@ namespace {
 
 using Word = std::uint64_t;
 constexpr Index UNLIMITED = std::numeric_limits<Index>::max();
-constexpr Word bit_of(Index node) { return Word{1} << (node & 63); }
+constexpr Word bit_of(Index node) {
+    return Word{1} << (node & 63);
+}
 
-// The flow on one instance; its invariant is that of one_word.cpp, in integers and with rows of words for node sets.
+// The flow on one instance; its invariant is that of one_word.cpp, in integers and with rows of
+// words for node sets.
 class Flow {
 public:
     explicit Flow(Index n)
@@ -25,7 +28,8 @@ public:
           layers_((n + 1) * words_) {}
 
     // Sets the balances, residual capacities and successors of no flow.
-    void load(Matrix<const std::uint32_t> ends, std::span<const Index> unary, std::span<const Index> pairwise) {
+    void load(Matrix<const std::uint32_t> ends, std::span<const Index> unary,
+              std::span<const Index> pairwise) {
         for (Index k = 0; k < length(pairwise); ++k) {
             const Index i = ends(k, 0);
             const Index j = ends(k, 1);
@@ -48,7 +52,8 @@ public:
         }
     }
 
-    // Pushes excess until none can reach a deficit; the nodes without distance are then the source side.
+    // Pushes excess until none can reach a deficit; the nodes without distance are then the source
+    // side.
     void maximise() {
         std::ranges::fill(distance_, Index{0});
         bool active = true;
@@ -80,7 +85,8 @@ private:
         return common != 0;
     }
 
-    // Fills the distances, in arcs to the nearest deficit, and the words of each layer; returns how many there are.
+    // Fills the distances, in arcs to the nearest deficit, and the words of each layer; returns how
+    // many there are.
     //
     // Nodes that were cut off stay so, as distances do not fall.
     Index find_layers() {
@@ -107,7 +113,8 @@ private:
         return depth;
     }
 
-    // Puts the deficits into layer 0, gives other nodes the distance n, and returns how many of these there are.
+    // Puts the deficits into layer 0, gives other nodes the distance n, and returns how many of
+    // these there are.
     Index start_layers() {
         Index waiting = 0;
         std::fill_n(layers_.begin(), words_, Word{0});
@@ -123,10 +130,11 @@ private:
         return waiting;
     }
 
-    // Moves excess from `tail` to `heads [words]`, and takes the deficits that it filled out of heads.
+    // Moves excess from `tail` to `heads [words]`, and takes the deficits that it filled out of
+    // heads.
     //
-    // A head with a deficit takes no more than that. The inner body has no branch, because which of the three limits
-    // binds is unpredictable.
+    // A head with a deficit takes no more than that. The inner body has no branch, because which of
+    // the three limits binds is unpredictable.
     void push(Index tail, Word* heads) {
         Index excess = balance_[tail];
         const Index tail_word = tail >> 6;
@@ -161,17 +169,17 @@ private:
 
     Index n_;
     Index words_;
-    std::vector<Index> residual_;    // [n, n]
-    std::vector<Index> balance_;     // [n]
-    std::vector<Index> distance_;    // [n]
-    std::vector<Word> successors_;   // [n, words]
-    std::vector<Word> layers_;       // [n + 1, words]
+    std::vector<Index> residual_;   // [n, n]
+    std::vector<Index> balance_;    // [n]
+    std::vector<Index> distance_;   // [n]
+    std::vector<Word> successors_;  // [n, words]
+    std::vector<Word> layers_;      // [n + 1, words]
 };
 
 }  // namespace
 
-void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary, Matrix<const Index> pairwise,
-               Matrix<std::int8_t> z, std::span<Index> doubled) {
+void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary,
+               Matrix<const Index> pairwise, Matrix<std::int8_t> z, std::span<Index> doubled) {
     Flow flow(unary.columns);
     for (Index b = 0; b < unary.rows; ++b) {
         flow.load(ends, unary[b], pairwise[b]);

@@ -16,7 +16,7 @@ inline constexpr Index UNREACHED = -1;
 //     pairwise: `[batch, e]`, >= 0; four times the absolute scores of an instance fit int64.
 //     z: `[batch, n]`, written.
 //     doubled: `[batch]`, written.
-void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary, Matrix<const Index> pairwise,
-               Matrix<std::int8_t> z, std::span<Index> doubled);
+void cut_dense(Matrix<const std::uint32_t> ends, Matrix<const Index> unary,
+               Matrix<const Index> pairwise, Matrix<std::int8_t> z, std::span<Index> doubled);
 
 }  // namespace solvers::max_flow

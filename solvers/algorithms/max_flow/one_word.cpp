@@ -33,7 +33,8 @@ public:
 
     // Sets the balances, residual capacities and successors of no flow.
     template <class Score>
-    void load(Matrix<const std::uint8_t> ends, std::span<const Score> unary, std::span<const Score> pairwise) {
+    void load(Matrix<const std::uint8_t> ends, std::span<const Score> unary,
+              std::span<const Score> pairwise) {
         for (Index i = 0; i < n_; ++i) balance_[i] = 2.0 * static_cast<double>(unary[i]);
         for (Index k = 0; k < length(pairwise); ++k) {
             const Index i = ends(k, 0);
@@ -42,7 +43,8 @@ public:
             residual_[i * stride_ + j] = weight;
             residual_[j * stride_ + i] = weight;
         }
-        // Whole rows fill vectors; sums and words that are updated edge by edge would wait for each store.
+        // Whole rows fill vectors; sums and words that are updated edge by edge would wait for each
+        // store.
         for (Index i = 0; i < n_; ++i) {
             const double* row = &residual_[i * stride_];
             Word word = 0;
@@ -57,12 +59,14 @@ public:
 
     // Pushes excess until none can reach a deficit, and returns the sink side of the cut.
     //
-    // Each round finds layers[d], the nodes d arcs from a deficit, and moves excess from the farthest layer down, along
-    // all shortest paths at once. A node with excess left has no arc to the next layer any more, and pushes create arcs
-    // to a farther layer only. So no distance falls, that of such a node grows, and there are O(n^2) rounds (2 to 7 are
-    // typical). This needs only that limits vanish exactly: no tolerance is involved.
+    // Each round finds layers[d], the nodes d arcs from a deficit, and moves excess from the
+    // farthest layer down, along all shortest paths at once. A node with excess left has no arc to
+    // the next layer any more, and pushes create arcs to a farther layer only. So no distance
+    // falls, that of such a node grows, and there are O(n^2) rounds (2 to 7 are typical). This
+    // needs only that limits vanish exactly: no tolerance is involved.
     Word maximise() {
-        Word sink_side = (Word{1} << n_) - 1;  // nodes cut off from every deficit stay so, as distances do not fall
+        Word sink_side = (Word{1} << n_) -
+                         1;  // nodes cut off from every deficit stay so, as distances do not fall
         while (true) {
             const Signs signs = nodes_by_sign();
             const Index depth = find_layers(signs.deficit, sink_side);
@@ -78,9 +82,9 @@ public:
 
     // sum_i max(balance_i, 0), which no 2 score(z) exceeds.
     //
-    // Weak duality: as residuals are >= 0, the invariant gives 2 score(z) <= sum_i max(balance_i, 0) for all z, with
-    // equality for the cut. Balances are rounded to nearest, not upwards: the error was measured to be below 1e-15 times
-    // the sum of the absolute coefficients.
+    // Weak duality: as residuals are >= 0, the invariant gives 2 score(z) <= sum_i max(balance_i,
+    // 0) for all z, with equality for the cut. Balances are rounded to nearest, not upwards: the
+    // error was measured to be below 1e-15 times the sum of the absolute coefficients.
     double excess() const {
         double total = 0.0;
         for (double balance : balance_) total += std::max(balance, 0.0);
@@ -98,7 +102,8 @@ private:
         return signs;
     }
 
-    // Fills the layers from the deficits on, takes nodes that none reaches out of `sink_side`, returns how many there are.
+    // Fills the layers from the deficits on, takes nodes that none reaches out of `sink_side`,
+    // returns how many there are.
     Index find_layers(Word layer, Word& sink_side) {
         Word reached = layer;
         Index depth = 0;
@@ -119,15 +124,16 @@ private:
         for (Index i = 0; i < stride_; i += 8)
             word |= Word{_mm512_test_epi64_mask(_mm512_loadu_si512(&successors_[i]), wanted)} << i;
 #else
-        for (Index i = 0; i < n_; ++i) word |= static_cast<Word>((successors_[i] & heads) != 0) << i;
+        for (Index i = 0; i < n_; ++i)
+            word |= static_cast<Word>((successors_[i] & heads) != 0) << i;
 #endif
         return word;
     }
 
     // Moves excess from `tail` to `heads`, and returns the deficits that it filled.
     //
-    // A head with a deficit takes no more than that. The body has no branch, because which of the three limits binds
-    // is unpredictable; the one that does becomes exactly zero.
+    // A head with a deficit takes no more than that. The body has no branch, because which of the
+    // three limits binds is unpredictable; the one that does becomes exactly zero.
     Word push(int tail, Word heads) {
         double excess = balance_[tail];
         const Word tail_bit = Word{1} << tail;
@@ -166,8 +172,8 @@ private:
 }  // namespace
 
 template <class Score>
-void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary, Matrix<const Score> pairwise,
-                     Matrix<std::int8_t> z, std::span<double> bound) {
+void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary,
+                     Matrix<const Score> pairwise, Matrix<std::int8_t> z, std::span<double> bound) {
     const Index n = unary.columns;
     Flow flow(n);
     for (Index b = 0; b < unary.rows; ++b) {
@@ -178,9 +184,9 @@ void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary,
     }
 }
 
-template void cut_in_one_word<float>(Matrix<const std::uint8_t>, Matrix<const float>, Matrix<const float>,
-                                     Matrix<std::int8_t>, std::span<double>);
-template void cut_in_one_word<double>(Matrix<const std::uint8_t>, Matrix<const double>, Matrix<const double>,
-                                      Matrix<std::int8_t>, std::span<double>);
+template void cut_in_one_word<float>(Matrix<const std::uint8_t>, Matrix<const float>,
+                                     Matrix<const float>, Matrix<std::int8_t>, std::span<double>);
+template void cut_in_one_word<double>(Matrix<const std::uint8_t>, Matrix<const double>,
+                                      Matrix<const double>, Matrix<std::int8_t>, std::span<double>);
 
 }  // namespace solvers::max_flow

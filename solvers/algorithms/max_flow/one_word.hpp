@@ -1,4 +1,5 @@
-// Maximum flow on small dense graphs, a node's residual arcs being the bits of one word; one_word.py has the identity.
+// Maximum flow on small dense graphs, a node's residual arcs being the bits of one word;
+// one_word.py has the identity.
 #pragma once
 
 #include "solvers/compiled/views.hpp"
@@ -8,7 +9,8 @@ namespace solvers::max_flow {
 // Node sets are the bits of one word; bit 63 stays free.
 inline constexpr Index ONE_WORD_NODES = 62;
 
-// Writes a maximiser of each supermodular instance, and an upper bound on its maximum that is attained up to rounding.
+// Writes a maximiser of each supermodular instance, and an upper bound on its maximum that is
+// attained up to rounding.
 //
 // Args:
 //     ends: `[e, 2]`, the two nodes of each edge.
@@ -17,7 +19,7 @@ inline constexpr Index ONE_WORD_NODES = 62;
 //     z: `[batch, n]`, written.
 //     bound: `[batch]`, written.
 template <class Score>
-void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary, Matrix<const Score> pairwise,
-                     Matrix<std::int8_t> z, std::span<double> bound);
+void cut_in_one_word(Matrix<const std::uint8_t> ends, Matrix<const Score> unary,
+                     Matrix<const Score> pairwise, Matrix<std::int8_t> z, std::span<double> bound);
 
 }  // namespace solvers::max_flow

@@ -12,9 +12,11 @@ namespace {
 // Nodes whose arcs the processor's cache holds: larger graphs took 5 to 25% less in blocks first.
 constexpr Index BLOCK = 16384;
 
-// The trees give up after so many steps for each node and arc, which is a third of the time of the rounds.
+// The trees give up after so many steps for each node and arc, which is a third of the time of the
+// rounds.
 //
-// Grids and random graphs of noise need 1 to 8; grids where flow has far to go, or a star, 32 to 1024.
+// Grids and random graphs of noise need 1 to 8; grids where flow has far to go, or a star, 32 to
+// 1024.
 constexpr Index STEPS = 4;
 
 class Cut {
@@ -28,13 +30,14 @@ public:
         connect(edges);
     }
 
-    void solve(std::span<const Index> unary, std::span<const Index> pairwise, std::span<std::int8_t> z,
-               Index& doubled) {
+    void solve(std::span<const Index> unary, std::span<const Index> pairwise,
+               std::span<std::int8_t> z, Index& doubled) {
         load(unary, pairwise);
         push_to_neighbours();
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
-        const Complete complete = trees_.grow(0, n, STEPS * (n + static_cast<Index>(graph_.arcs.size())));
+        const Complete complete =
+            trees_.grow(0, n, STEPS * (n + static_cast<Index>(graph_.arcs.size())));
         if (complete == Complete::unfinished) push_in_rounds();
         doubled = 0;
         for (Index i = 0; i < n; ++i) {
@@ -123,7 +126,8 @@ private:
         }
     }
 
-    // Sets the distances, in arcs to the nearest deficit, and the nodes by distance; returns how many have one.
+    // Sets the distances, in arcs to the nearest deficit, and the nodes by distance; returns how
+    // many have one.
     //
     // Nodes that were cut off stay so, as distances do not fall.
     Index find_distances() {
@@ -154,9 +158,11 @@ private:
         return reached;
     }
 
-    // Pushes excess until none can reach a deficit; the nodes without distance are then the source side.
+    // Pushes excess until none can reach a deficit; the nodes without distance are then the source
+    // side.
     //
-    // Round by round as in one_word.cpp: from the farthest nodes on, along all shortest paths at once.
+    // Round by round as in one_word.cpp: from the farthest nodes on, along all shortest paths at
+    // once.
     void push_in_rounds() {
         for (Index i = 0; i < graph_.size(); ++i) graph_.nodes[i].level = 0;
         bool active = true;
@@ -201,8 +207,8 @@ private:
 
 }  // namespace
 
-void cut_sparse(Matrix<const Index> edges, Stop stop, Matrix<const Index> unary, Matrix<const Index> pairwise,
-                Matrix<std::int8_t> z, std::span<Index> doubled) {
+void cut_sparse(Matrix<const Index> edges, Stop stop, Matrix<const Index> unary,
+                Matrix<const Index> pairwise, Matrix<std::int8_t> z, std::span<Index> doubled) {
     Cut cut(unary.columns, edges, stop);
     for (Index b = 0; b < unary.rows; ++b) cut.solve(unary[b], pairwise[b], z[b], doubled[b]);
 }

@@ -12,7 +12,8 @@ class Colouring {
 public:
     explicit Colouring(Index n) : parent_(n), colour_(n) {}
 
-    // Joins the ends of every edge that is not zero; false at the first edge whose sign does not fit.
+    // Joins the ends of every edge that is not zero; false at the first edge whose sign does not
+    // fit.
     template <class Score>
     bool join(Matrix<const Index> edges, std::span<const Score> pairwise) {
         for (Index i = 0; i < static_cast<Index>(parent_.size()); ++i) parent_[i] = i;
@@ -38,7 +39,8 @@ public:
         int shade = 0;
         while (parent_[i] != i) {
             const Index above = parent_[i];
-            // The parent of a root is itself, and its colour 0: this changes nothing just below a root.
+            // The parent of a root is itself, and its colour 0: this changes nothing just below a
+            // root.
             colour_[i] = static_cast<std::int8_t>(colour_[i] ^ colour_[above]);
             parent_[i] = parent_[above];
             shade ^= colour_[i];
@@ -61,11 +63,14 @@ void fill_flips(Matrix<const Index> edges, Matrix<const Score> pairwise, Matrix<
     for (Index b = 0; b < flips.rows; ++b) {
         exist[b] = colouring.join(edges, pairwise[b]);
         if (!exist[b]) continue;
-        for (Index i = 0; i < flips.columns; ++i) flips(b, i) = static_cast<std::int8_t>(colouring.find(i).second);
+        for (Index i = 0; i < flips.columns; ++i)
+            flips(b, i) = static_cast<std::int8_t>(colouring.find(i).second);
     }
 }
 
-template void fill_flips<float>(Matrix<const Index>, Matrix<const float>, Matrix<std::int8_t>, std::span<bool>);
-template void fill_flips<double>(Matrix<const Index>, Matrix<const double>, Matrix<std::int8_t>, std::span<bool>);
+template void fill_flips<float>(Matrix<const Index>, Matrix<const float>, Matrix<std::int8_t>,
+                                std::span<bool>);
+template void fill_flips<double>(Matrix<const Index>, Matrix<const double>, Matrix<std::int8_t>,
+                                 std::span<bool>);
 
 }  // namespace solvers::max_flow

@@ -5,7 +5,8 @@
 
 namespace solvers::max_flow {
 
-// Writes the flips of each instance after which no pairwise score is negative, and whether there are any.
+// Writes the flips of each instance after which no pairwise score is negative, and whether there
+// are any.
 //
 // Args:
 //     edges: `[e, 2]`.

@@ -77,7 +77,9 @@ def supermodular_flips(
     flips = np.zeros((batch, n), np.int8)
     found = np.empty(batch, np.bool_)
     kernel = partial(kernels.flips, np.ascontiguousarray(edges, np.int64))
-    over_slices(kernel, plain(pairwise), flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads)
+    over_slices(
+        kernel, plain(pairwise), flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads
+    )
     return flips, found
 
 

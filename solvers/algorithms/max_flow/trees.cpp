@@ -81,7 +81,8 @@ void Trees::augment(std::uint32_t meeting) {
     send<SINK>(amount, head);
 }
 
-// Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots upwards.
+// Finds every orphan of a tree a parent no higher than highest - 1, or frees it; from the roots
+// upwards.
 //
 // Returns how many arcs the orphans have.
 template <int Side>
@@ -124,13 +125,15 @@ Index Trees::adopt(Index highest) {
     return steps;
 }
 
-// Takes children for a node of the front, and augments where it meets the other tree; false after `most_steps`.
+// Takes children for a node of the front, and augments where it meets the other tree; false after
+// `most_steps`.
 bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps, Index& steps) {
     const Index level = side == SOURCE ? growing_[side] : -growing_[side];
     if (nodes_[node].level != level) return true;  // it has risen since it was put there
     for (std::uint32_t a = nodes_[node].start; a < nodes_[node + 1].start; ++a) {
         const Node other = arcs_[a].head;
-        const std::uint32_t forward = side == SOURCE ? a : arcs_[a].mate;  // from the source tree to the sink tree
+        const std::uint32_t forward =
+            side == SOURCE ? a : arcs_[a].mate;  // from the source tree to the sink tree
         while (arcs_[forward].residual > 0 && nodes_[other].level * level < 0) {
             steps += std::abs(level - nodes_[other].level);
             augment(forward);
@@ -139,7 +142,8 @@ bool Trees::scan(Node node, int side, Index first, Index last, Index most_steps,
             if (nodes_[node].level != level || steps > most_steps) break;
         }
         if (nodes_[node].level != level || steps > most_steps) break;
-        if (arcs_[forward].residual > 0 && nodes_[other].level == FREE && first <= other && other < last) {
+        if (arcs_[forward].residual > 0 && nodes_[other].level == FREE && first <= other &&
+            other < last) {
             nodes_[other].parent = arcs_[a].mate;
             rise(other, side, growing_[side] + 1);
         }
@@ -160,7 +164,8 @@ void Trees::plant(Index first, Index last) {
         nodes_[i].parent = ROOT;
         nodes_[i].level = FREE;
         nodes_[i].in_front = FREE;
-        if (nodes_[i].balance != 0) rise(static_cast<Node>(i), nodes_[i].balance < 0 ? SINK : SOURCE, 1);
+        if (nodes_[i].balance != 0)
+            rise(static_cast<Node>(i), nodes_[i].balance < 0 ? SINK : SOURCE, 1);
     }
 }
 
@@ -168,7 +173,8 @@ Complete Trees::grow(Index first, Index last, Index most_steps) {
     plant(first, last);
     Index steps = 0;
     while (true) {
-        const int side = front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
+        const int side =
+            front_size(SINK) < front_size(SOURCE) ? SINK : SOURCE;  // the tree with less to look at
         if (front_size(side) == 0) return side == SOURCE ? Complete::source : Complete::sink;
         const Index parity = growing_[side] & 1;
         // The front may grow while it is looked at: orphans rise to this height.

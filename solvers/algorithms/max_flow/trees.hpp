@@ -1,14 +1,14 @@
 // Augmenting paths by two breadth-first trees that grow towards each other.
 //
-// The source tree holds nodes that a positive balance reaches along residual arcs, the sink tree nodes that reach a
-// negative one. Where the trees meet, flow goes along the path. A node whose arc to its parent is used up is an orphan:
-// it takes another parent one level nearer to the roots, or else rises to the lowest level at which it has one and
-// orphans its children, or else leaves the tree. Levels do not fall, so that the trees stay breadth-first: there are
-// O(n^2 e) steps.
+// The source tree holds nodes that a positive balance reaches along residual arcs, the sink tree
+// nodes that reach a negative one. Where the trees meet, flow goes along the path. A node whose arc
+// to its parent is used up is an orphan: it takes another parent one level nearer to the roots, or
+// else rises to the lowest level at which it has one and orphans its children, or else leaves the
+// tree. Levels do not fall, so that the trees stay breadth-first: there are O(n^2 e) steps.
 //
 // References:
-//     Goldberg, Hed, Kaplan, Tarjan, Werneck (2011), Maximum flows by incremental breadth-first search.
-//     Boykov, Kolmogorov (2004), An experimental comparison of min-cut/max-flow algorithms.
+//     Goldberg, Hed, Kaplan, Tarjan, Werneck (2011), Maximum flows by incremental breadth-first
+//     search. Boykov, Kolmogorov (2004), An experimental comparison of min-cut/max-flow algorithms.
 #pragma once
 
 #include <vector>
@@ -27,10 +27,10 @@ inline constexpr std::int32_t FREE = 0;     // the level of a node in no tree
 // Half a cache line.
 struct NodeRecord {
     Index balance;
-    std::uint32_t start;   // its first arc; its last one is before the start of the next node
-    Node parent;           // the arc to its parent in a tree, ROOT or NOBODY
-    std::int32_t level;    // height in the source tree, minus its height in the sink tree, or FREE
-    std::int32_t in_front; // the level at which it waits in a front, or FREE
+    std::uint32_t start;    // its first arc; its last one is before the start of the next node
+    Node parent;            // the arc to its parent in a tree, ROOT or NOBODY
+    std::int32_t level;     // height in the source tree, minus its height in the sink tree, or FREE
+    std::int32_t in_front;  // the level at which it waits in a front, or FREE
     Node next_orphan;
     std::uint32_t unused;
 };
@@ -41,7 +41,8 @@ struct ArcRecord {
     std::uint32_t mate;  // the opposite arc
 };
 
-// The arcs of node i are nodes[i].start to nodes[i + 1].start; what belongs together lies together in memory.
+// The arcs of node i are nodes[i].start to nodes[i + 1].start; what belongs together lies together
+// in memory.
 struct Graph {
     std::vector<NodeRecord> nodes;  // [n + 1]
     std::vector<ArcRecord> arcs;    // [2 e]
@@ -58,14 +59,15 @@ public:
 
     // Augments until a tree cannot grow, which is then one side of a minimum cut.
     //
-    // Returns which tree is complete, or `unfinished` after `most_steps` along paths and over arcs of orphans, or once
-    // `stop` is set; balances and residuals are consistent then, too. Only the nodes first .. last - 1 take part: the
-    // others are FREE and have NOBODY for a parent.
+    // Returns which tree is complete, or `unfinished` after `most_steps` along paths and over arcs
+    // of orphans, or once `stop` is set; balances and residuals are consistent then, too. Only the
+    // nodes first .. last - 1 take part: the others are FREE and have NOBODY for a parent.
     Complete grow(Index first, Index last, Index most_steps);
 
 private:
     void plant(Index first, Index last);
-    [[gnu::always_inline]] inline bool scan(Node node, int side, Index first, Index last, Index most_steps, Index& steps);
+    [[gnu::always_inline]] inline bool scan(Node node, int side, Index first, Index last,
+                                            Index most_steps, Index& steps);
     Index front_size(int side) const { return front_size_[side][growing_[side] & 1]; }
     [[gnu::always_inline]] inline void rise(Node node, int side, Index height);
     template <int Side>
@@ -82,12 +84,13 @@ private:
     NodeRecord* nodes_;
     ArcRecord* arcs_;
     Stop stop_;
-    Index growing_[2] = {1, 1};        // the height of each tree whose nodes look for children next
-    std::vector<Node> front_[2][2];    // [n]: the nodes of that height and of the one above it, by the height's parity
+    Index growing_[2] = {1, 1};      // the height of each tree whose nodes look for children next
+    std::vector<Node> front_[2][2];  // [n]: the nodes of that height and of the one above it, by
+                                     // the height's parity
     Index front_size_[2][2] = {};
-    std::vector<Node> orphans_[2];     // [n + 2]: the first orphan of each height, or NOBODY
+    std::vector<Node> orphans_[2];  // [n + 2]: the first orphan of each height, or NOBODY
     Index orphan_count_[2] = {0, 0};
-    Index lowest_[2] = {1, 1};         // no orphan is lower
+    Index lowest_[2] = {1, 1};  // no orphan is lower
 };
 
 }  // namespace solvers::max_flow
