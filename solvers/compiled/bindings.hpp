@@ -10,6 +10,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "solvers/compiled/stop.hpp"
@@ -59,6 +60,25 @@ void require_indices(std::span<const Integer> indices, Index n, const char* mess
     std::uint64_t largest = 0;  // a negative index is a large one without its sign
     for (Integer index : indices) largest = std::max(largest, static_cast<std::uint64_t>(index));
     require(indices.empty() || largest < static_cast<std::uint64_t>(n), message);
+}
+
+// Arrays of numpy that own what a kernel has found, `[entries]` and `[entries / columns, columns]`.
+template <class T>
+auto as_array(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned,
+                      [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>(owned->data(), {owned->size()},
+                                                                owner);
+}
+
+template <class T>
+auto as_array(std::vector<T>&& values, std::size_t columns) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned,
+                      [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>(
+        owned->data(), {owned->size() / columns, columns}, owner);
 }
 
 // Other Python threads run while a kernel does.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
-from ...compiled import jit
+from ...compiled._kernels import precision as kernels
+from ...compiled.plain import plain
 from ...compiled.threads import over_slices
 
 LEAST_EXPONENT = -1074
@@ -30,21 +31,13 @@ def to_integers(
     # 2^-exponent may be beyond float64; in two steps it is not.
     half = -exponent // 2
     factors = np.stack([np.ldexp(1.0, half), np.ldexp(1.0, -exponent - half)], axis=1)
-    scores = np.require(scores, requirements=["C", "W"])
     over_slices(
-        _round_instances, scores, factors, nearest, moved, nanoseconds=2 * scores.shape[1], threads=threads
+        kernels.round_instances,
+        plain(scores),
+        factors,
+        nearest,
+        moved,
+        nanoseconds=2 * scores.shape[1],
+        threads=threads,
     )
     return nearest, moved
-
-
-@jit.strict
-def _round_instances(scores, factors, nearest, moved):
-    for s in range(scores.shape[0]):
-        first, second = factors[s]
-        total = 0.0
-        for k in range(scores.shape[1]):
-            scaled = np.float64(scores[s, k]) * first * second
-            rounded = np.rint(scaled)
-            nearest[s, k] = np.int64(rounded)
-            total += abs(scaled - rounded)
-        moved[s] = total

@@ -185,7 +185,7 @@ def decompose(
         graph, names, place = waiting[len(pieces)]
         with deadline.flag(graph.nodes * SECONDS_A_NODE) as stop:
             log, joined, weight = shrink(graph.nodes, graph.edges, graph.weight, allowed, stop)
-        constant += int(log.constant[0])
+        constant += log.constant
         blocks = list(_blocks(graph.nodes, joined, weight, cut=not deadline.passed))
         apart = len(blocks) > 1
         following = range(len(waiting), len(waiting) + apart * len(blocks))

@@ -25,7 +25,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ...arrays import Scores, States
-from ...compiled import jit
+from ...compiled._kernels import presolve as kernels
+from ...compiled.plain import plain
 from ...limits.deadline import Deadline
 from ...problem import Problem
 from ..max_flow.sparse import sparse_argmax
@@ -106,27 +107,10 @@ def halved(problem: Problem) -> tuple[States, Scores]:
     nor the sum of the positive coefficients. In dense problems of both signs that is near the bound of roof duality.
     """
     field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
-    # Kernels are compiled for each layout: a view of the caller's would have to wait for its own.
-    unary, pairwise = (
-        np.require(array, requirements=["C", "W"]) for array in (problem.unary, problem.pairwise)
-    )
-    _halve(problem.topology.pairs, unary, pairwise, field, constant)
+    pairs = plain(problem.topology.pairs)
+    kernels.halve(pairs, plain(problem.unary), plain(problem.pairwise), field, constant)
     bound = constant + np.maximum(field, 0.0).sum(axis=1) + problem.rounding
     return (field > 0).astype(np.int8), np.minimum(bound, problem.positive_part)
-
-
-@jit.strict
-def _halve(edges, unary, pairwise, field, constant):
-    """Writes the fields, half of the pairwise scores in them, and half of the sum of negative |w|."""
-    for s in range(len(unary)):
-        field[s] = unary[s]
-        total = 0.0
-        for e in range(len(edges)):
-            half = 0.5 * np.float64(pairwise[s, e])
-            field[s, edges[e, 0]] += half
-            field[s, edges[e, 1]] += half
-            total -= min(half, 0.0)
-        constant[s] = total
 
 
 def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

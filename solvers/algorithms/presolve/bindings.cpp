@@ -1,0 +1,111 @@
+#include "solvers/compiled/bindings.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "solvers/algorithms/presolve/blocks.hpp"
+#include "solvers/algorithms/presolve/roof_duality.hpp"
+#include "solvers/algorithms/presolve/rules.hpp"
+
+namespace solvers::presolve {
+namespace {
+
+using Edges = Array<const Index, 2>;
+
+void require_edges(Index nodes, const Edges& edges) {
+    require(nodes >= 0 && edges.shape(1) == 2, "edges have two columns");
+    require_indices(std::span<const Index>(edges.data(), edges.size()), nodes,
+                    "an edge names a node that does not exist");
+}
+
+auto bound_shrink(Index nodes, Edges edges, Array<const Index, 1> weight,
+                  Array<const bool, 1> allowed, StopFlag stop) {
+    require_edges(nodes, edges);
+    require(weight.shape(0) == edges.shape(0), "every edge has a weight");
+    require(allowed.shape(0) == RULES, "every rule is allowed or not");
+    Shrunk shrunk;
+    {
+        nb::gil_scoped_release unlocked;
+        shrunk = shrink(nodes, view(edges), view(weight), view(allowed), stop_of(stop));
+    }
+    Log& log = shrunk.log;
+    const auto constant = log.constant;
+    return std::tuple(as_array(std::move(log.node)), as_array(std::move(log.near), 3),
+                      as_array(std::move(log.weight), 3), as_array(std::move(log.counts)), constant,
+                      as_array(std::move(shrunk.edges), 2), as_array(std::move(shrunk.weight)));
+}
+
+void bound_restore(Array<const Index, 1> node, Array<const Index, 2> near,
+                   Array<const Index, 2> weight, Array<Index, 1> spins) {
+    require(near.shape(0) == node.shape(0) && weight.shape(0) == node.shape(0) &&
+                near.shape(1) == 3 && weight.shape(1) == 3,
+            "near and weight have three columns and a row for each node");
+    const auto nodes = static_cast<Index>(spins.shape(0));
+    require_indices(view(node), nodes, "the log names a node that does not exist");
+    require_indices(std::span<const Index>(near.data(), near.size()), nodes,
+                    "the log names a node that does not exist");
+    restore(view(node), view(near), view(weight), view(spins));
+}
+
+auto bound_blocks(Index nodes, Edges edges) {
+    require_edges(nodes, edges);
+    Blocks blocks;
+    {
+        nb::gil_scoped_release unlocked;
+        blocks = blocks_of(nodes, view(edges));
+    }
+    const auto count = blocks.count;
+    return std::tuple(as_array(std::move(blocks.block)), count);
+}
+
+auto bound_numbered(Index nodes, Edges edges) {
+    require_edges(nodes, edges);
+    Numbered result = numbered(nodes, view(edges));
+    return std::tuple(as_array(std::move(result.names)), as_array(std::move(result.ends), 2));
+}
+
+template <class Score>
+void bound_halve(Edges edges, Array<const Score, 2> unary, Array<const Score, 2> pairwise,
+                 Array<double, 2> field, Array<double, 1> constant) {
+    const std::size_t batch = unary.shape(0);
+    require_edges(static_cast<Index>(unary.shape(1)), edges);
+    require(pairwise.shape(0) == batch && field.shape(0) == batch && constant.shape(0) == batch,
+            "unary, pairwise, field and constant have one row for each instance");
+    require(pairwise.shape(1) == edges.shape(0) && field.shape(1) == unary.shape(1),
+            "pairwise has a column for each edge, and field one for each variable");
+    nb::gil_scoped_release unlocked;
+    halve(view(edges), view(unary), view(pairwise), view(field), view(constant));
+}
+
+template <class Score>
+void bind_halve(nb::module_& m) {
+    m.def("halve", &bound_halve<Score>, nb::arg("edges").noconvert(), nb::arg("unary").noconvert(),
+          nb::arg("pairwise").noconvert(), nb::arg("field").noconvert(),
+          nb::arg("constant").noconvert(),
+          "Write the unary scores with half of the pairwise scores at each variable, and the "
+          "constant of the bound.");
+}
+
+}  // namespace
+}  // namespace solvers::presolve
+
+BIND_KERNELS(presolve, m) {
+    using namespace solvers::presolve;
+    namespace nb = nanobind;
+    m.def("shrink", &bound_shrink, nb::arg("nodes"), nb::arg("edges").noconvert(),
+          nb::arg("weight").noconvert(), nb::arg("allowed").noconvert(),
+          nb::arg("stop").noconvert(),
+          "Take nodes out of a spin graph; return the log (node, near, weight, counts, constant), "
+          "edges and weights.");
+    m.def("restore", &bound_restore, nb::arg("node").noconvert(), nb::arg("near").noconvert(),
+          nb::arg("weight").noconvert(), nb::arg("spins").noconvert(),
+          "Give the nodes of a log their spins.");
+    m.def("blocks_of", &bound_blocks, nb::arg("nodes"), nb::arg("edges").noconvert(),
+          "Return the biconnected component of every edge, and how many components there are.");
+    m.def("numbered", &bound_numbered, nb::arg("nodes"), nb::arg("edges").noconvert(),
+          "Return the nodes that have edges, and the edges between their places among them.");
+    bind_halve<double>(m);
+    bind_halve<float>(m);
+}
