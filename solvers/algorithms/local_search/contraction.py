@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ...compiled import jit
+from ...compiled._kernels import local_search as kernels
+from ...compiled.plain import plain
 from ...problem import Problem
 
 
@@ -73,9 +74,8 @@ def _groups(states: np.ndarray) -> np.ndarray:
     return numbers
 
 
-@jit.strict
-def clusters(edges, group):
-    """The connected components of the graph without the edges between vertices of different groups.
+def clusters(edges: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the components of a graph without the edges between vertices of different groups.
 
     Args:
         edges: `[e, 2]`.
@@ -84,26 +84,6 @@ def clusters(edges, group):
     Returns:
         `[n]`, the component of every vertex, numbered by their first vertices; and how many there are.
     """
-    n = len(group)
-    parent = np.arange(n)
-    for e in range(len(edges)):
-        i, j = edges[e]
-        if group[i] == group[j]:
-            i, j = _root(parent, i), _root(parent, j)
-            parent[max(i, j)] = min(i, j)
-    number, count = np.empty(n, np.int64), 0
-    for i in range(n):
-        if parent[i] == i:
-            number[i] = count
-            count += 1
-        else:
-            number[i] = number[parent[i]]
-    return number, count
-
-
-@jit.strict
-def _root(parent, i):
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
+    component = np.empty(len(group), np.int64)
+    count = kernels.fill_clusters(plain(edges), np.ascontiguousarray(group, np.int64), component)
+    return component, count

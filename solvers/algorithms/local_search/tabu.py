@@ -13,23 +13,16 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Edges, Pairwise, States, Unary
-from ...compiled import jit
+from ...compiled._kernels import local_search as kernels
 from ...compiled.graphs import neighbour_lists
-from ...compiled.random import below, random_bits, random_states
+from ...compiled.plain import plain
+from ...compiled.random import random_states
 from ...compiled.threads import over_slices
 from ...limits.deadline import Deadline
-from .flips import descend, flip, load_state, padded, tabu_run, walk_towards
 
 STARTS = 4
 """Runs from which `local_search` answers without a time limit, and which every exact search begins with."""
 ELITES = 8
-STALLED_STARTS = 30
-"""So many starts in a row without a new elite state, and all but the best elite are forgotten."""
-SWEPT_FROM = 2048
-"""Least n at which a run from a random state first flips whatever gains, which n times the best flip is slow for."""
-LARGEST_GAIN = 2.0**30
-"""Integer gains stay near or below this."""
-LOWEST_GAIN = np.int32(-(2**31 - 1))
 
 
 def tabu_search(
@@ -76,10 +69,12 @@ def tabu_search(
 
     def search(runs: int, stop: np.ndarray) -> None:
         work = runs * nanoseconds_a_run(n, flips)
-        # A kernel a type, and only if there is an instance for it: compiling them takes seconds.
-        for lowest, used in ((LOWEST_GAIN, coarse), (-np.inf, ~coarse)):
+        for kernel_of_type, used in (
+            (kernels.search_in_integers, coarse),
+            (kernels.search_in_floats, ~coarse),
+        ):
             if used.any():
-                kernel = partial(_search_instances, edges, *graph, padded(n), runs, flips, lowest, stop)
+                kernel = partial(kernel_of_type, plain(edges), *graph, runs, flips, stop)
                 over_slices(kernel, used, *state, nanoseconds=work, threads=threads)
 
     work = 1e-9 * batch * nanoseconds_a_run(n, flips)
@@ -117,162 +112,11 @@ def _adjacency(edges: Edges, n: int) -> tuple[bool, np.ndarray, np.ndarray, np.n
     return dense, first, node.astype(np.int32), edge.astype(np.int32)
 
 
-@jit.strict
-def _search_instances(
-    edges,
-    dense,
-    first,
-    node,
-    edge,
-    width,
-    starts,
-    patience,
-    lowest,
-    stop,
-    used,
-    unary,
-    pairwise,
-    scale,
-    symmetric,
-    pool,
-    values,
-    stalled,
-    random,
-):
-    """More runs for the instances that are used, whose elites are in pool [batch, elites, n], in the type of lowest."""
-    n = unary.shape[1]
-    side, entries = (n, 0) if dense else (0, node.shape[0])
-    field = np.full(width, lowest)
-    graph = (np.zeros((side, width), field.dtype), first, node, np.zeros(entries, field.dtype))
-    for b in range(unary.shape[0]):
-        if used[b] and not (stop[0] and values[b].max() > -np.inf):
-            elites = pool[b], values[b], stalled[b : b + 1], symmetric[b]
-            _load(scale[b], lowest > -np.inf, unary[b], pairwise[b], edges, edge, field, graph)
-            _search(starts, patience, lowest, field, graph, elites, random[b : b + 1], stop)
-
-
-@jit.strict
-def _scales(edges, unary, pairwise):
-    """Of every instance what `_scale` says."""
-    batch = unary.shape[0]
-    scale, coarse, symmetric = np.ones(batch), np.empty(batch, np.bool_), np.empty(batch, np.bool_)
-    for b in range(batch):
-        power, coarse[b], symmetric[b] = _scale(unary[b], pairwise[b], edges)
-        if coarse[b]:
-            scale[b] = power
+def _scales(
+    edges: Edges, unary: np.ndarray, pairwise: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`[batch]` each: a scale, whether integers keep what matters at it, and whether a complement scores the same."""
+    batch = len(unary)
+    scale, coarse, symmetric = np.empty(batch), np.empty(batch, np.bool_), np.empty(batch, np.bool_)
+    kernels.find_scales(plain(edges), unary, pairwise, scale, coarse, symmetric)
     return scale, coarse, symmetric
-
-
-@jit.strict_inner
-def _scale(unary, pairwise, edges):
-    """A power of two that brings all gains near 2^30; whether rounding then keeps what matters.
-
-    And whether flipping all variables keeps every score, as in maximum cuts.
-    """
-    reach = np.abs(unary).astype(np.float64)
-    skew = 2.0 * unary
-    for k in range(pairwise.shape[0]):
-        size = abs(np.float64(pairwise[k]))
-        for i in edges[k]:
-            reach[i] += size
-            skew[i] += pairwise[k]
-    largest = reach.max()
-    symmetric = np.abs(skew).max() <= 1e-9 * largest
-    if largest == 0.0:
-        return 1.0, True, symmetric
-    exponent = np.floor(np.log2(LARGEST_GAIN / largest))
-    if abs(exponent) > 1000.0:
-        return 1.0, False, symmetric
-    scale = 2.0**exponent
-    nonzero = coarse = 0
-    for values in (unary, pairwise):
-        for k in range(values.shape[0]):
-            scaled = abs(np.float64(values[k]) * scale)
-            nonzero += scaled > 0.0
-            coarse += (scaled < 4096.0) & (scaled != np.rint(scaled))
-    return scale, 16 * coarse <= nonzero, symmetric
-
-
-@jit.strict_inner
-def _load(scale, rounded, unary, pairwise, edges, edge, field, graph):
-    """The scores times scale in the type of field; pairwise ones as a matrix or along the adjacency."""
-    rows, _, _, weight = graph
-    for i in range(unary.shape[0]):
-        score = np.float64(unary[i]) * scale
-        field[i] = np.rint(score) if rounded else score
-    if rows.shape[0]:
-        for k in range(pairwise.shape[0]):
-            score = np.float64(pairwise[k]) * scale
-            score = np.rint(score) if rounded else score
-            rows[edges[k, 0], edges[k, 1]] = score
-            rows[edges[k, 1], edges[k, 0]] = score
-    else:
-        for entry in range(weight.shape[0]):
-            score = np.float64(pairwise[edge[entry]]) * scale
-            weight[entry] = np.rint(score) if rounded else score
-
-
-@jit.strict_inner
-def _search(starts, patience, lowest, field, graph, elites, random, stop):
-    """Tabu runs, first from random states, then from near or between the elites found."""
-    pool, values, stalled, symmetric = elites
-    gains, signs = np.empty_like(field), np.ones_like(field)
-    scratch = (np.empty(field.shape[0], np.int32), np.empty_like(field))
-    z = np.empty(pool.shape[1], np.int8)
-    for _ in range(starts):
-        if values.min() == -np.inf:
-            for i in range(z.shape[0]):
-                z[i] = below(2, random_bits(random))
-            score = load_state(z, field, gains, signs, graph)
-            if z.shape[0] >= SWEPT_FROM or stop[0]:
-                score += descend(gains, signs, graph)
-        else:
-            if stop[0]:
-                return
-            score = _restart(pool, field, gains, signs, lowest, scratch, graph, random)
-        score = tabu_run(score, patience, gains, signs, z, lowest, scratch, graph, random, stop)
-        stalled[0] = 0 if _admit(z, score, pool, values, symmetric) else stalled[0] + 1
-        if stalled[0] >= STALLED_STARTS:
-            stalled[0] = 0
-            best = values.argmax()
-            for slot in range(values.shape[0]):
-                if slot != best:
-                    values[slot] = -np.inf
-
-
-@jit.strict_inner
-def _restart(pool, field, gains, signs, lowest, scratch, graph, random):
-    """A state on the way from one elite to another, or some random flips away from one; its score."""
-    n = pool.shape[1]
-    bits = random_bits(random)
-    a, b = below(pool.shape[0], bits), below(pool.shape[0], bits >> 20)
-    score = load_state(pool[a], field, gains, signs, graph)
-    apart = 0
-    for i in range(n):
-        apart += pool[a, i] != pool[b, i]
-    bits >>= 40
-    if apart > 8 and bits & 1:
-        steps = apart // 3 + below(apart // 3 + 1, bits)
-        return score + walk_towards(pool[b], steps, gains, signs, lowest, scratch, graph, random)
-    for _ in range(3 + n // 20 + below(n // 5 + 1, bits)):
-        score += flip(below(n, random_bits(random)), gains, signs, graph)
-    return score
-
-
-@jit.strict_inner
-def _admit(z, score, pool, values, symmetric):
-    """Puts z in place of the worst elite if it is better and new; returns whether it did.
-
-    If symmetric, z and its complement are one state, taken in the form nearer to the best elite.
-    """
-    worst = values.argmin()
-    if score <= values[worst]:
-        return False
-    if symmetric and 2 * np.count_nonzero(z != pool[values.argmax()]) > z.shape[0]:
-        z[:] = 1 - z
-    for slot in range(values.shape[0]):
-        if values[slot] == score and np.array_equal(pool[slot], z):
-            return False
-    pool[worst] = z
-    values[worst] = score
-    return True
