@@ -16,13 +16,15 @@ from solvers import (
     solver_class,
 )
 from solvers.algorithms.dual_ascent import search as dual_search
-from solvers.algorithms.dual_ascent.messages import FREE, Graph, fix, sweep
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.compiled.graphs import neighbour_lists
 from solvers.instances import Instances
 from solvers.limits.deadline import Deadline
+from solvers.compiled._kernels import dual_ascent as kernels
 from solvers.testing import enumerate_scores
+
+FREE = -1
 
 SEEDS = st.integers(0, 2**32 - 1)
 few = settings(max_examples=60, deadline=None)
@@ -39,7 +41,7 @@ def graph_of(one):
     n, edges = one.unary.shape[1], np.ascontiguousarray(one.edges)
     starts, near, edge = neighbour_lists(n, edges)
     side = (edges[edge, 0] != np.repeat(np.arange(n), np.diff(starts))).astype(np.int64)
-    return Graph(starts, near, edge, side, np.ascontiguousarray(one.pairwise[0]))
+    return starts, near, edge, side, np.ascontiguousarray(one.pairwise[0])
 
 
 def bound_of(one, state, field, message, constant):
@@ -72,11 +74,11 @@ def test_sweeps_and_fixed_variables_keep_the_bound_exact(seed, n, values):
     for i in range(n):
         for forward in (True, False):
             before = bound
-            constant, bound = sweep(graph, state, field, message, forward, constant, bound, nobody)
+            constant, bound = kernels.sweep(*graph, state, field, message, forward, constant, bound, nobody)
             assert highest(one, state) <= bound <= before
             assert bound == bound_of(one, state, field, message, constant)
-        gained, change = fix(i, values >> i & 1, graph, state, field, message)
-        constant, bound = constant + gained, bound + change
+        value = values >> i & 1
+        constant, bound = kernels.fix(i, value, *graph, state, field, message, constant, bound)
         assert bound == bound_of(one, state, field, message, constant) >= highest(one, state)
     assert bound == constant == highest(one, state)
 
@@ -90,7 +92,7 @@ def test_what_a_sweep_fixes_is_fixed_in_all_better_states(seed, n, margin):
     scores = enumerate_scores(one)[0]
     known = int(scores.max()) + margin
     first = bound_of(one, state, field, message, 0)
-    _, bound = sweep(graph, state, field, message, True, 0, first, known)
+    _, bound = kernels.sweep(*graph, state, field, message, True, 0, first, known)
     if bound <= known:
         assert scores.max() <= known
     for s in np.flatnonzero(scores > known):

@@ -8,18 +8,19 @@
 namespace solvers {
 
 // States without repetition. A search need not find a state that does not beat the last one.
+template <class Score>
 struct Best {
-    std::span<double> scores;    // [count] falling, exact
+    std::span<Score> scores;    // [count] falling, exact
     std::span<Index> places;     // [count] rows of `states`
     Matrix<std::int8_t> states;  // [count, n]
 
-    double worst_score() const { return scores.back(); }
+    Score worst_score() const { return scores.back(); }
 
     // Puts a state z `[n]` in its place, behind states of equal score, and drops the last one.
     //
     // Returns false, and changes nothing, where z is no better than the last state or is there
     // already.
-    bool take(double score, std::span<const std::int8_t> z) const {
+    bool take(Score score, std::span<const std::int8_t> z) const {
         const Index last = length(scores) - 1;
         if (!(score > scores[last])) return false;
         Index place = last;

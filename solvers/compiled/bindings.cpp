@@ -38,8 +38,9 @@ void neighbours(Index n, Array<const Index, 2> edges, Array<Index, 1> starts, Ar
     fill_neighbour_lists(n, view(edges), view(starts), view(near), view(which));
 }
 
-bool take(Array<double, 1> scores, Array<Index, 1> places, Array<std::int8_t, 2> states,
-          double score, Array<const std::int8_t, 1> z) {
+template <class Score>
+bool take(Array<Score, 1> scores, Array<Index, 1> places, Array<std::int8_t, 2> states,
+          Score score, Array<const std::int8_t, 1> z) {
     require(scores.shape(0) > 0 && scores.shape(0) == places.shape(0) &&
                 scores.shape(0) == states.shape(0),
             "scores, places and states have one row for each state");
@@ -47,7 +48,14 @@ bool take(Array<double, 1> scores, Array<Index, 1> places, Array<std::int8_t, 2>
     for (Index row : view(places))
         require(row >= 0 && row < static_cast<Index>(states.shape(0)),
                 "a place names a row that does not exist");
-    return Best{view(scores), view(places), view(states)}.take(score, view(z));
+    return Best<Score>{view(scores), view(places), view(states)}.take(score, view(z));
+}
+
+template <class Score>
+void bind_take(nb::module_& m) {
+    m.def("take", &take<Score>, nb::arg("scores").noconvert(), nb::arg("places").noconvert(),
+          nb::arg("states").noconvert(), nb::arg("score"), nb::arg("z").noconvert(),
+          "Put a state in its place among the best ones; return whether it is new and good enough.");
 }
 
 std::uint64_t seeded(std::uint64_t seed) {
@@ -68,10 +76,8 @@ BIND_KERNELS(common, m) {
     m.def("neighbour_lists", &neighbours, nb::arg("n"), nb::arg("edges").noconvert(),
           nb::arg("starts").noconvert(), nb::arg("near").noconvert(), nb::arg("which").noconvert(),
           "Write the neighbours of each vertex, and the edges to them, one list behind the other.");
-    m.def(
-        "take", &take, nb::arg("scores").noconvert(), nb::arg("places").noconvert(),
-        nb::arg("states").noconvert(), nb::arg("score"), nb::arg("z").noconvert(),
-        "Put a state in its place among the best ones; return whether it is new and good enough.");
+    bind_take<double>(m);
+    bind_take<Index>(m);
     m.def("seeded", &seeded, nb::arg("seed"),
           "Return the state of the random stream of a seed below 2^32.");
 }
