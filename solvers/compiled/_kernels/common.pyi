@@ -18,7 +18,11 @@ def neighbour_lists(n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(N
     Write the neighbours of each vertex, and the edges to them, one list behind the other.
     """
 
-def take(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], states: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], score: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool:
+@overload
+def take(scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], states: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], score: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool: ...
+
+@overload
+def take(scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], places: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], states: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], score: int, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bool:
     """
     Put a state in its place among the best ones; return whether it is new and good enough.
     """
