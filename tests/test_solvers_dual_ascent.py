@@ -18,10 +18,10 @@ from solvers import (
 from solvers.algorithms.dual_ascent import search as dual_search
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
+from solvers.compiled._kernels import dual_ascent as kernels
 from solvers.compiled.graphs import neighbour_lists
 from solvers.instances import Instances
 from solvers.limits.deadline import Deadline
-from solvers.compiled._kernels import dual_ascent as kernels
 from solvers.testing import enumerate_scores
 
 FREE = -1

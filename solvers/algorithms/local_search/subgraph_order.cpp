@@ -21,7 +21,7 @@ public:
             starts_[v] = lists.starts[v] + SPARE * v;
             count_[v] = lists.starts[v + 1] - lists.starts[v];
             room_[v] = count_[v] + SPARE;
-            std::copy_n(&lists.near[lists.starts[v]], count_[v], &rows_[starts_[v]]);
+            std::copy_n(lists.near.data() + lists.starts[v], count_[v], rows_.data() + starts_[v]);
         }
     }
 
