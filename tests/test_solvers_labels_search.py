@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from solvers import InfeasibleError, OptionError
 from solvers.labels import LabelProblem, from_factors, portfolio, select_solver, solve, solver_class
 from solvers.labels.algorithms.dual_ascent import search as dual_search
-from solvers.labels.algorithms.dual_ascent.decoding import score_of
-from solvers.labels.algorithms.dual_ascent.messages import Graph
+from solvers.labels.algorithms.dual_ascent.graph import graph_of, score_of
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.fusion import fused_until
 from solvers.labels.algorithms.tabu import tabu_until
@@ -282,7 +281,7 @@ def test_a_walk_gets_labels_out_of_where_cuts_leave_them():
     search.run(Deadline.after(None), 1)
     cut = fused_until(scores, search.labels, Deadline.after(None))
     walked = tabu_until(scores, cut, Deadline.after(None))
-    score = partial(score_of, scores.unary, Graph.of(scores))
+    score = partial(score_of, scores, graph_of(scores))
     assert score(walked) > score(cut)
     np.testing.assert_array_equal(tabu_until(scores, cut, Deadline.after(None)), walked)
     stopped = tabu_until(scores, cut, Deadline.after(0.0))

@@ -21,11 +21,11 @@ from itertools import combinations, cycle
 import numpy as np
 
 from ...algorithms.max_flow.sparse import sparse_argmax
-from ...compiled import jit
+from ...compiled._kernels import labels as kernels
+from ...compiled.plain import plain
 from ...limits.deadline import Deadline
 from ...limits.progress import Known
-from .dual_ascent.decoding import score_of
-from .dual_ascent.messages import IMPOSSIBLE, Graph, score
+from .dual_ascent.graph import IMPOSSIBLE, graph_of, score_of
 from .whole_scores import WholeScores
 
 CUT_BITS = 60
@@ -93,8 +93,8 @@ class Fusion:
     def __init__(self, scores: WholeScores, labels: np.ndarray):
         """Begins with labels `[n]`."""
         self.labels = labels
-        self._scores, self._graph = scores, Graph.of(scores)
-        self._best = int(score_of(scores.unary, self._graph, labels))
+        self._scores, self._graph = scores, graph_of(scores)
+        self._best = score_of(scores, self._graph, labels)
         self._shift = max(0, 58 + int(len(scores.tables.pairs) + len(labels)).bit_length() - CUT_BITS)
 
     def improved(self, proposal: np.ndarray, deadline: Deadline) -> bool:
@@ -103,44 +103,15 @@ class Fusion:
         if self._best <= IMPOSSIBLE or (proposal == self.labels).all():
             return False
         least = 2 * scores.least - 1  # so little that no other scores make it good
-        unary, pairwise = _move_scores(
-            scores.unary, self._graph, pairs, self.labels, proposal, least, self._shift
-        )
+        unary, pairwise = np.empty(len(self.labels), np.int64), np.empty(len(pairs), np.int64)
+        labels = np.ascontiguousarray(self.labels, np.int64), np.ascontiguousarray(proposal, np.int64)
+        graph = plain(scores.unary), self._graph, plain(pairs)
+        kernels.fill_move(*graph, *labels, least, self._shift, unary, pairwise)
         with deadline.flag() as stop:
             z, _ = sparse_argmax(unary[None], pairwise[None], pairs, 1, stop)
         mixed = np.where(z[0] > 0, proposal, self.labels)
-        reached = int(score_of(scores.unary, self._graph, mixed))
+        reached = score_of(scores, self._graph, mixed)
         if reached <= self._best:
             return False
         self.labels, self._best = mixed, reached
         return True
-
-
-@jit.strict
-def _move_scores(unary, graph, pairs, labels, proposal, least, shift):
-    """The scores `[n]` and `[e]` of z, in units of 2^shift, none of a pair below zero.
-
-    Args:
-        unary: `[n, k]`.
-        graph: for the scores of pairs.
-        pairs: `[e, 2]`.
-        labels: `[n]`.
-        proposal: `[n]`, allowed values.
-        least: what is less counts as this.
-        shift: so that a cut has room in 64 bits.
-    """
-    field, weights = np.empty(len(labels), np.int64), np.empty(len(pairs), np.int64)
-    for i in range(len(labels)):
-        field[i] = unary[i, proposal[i]] - unary[i, labels[i]]
-    for e in range(len(pairs)):
-        i, j = pairs[e]
-        neither = score(graph, e, 0, labels[i], labels[j])
-        second = max(least, score(graph, e, 0, labels[i], proposal[j]))
-        first = max(least, score(graph, e, 0, proposal[i], labels[j]))
-        both = max(least, score(graph, e, 0, proposal[i], proposal[j]))
-        weight = neither + both - first - second
-        second += min(weight, 0)
-        field[i] += first - neither
-        field[j] += second - neither
-        weights[e] = max(weight, 0) >> shift
-    return field >> shift, weights

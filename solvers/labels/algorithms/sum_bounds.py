@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...compiled._kernels import labels as kernels
 from ...errors import InfeasibleError
 from ...limits.deadline import Deadline
 from ..problem import LabelProblem
 from .dual_ascent.search import LabelSearch
-from .mean_field import mean_and_entropy, raise_bound
-from .tree_messages import Tree, beliefs, pass_on
+from .tree_messages import Tree
 from .whole_scores import WholeScores
 
 PASSES = 300
@@ -62,27 +62,29 @@ def loopy(problem: LabelProblem) -> Sums:
 
 
 def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
-    unary, scratch = problem.unary[0].astype(np.float64), np.empty((2, problem.k))
+    unary = np.array(problem.unary[0], np.float64, order="C")
     message = np.zeros((problem.e, 2, problem.k))
     least, moved = np.inf, np.inf
     for number in range(PASSES):
         # Forwards messages are never damped where the pass gives a bound, which is one for undamped messages alone.
         damping = DAMPING if number >= SWINGING else 0.0
-        bound, there = pass_on(tree, unary, weights, message, True, 0.0 if bounded else damping, scratch)
+        ahead = 0.0 if bounded else damping
+        bound, there = kernels.pass_on(tree.kernel, unary, weights, message, True, ahead)
         if bound == -np.inf:
             raise InfeasibleError()
-        back = pass_on(tree, unary, weights, message, False, damping, scratch)[1]
+        _, back = kernels.pass_on(tree.kernel, unary, weights, message, False, damping)
         least, moved = min(least, bound), max(there, back)
         if moved <= CLOSE:
             break
     of_variables, of_pairs = np.zeros((problem.n, problem.k)), np.zeros((problem.e, problem.k, problem.k))
-    estimate = beliefs(tree, unary, weights, message, of_variables, of_pairs, scratch)
+    estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
     return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
 
 
 def mean_field(problem: LabelProblem) -> Sums:
     """The lower bound of a product of distributions, beginning with allowed labels alone."""
-    tree, unary = Tree.of(problem), problem.unary[0].astype(np.float64)
+    tree = Tree.of(problem).kernel
+    unary = np.array(problem.unary[0], np.float64, order="C")
     search = LabelSearch(WholeScores.of(problem))
     search.run(Deadline.after(None), 1)
     if problem.score_flat(search.labels[None])[0] == -np.inf:
@@ -90,12 +92,12 @@ def mean_field(problem: LabelProblem) -> Sums:
     if search.bound == -np.inf:
         raise InfeasibleError()
     q = (np.arange(problem.k) == search.labels[:, None]).astype(np.float64)
-    moved, scratch = np.inf, np.empty(problem.k)
+    moved = np.inf
     allowed = problem.score_flat(search.labels[None])[0] > -np.inf
     for _ in range(PASSES if allowed else 0):
-        moved = raise_bound(tree, unary, q, scratch)
+        moved = kernels.raise_bound(tree, unary, q)
         if moved <= CLOSE:
             break
     i, j = problem.topology.pairs.T
-    bound = mean_and_entropy(tree, unary, q) if allowed else -np.inf
+    bound = kernels.mean_and_entropy(tree, unary, q) if allowed else -np.inf
     return Sums(bound, q, q[i][:, :, None] * q[j][:, None, :], moved <= CLOSE)

@@ -11,10 +11,9 @@ from functools import partial
 import numpy as np
 
 from ...arrays import States
-from ...compiled import jit
+from ...compiled._kernels import labels as kernels
 from ...compiled.plain import plain
 from ...compiled.threads import over_slices
-from ...compiled.vectors import LANES, add, fill, larger, load, store
 from ..problem import LabelProblem
 from .buckets import Buckets
 
@@ -37,9 +36,16 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
     table = np.arange(problem.batch) if len(rows) > 1 else np.zeros(problem.batch, np.int64)
     weight = np.arange(problem.batch) if len(weights) > 1 else np.zeros(problem.batch, np.int64)
     labels = np.empty((problem.batch, problem.n), np.int64)
-    shared = (problem.sizes.astype(np.int64), steps, problem.table_of, rows, turned, weights)
+    shared = (
+        problem.sizes.astype(np.int64),
+        steps,
+        np.ascontiguousarray(problem.table_of, np.int64),
+        rows,
+        turned,
+        weights,
+    )
     work = ENTRY_NANOSECONDS * buckets.entries + STEP_NANOSECONDS * problem.n
-    over_slices(partial(_best_labels, *shared), unary, table, weight, labels, nanoseconds=work)
+    over_slices(partial(kernels.best_labels, *shared), unary, table, weight, labels, nanoseconds=work)
     return labels
 
 
@@ -57,78 +63,3 @@ def _weights_of(problem: LabelProblem) -> np.ndarray:
     if problem.weights is None:
         return np.empty((1, 0))
     return plain(np.asarray(problem.weights, np.float64))
-
-
-@jit.strict
-def _best_labels(sizes, steps, table_of, rows, turned, weights, unary, table, weight, labels):
-    """Fills `labels`.
-
-    Args:
-        sizes: `[n]`.
-        steps: `[n, 4]`, children before parents.
-        table_of: `[e]`.
-        rows: `[1 or all, t, k, k]`.
-        turned: the same, transposed; empty where no step reads it.
-        weights: `[1 or all, e]`, or `[1, 0]`.
-        unary: `[batch, n, k]`.
-        table: `[batch]`, which of `rows` is an instance's.
-        weight: `[batch]`, which of `weights`.
-        labels: `[batch, n]`.
-    """
-    n, k = unary.shape[1:]
-    sums, message = np.empty((n, k)), np.empty(k)
-    for b in range(len(unary)):
-        sums[:] = unary[b]
-        for t in range(n):
-            v, parent, edge, first = steps[t]
-            if parent < 0:
-                continue
-            of_edge = (rows if first else turned)[table[b], table_of[edge]]
-            factor = weights[weight[b], edge] if weights.shape[1] else 1.0
-            _maxima(sums[v, : sizes[v]], of_edge, factor, message[: sizes[parent]])
-            for x in range(sizes[parent]):
-                sums[parent, x] += message[x]
-        for t in range(n - 1, -1, -1):
-            v, parent, edge, first = steps[t]
-            if parent < 0:
-                labels[b, v] = np.argmax(sums[v, : sizes[v]])
-                continue
-            of_edge = (rows if first else turned)[table[b], table_of[edge]]
-            factor = weights[weight[b], edge] if weights.shape[1] else 1.0
-            labels[b, v] = _choice(sums[v, : sizes[v]], of_edge[:, labels[b, parent]], factor)
-
-
-@jit.strict
-def _maxima(sums, table, factor, message):
-    """message[x] = max_y sums[y] + factor * table[y, x]."""
-    size, k = len(message), table.shape[1]
-    if factor == 0.0:  # as beyond the end of a chain: whatever the table is
-        message[:] = np.max(sums)
-        return
-    if factor != 1.0 or size < LANES:
-        message[:] = -np.inf
-        for y in range(len(sums)):
-            for x in range(size):
-                value = sums[y] + factor * table[y, x]
-                message[x] = value if value > message[x] else message[x]
-        return
-    flat = table.reshape(-1)
-    for start in range(0, size, LANES):
-        here = min(start, size - LANES)  # the last columns may come twice
-        largest = fill(-np.inf)
-        for y in range(len(sums)):
-            largest = larger(add(fill(sums[y]), load(flat, y * k + here)), largest)
-        store(message, here, largest)
-
-
-@jit.strict
-def _choice(sums, column, factor):
-    """argmax_y sums[y] + factor * column[y]."""
-    if factor == 0.0:
-        return np.argmax(sums)
-    best, choice = -np.inf, 0
-    for y in range(len(sums)):
-        value = sums[y] + factor * column[y]
-        if value > best:
-            best, choice = value, y
-    return choice

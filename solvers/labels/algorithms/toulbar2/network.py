@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....limits.deadline import Deadline
-from ..dual_ascent.messages import IMPOSSIBLE
+from ..dual_ascent.graph import IMPOSSIBLE
 from ..whole_scores import WholeScores
 
 AT_ONCE = 100

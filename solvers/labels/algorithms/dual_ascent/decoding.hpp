@@ -1,0 +1,25 @@
+// Labels from messages, and single changes that make labels better.
+#pragma once
+
+#include "solvers/labels/algorithms/dual_ascent/messages.hpp"
+
+namespace solvers::labels {
+
+// Sets labels one variable after the other, against the direction of the last sweep: the best value
+// given the others that have one, with the fields and messages of the node for the rest.
+//
+// Args:
+//     labels: `[n]`, written.
+//     scratch: `[k]`.
+void decode(const Graph& graph, const Node& node, Direction direction, std::span<Index> labels,
+            std::span<Index> scratch);
+
+// The score of labels `[n]`; FORBIDDEN_FIELD where they are forbidden.
+Index score_of(Matrix<const Index> unary, const Graph& graph, std::span<const Index> labels);
+
+// Gives variables better values, given the others, until none gains, or for some rounds, or until
+// `stop`.
+void ascend(Matrix<const Index> unary, const Graph& graph, std::span<const Index> sizes,
+            std::span<Index> labels, Index rounds, std::span<Index> scratch, Stop stop);
+
+}  // namespace solvers::labels

@@ -1,0 +1,28 @@
+"""Who is joined with whom, and by what whole scores: what all searches over labels look at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....compiled._kernels import labels as kernels
+from ....compiled.graphs import neighbour_lists, sides_of
+from ....compiled.plain import plain
+from ..whole_scores import WholeScores
+
+IMPOSSIBLE: int = kernels.IMPOSSIBLE
+"""What is less is no sum of allowed scores."""
+
+
+def graph_of(scores: WholeScores) -> kernels.Graph:
+    """Return the graph of an instance, as the kernels want it."""
+    parts = scores.tables
+    starts, near, edge = neighbour_lists(len(scores.sizes), parts.pairs)
+    side = sides_of(starts, edge, parts.pairs)
+    both = np.stack([parts.tables, np.ascontiguousarray(parts.tables.swapaxes(1, 2))])
+    table_of = np.ascontiguousarray(parts.table_of, np.int64)
+    return kernels.Graph(starts, near, edge, side, table_of, both, plain(parts.weights))
+
+
+def score_of(scores: WholeScores, graph: kernels.Graph, labels: np.ndarray) -> int:
+    """Return the whole score of labels `[n]`; less than `IMPOSSIBLE` where they are forbidden."""
+    return int(kernels.score_of(plain(scores.unary), graph, np.ascontiguousarray(labels, np.int64)))

@@ -1,0 +1,28 @@
+// A product of one distribution for each variable near p(x) = exp(score(x)) / Z: a lower bound on
+// log Z.
+//
+// For every q(x) = prod_i q_i(x_i) the mean of score under q, and the entropy of q, are together at
+// most log Z (Jensen). A visit to variable i makes q_i(a) proportional to exp of the mean score of
+// a, the best that q_i can be with the others as they are, so the bound rises with every visit, to
+// a local optimum.
+//
+// References:
+//     Wainwright, Jordan (2008), Graphical models, exponential families, and variational inference,
+//     section 5.
+#pragma once
+
+#include "solvers/labels/algorithms/tree_messages.hpp"
+
+namespace solvers::labels {
+
+// One visit to every variable; returns by how much a probability changed at most.
+//
+// Args:
+//     unary: `[n, k]`.
+//     q: `[n, k]`, allowed together: no pair of values that have probability is forbidden.
+double raise_bound(const Tree& tree, Matrix<const double> unary, Matrix<double> q);
+
+// The mean score under q `[n, k]`, plus the entropy of q.
+double mean_and_entropy(const Tree& tree, Matrix<const double> unary, Matrix<const double> q);
+
+}  // namespace solvers::labels

@@ -1,0 +1,78 @@
+// Sum-product messages along the edges of any graph, each edge with a weight: bounds on log Z, or
+// an estimate.
+//
+// An edge e = (i, j) of weight r_e sends log messages m_i(a) and m_j(b). With them
+//
+//     u_i(a) = score_i(a) + sum_e r_e m_i(a),    g_e(a, b) = score_e(a, b) / r_e - m_i(a) - m_j(b),
+//
+// so that score = sum_i u_i + sum_e r_e g_e, whatever the messages are. tree_messages.py says which
+// bounds follow.
+//
+// References:
+//     Wainwright, Jaakkola, Willsky (2005), A new class of upper bounds on the log partition
+//     function. Globerson, Jaakkola (2007), Convergent propagation algorithms via oriented trees.
+//     Liu, Ihler (2011), Bounding the partition function using Hoelder's inequality.
+//     Yedidia, Freeman, Weiss (2005), Constructing free-energy approximations and generalized
+//     belief propagation.
+#pragma once
+
+#include <vector>
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers::labels {
+
+// Who is joined with whom, by what scores, in what order.
+struct Tree {
+    std::span<const Index> starts;    // [n + 1]: the first neighbour of every variable
+    std::span<const Index> near;      // [2 e]: the neighbours
+    std::span<const Index> edge;      // [2 e]: the edges to them
+    std::span<const Index> side;      // [2 e]: which end of that edge the variable itself is
+    std::span<const Index> order;     // [n]: the variables
+    std::span<const Index> place;     // [n]: of each variable in the order
+    std::span<const Index> sizes;     // [n]
+    Cube<const double> tables;        // [t, k, k]
+    std::span<const Index> table_of;  // [e]
+    std::span<const double> factors;  // [e]: by which an edge's table is multiplied
+    bool equal;  // whether the only table is that of equal values, and no factor is negative
+
+    Index variables() const { return length(sizes); }
+    // The score of value a of the variable at a side of an edge, with value b at the other.
+    double score(Index e, Index side_of_a, Index a, Index b) const;
+};
+
+// An order in which all variables but the last of each component have a neighbour behind them.
+std::vector<Index> roots_last(std::span<const Index> starts, std::span<const Index> near);
+
+// log sum exp of the values; minus infinity where all of them are.
+double log_sum(std::span<const double> values);
+
+struct Passed {
+    double total;  // the bound on log Z, see `pass_on`
+    double moved;  // the farthest that a message moved
+};
+
+// One visit to every variable, in the order or against it, which sends messages to those that come
+// then.
+//
+// The total is a bound on log Z where the pass is forward, damping is zero and the weights are
+// those of a random forest; minus infinity where every assignment is forbidden.
+//
+// Args:
+//     unary: `[n, k]`; a value that nothing can go with becomes minus infinity.
+//     weights: `[e]`.
+//     message: `[e, 2, k]`, to the values of each end.
+//     forward: whether in the order.
+//     damping: the part of the old messages in the new ones.
+Passed pass_on(const Tree& tree, Matrix<double> unary, std::span<const double> weights,
+               Cube<double> message, bool forward, double damping);
+
+// Writes the marginals `[n, k]` and `[e, k, k]` that messages stand for; returns the estimate of
+// log Z by Bethe.
+//
+// That is sum_i log Z_i + sum_e (log Z_e - log Z_i - log Z_j), with Z_i the sum of exp(u_i), and
+// Z_e that of exp(g_e + u_i + u_j): it means something where all weights are one.
+double beliefs(const Tree& tree, Matrix<const double> unary, std::span<const double> weights,
+               Cube<const double> message, Matrix<double> of_variables, Cube<double> of_pairs);
+
+}  // namespace solvers::labels
