@@ -9,7 +9,11 @@
 #include <utility>
 
 #if defined(__SSE2__)
+// GCC takes the undefined operand of unmasked AVX-512 instructions for one that is used.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #endif
 
 #include "solvers/compiled/views.hpp"
