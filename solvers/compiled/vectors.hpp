@@ -84,6 +84,26 @@ inline Vector larger(const Vector& left, const Vector& right) {
     return result;
 }
 
+inline Vector absolute(const Vector& values) {
+    Vector negative;
+    for (int r = 0; r < REGISTERS; ++r) negative.registers[r] = -values.registers[r];
+    return larger(values, negative);
+}
+
+// `values` plus `term` in the lanes whose number has bit I.
+template <int I>
+Vector add_where_bit(const Vector& values, double term) {
+    Vector result;
+    for (int r = 0; r < REGISTERS; ++r) {
+        RegisterIndices has_bit;
+        for (int i = 0; i < REGISTER_LANES; ++i)
+            has_bit[i] = (r * REGISTER_LANES + i) >> I & 1 ? -1 : 0;
+        result.registers[r] =
+            has_bit ? values.registers[r] + (Register{} + term) : values.registers[r];
+    }
+    return result;
+}
+
 // Bit i is set where lane i of the left vector is greater.
 inline Mask greater(const Vector& left, const Vector& right) {
     unsigned mask = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <ranges>
 
 namespace solvers::elimination {
 namespace {
@@ -39,12 +40,13 @@ public:
 
     // How many edges the elimination of v, whose neighbours these are, adds: half of the bits of v
     // that its neighbours lack, but for that of each neighbour itself.
-    Index fill_of(Index v, std::span<const Index> neighbours) const {
+    Index fill_of(Index v, std::span<const Index> neighbours) {
         const Word* own = row(v);
+        const auto words = words_with(neighbours);
         Index missing = 0;
         for (Index u : neighbours) {
             const Word* other = row(u);
-            for (Index w = 0; w < words(); ++w) missing += std::popcount(own[w] & ~other[w]);
+            for (Index w : words) missing += std::popcount(own[w] & ~other[w]);
         }
         return (missing - length(neighbours)) / 2;
     }
@@ -52,25 +54,74 @@ public:
     // Joins the neighbours of v and takes v out.
     void eliminate(Index v, std::span<const Index> neighbours) {
         const Word* __restrict own = row(v);
+        const auto words = words_with(neighbours);
         for (Index u : neighbours) {
-            Word* __restrict other = bits_.data() + u * words();
-            for (Index w = 0; w < words(); ++w) other[w] |= own[w];
+            Word* __restrict other = bits_.data() + u * this->words();
+            for (Index w : words) other[w] |= own[w];
             other[u >> 6] &= ~bit_of(u);
             other[v >> 6] &= ~bit_of(v);
         }
     }
 
 private:
+    // All words of a row where these are few, else those with one of these vertices.
+    auto words_with(std::span<const Index> ascending) {
+        if constexpr (Words) {
+            return std::views::iota(0, Words);
+        } else {
+            some_words_.clear();
+            for (Index u : ascending)
+                if (some_words_.empty() || some_words_.back() != u >> 6)
+                    some_words_.push_back(u >> 6);
+            return std::span<const Index>(some_words_);
+        }
+    }
+
     Index words_;
     std::vector<Word> bits_;
+    std::vector<Index> some_words_;  // scratch
 };
 
-Index first_minimum(std::span<const double> values) {
-    double least = FAILED;
+// The cost of each vertex, and the first one of the least cost: blocks remember their minimum until
+// one of their costs changes.
+class Costs {
+public:
+    explicit Costs(Index n)
+        : blocks_((n + BLOCK - 1) / BLOCK),
+          costs_(blocks_ * BLOCK, FAILED),
+          least_(blocks_, FAILED) {}
+
+    void set(Index v, double cost) {
+        costs_[v] = cost;
+        least_[v / BLOCK] = STALE;
+    }
+
+    Index first_least() {
+        Index best = 0;
+        for (Index b = 0; b < blocks_; ++b) {
+            if (least_[b] == STALE) least_[b] = minimum(costs_.data() + b * BLOCK);
+            if (least_[b] < least_[best]) best = b;
+        }
+        Index v = best * BLOCK;
+        while (costs_[v] != least_[best]) ++v;
+        return v;
+    }
+
+private:
+    static constexpr Index BLOCK = 32;
+    static constexpr double STALE = -FAILED;
+
+    static double minimum(const double* costs) {
+        double least = FAILED;
 #pragma omp simd reduction(min : least)
-    for (std::size_t i = 0; i < values.size(); ++i) least = std::min(least, values[i]);
-    return std::ranges::find(values, least) - values.begin();
-}
+        for (Index i = 0; i < BLOCK; ++i) least = costs[i] < least ? costs[i] : least;
+        return least;
+    }
+
+    Index blocks_;
+    std::vector<double> costs_;
+    std::vector<double> least_;  // of each block, or STALE
+};
 
 // Invariant: degree and cost are those of the graph that is left, but for `stale` vertices; gone
 // vertices cost infinitely much. The elimination of a vertex changes the degree of its neighbours
@@ -85,7 +136,7 @@ public:
           degree_(n),
           neighbours_(n),
           stale_(n),
-          cost_(n),
+          costs_(n),
           reach_(graph_.words()),
           stale_count_(n) {
         std::iota(stale_.begin(), stale_.end(), 0);
@@ -98,7 +149,7 @@ public:
                 if (stop.requested()) return {length(order), FAILED};
                 update(stale_[k]);
             }
-            const Index v = first_minimum(cost_);
+            const Index v = costs_.first_least();
             total.width = std::max(total.width, degree_[v]);
             total.entries += entries_of(degree_[v]);
             if (total.width > limits.width || total.entries >= limits.entries)
@@ -122,11 +173,11 @@ private:
         if (greed_.fill != 0.0)
             cost += greed_.fill * static_cast<double>(graph_.fill_of(v, neighbours));
         if (greed_.jitter != 0.0) cost += greed_.jitter * random_.uniform();
-        cost_[v] = cost;
+        costs_.set(v, cost);
     }
 
     void eliminate(Index v) {
-        cost_[v] = FAILED;
+        costs_.set(v, FAILED);
         const auto neighbours = neighbours_of(v);
         const bool adds = greed_.fill != 0.0 && graph_.fill_of(v, neighbours) > 0;
         graph_.eliminate(v, neighbours);
@@ -146,7 +197,7 @@ private:
     std::vector<Index> degree_;
     std::vector<Index> neighbours_;  // scratch
     std::vector<Index> stale_;       // vertices whose cost is to be found anew
-    std::vector<double> cost_;
+    Costs costs_;
     std::vector<Word> reach_;  // scratch
     Index stale_count_;
 };

@@ -30,23 +30,9 @@ template <class Score>
 void max_sum_tables(const Schedule& schedule, Stop stop, const Instances<Score>& instances,
                     const Maximisers& found);
 
-// The factor, a power of two, by which the coefficients of an instance are multiplied so that no
-// sum of them overflows.
-template <class Score>
-double scale_of(const Instances<Score>& instances, Index b) {
-    constexpr double HUGE_PEAK = 0x1p900;
-    constexpr double HUGE_SCALE = 0x1p-64;
-    Score peak = 0;
-    for (std::span<const Score> coefficients : {instances.unary[b], instances.pairwise[b]}) {
-        const Score* values = coefficients.data();
-        const Index count = length(coefficients);
-#pragma omp simd reduction(max : peak)
-        for (Index i = 0; i < count; ++i) {
-            const Score size = values[i] < 0 ? -values[i] : values[i];
-            peak = peak < size ? size : peak;
-        }
-    }
-    return static_cast<double>(peak) > HUGE_PEAK ? HUGE_SCALE : 1.0;
-}
+// Instances with a larger coefficient are multiplied by a power of two, so that no sum of
+// coefficients overflows.
+inline constexpr double HUGE_PEAK = 0x1p900;
+inline constexpr double HUGE_SCALE = 0x1p-64;
 
 }  // namespace solvers::elimination

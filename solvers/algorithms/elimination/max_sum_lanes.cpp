@@ -1,10 +1,13 @@
 // Elimination of LANES instances side by side: the lanes of a vector are instances, and entry s of
 // a table is the vector s of it.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "solvers/algorithms/elimination/max_sum.hpp"
 #include "solvers/compiled/buffer.hpp"
+#include "solvers/compiled/transpose.hpp"
 #include "solvers/compiled/vectors.hpp"
 
 namespace solvers::elimination {
@@ -64,11 +67,9 @@ public:
     // Loads the instances from `first` on; lanes that are left over repeat the last one.
     template <class Score>
     void load_instances(const Instances<Score>& instances, Index first) {
-        const Index last = instances.unary.rows - 1;
-        for (Index lane = 0; lane < LANES; ++lane)
-            scales_[lane] = scale_of(instances, std::min(first + lane, last));
         transpose(instances.unary, first, fields_.data());
         transpose(instances.pairwise, first, weights_.data());
+        scale();
     }
 
     void maximise() {
@@ -85,15 +86,22 @@ public:
     }
 
 private:
-    // `[batch, m]` to `[m, LANES]`.
-    template <class Score>
-    void transpose(Matrix<const Score> values, Index first, double* __restrict coefficients) {
-        const Score* rows[LANES];
+    void scale() {
+        Vector peak = fill(0.0);
+        for (const auto& [values, count] : coefficients())
+            for (Index i = 0; i < count; ++i)
+                peak = larger(peak, absolute(load(values + i * LANES)));
+        const Mask huge = greater(peak, fill(HUGE_PEAK));
         for (Index lane = 0; lane < LANES; ++lane)
-            rows[lane] = values[std::min(first + lane, values.rows - 1)].data();
-        for (Index i = 0; i < values.columns; ++i)
-            for (Index lane = 0; lane < LANES; ++lane)
-                coefficients[i * LANES + lane] = static_cast<double>(rows[lane][i]) * scales_[lane];
+            scales_[lane] = huge >> lane & 1 ? HUGE_SCALE : 1.0;
+        if (!huge) return;
+        for (const auto& [values, count] : coefficients())
+            for (Index i = 0; i < count * LANES; ++i) values[i] *= scales_[i % LANES];
+    }
+
+    std::array<std::pair<double*, Index>, 2> coefficients() const {
+        return {{{fields_.data(), schedule_.variable_count()},
+                 {weights_.data(), schedule_.edge_count}}};
     }
 
     void forward() {
@@ -160,6 +168,16 @@ private:
                 const double* place = read.at(s);
                 return std::pair(gain + load(place + read.own), load(place));
             });
+        else if (step.reads() == 2)
+            fill_table(linear, table,
+                       [left = message(step.read_start), right = message(step.read_start + 1)](
+                           Index s, Vector gain) {
+                           const double* one = left.at(s);
+                           const double* two = right.at(s);
+                           const Vector rest = fill(0.0) + load(one) + load(two);
+                           return std::pair(gain + load(one + left.own) + load(two + right.own),
+                                            rest);
+                       });
         else
             fill_table(linear, table, [&](Index s, Vector gain) {
                 Vector rest = fill(0.0);

@@ -119,6 +119,33 @@ constexpr auto FILL_CHAIN_RUN = []<int... Present>(std::integer_sequence<int, Pr
     return std::array<FillChainRun, LANES>{fill_chain_run<Present>...};
 }(std::make_integer_sequence<int, LANES>());
 
+// The sums of a field and of the weights of the low bits that each lane's number has. Further bits
+// have no part in it: the lanes repeat themselves.
+Vector low_sums(double field, const double* weights, Index bits) {
+    Vector sums = fill(field);
+    if (bits > 0) sums = add_where_bit<0>(sums, weights[0]);
+    if (bits > 1) sums = add_where_bit<1>(sums, weights[1]);
+    if (bits > 2) sums = add_where_bit<2>(sums, weights[2]);
+    if (bits > 3) sums = add_where_bit<3>(sums, weights[3]);
+    return sums;
+}
+
+// The factor by which the coefficients of an instance are multiplied.
+template <class Score>
+double scale_of(std::span<const Score> unary, std::span<const Score> pairwise) {
+    Score peak = 0;
+    for (std::span<const Score> coefficients : {unary, pairwise}) {
+        const Score* values = coefficients.data();
+        const Index count = length(coefficients);
+#pragma omp simd reduction(max : peak)
+        for (Index i = 0; i < count; ++i) {
+            const Score size = values[i] < 0 ? -values[i] : values[i];
+            peak = peak < size ? size : peak;
+        }
+    }
+    return static_cast<double>(peak) > HUGE_PEAK ? HUGE_SCALE : 1.0;
+}
+
 class Tables {
 public:
     explicit Tables(const Schedule& schedule)
@@ -130,19 +157,15 @@ public:
     // Fills the message and the decisions of a step. `weights` are by bit of the separator.
     void fill_step(const Step& step, double field, const double* weights) {
         const Bits bits(step.bits());
-        alignas(64) double low_sums[LANES];
         double fields[MIDDLES];
         double highs[MAX_BITS];  // the sums over the high bits of each h, by its lowest bit
-        fill_sums(low_sums, field, weights, bits.low);
-        for (Index s = Index{1} << bits.low; s < LANES; ++s)
-            low_sums[s] = low_sums[s - (Index{1} << bits.low)];
         fill_sums(fields, 0.0, weights + bits.low, bits.middle);
         const std::span<Places> read(places_.data(), step.reads());
         for (Index c = 0; c < step.reads(); ++c) {
             const Read& one = schedule_.reads[step.read_start + c];
             read[c].prepare(one, schedule_.strides.data() + one.stride_start, bits, arena_.data());
         }
-        const Vector low_field = load(low_sums);
+        const Vector low_field = low_sums(field, weights, bits.low);
         const double* high_weights = weights + bits.low + bits.middle;
         Run run{arena_.data() + step.table_out, words_.data() + step.word_start, fields,
                 Index{1} << bits.middle, 0.0};
@@ -185,7 +208,8 @@ private:
 // Returns the maximum of one instance; not a number once `stop` is set.
 template <class Score>
 double maximise(const Schedule& schedule, Tables& tables, Stop stop, std::span<const Score> unary,
-                std::span<const Score> pairwise, double scale, std::span<std::int8_t> z) {
+                std::span<const Score> pairwise, std::span<std::int8_t> z) {
+    const double scale = scale_of(unary, pairwise);
     double weights[MAX_BITS];
     double maximum = 0.0;
     for (const Step& step : schedule.steps) {
@@ -208,8 +232,8 @@ void max_sum_tables(const Schedule& schedule, Stop stop, const Instances<Score>&
                     const Maximisers& found) {
     Tables tables(schedule);
     for (Index b = 0; b < found.z.rows; ++b)
-        found.maxima[b] = maximise(schedule, tables, stop, instances.unary[b],
-                                   instances.pairwise[b], scale_of(instances, b), found.z[b]);
+        found.maxima[b] =
+            maximise(schedule, tables, stop, instances.unary[b], instances.pairwise[b], found.z[b]);
 }
 
 template void max_sum_tables(const Schedule&, Stop, const Instances<float>&, const Maximisers&);

@@ -44,6 +44,7 @@ Peeled peel(Matrix<const Index> edges, std::span<Index> order, Matrix<Index> inn
     Index* end = order.data();
     for (Index v = 0; v < length(order); ++v) end = take_off(v, vertices, end);
     Peeled found{end - order.data(), 0};
+    if (found.vertices == length(order)) return found;
     std::vector<Index> place(order.size(), GONE);
     Index left = 0;
     for (Index v = 0; v < length(order); ++v) {
@@ -51,7 +52,7 @@ Peeled peel(Matrix<const Index> edges, std::span<Index> order, Matrix<Index> inn
         *end++ = v;
         place[v] = left++;
     }
-    for (Index e = 0; e < edges.rows && left; ++e) {
+    for (Index e = 0; e < edges.rows; ++e) {
         const Index i = place[edges(e, 0)];
         const Index j = place[edges(e, 1)];
         if (i == GONE || j == GONE) continue;
