@@ -40,15 +40,24 @@ struct Vector {
     Register registers[REGISTERS];
 };
 
-// from[0 .. LANES).
+// from[0 .. REGISTER_LANES).
+inline Register load_register(const double* from) {
+    Register lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+// from[0 .. LANES). One register at a time: as a whole, a Vector would go through memory.
 inline Vector load(const double* from) {
     Vector result;
-    std::memcpy(&result, from, sizeof result);
+    for (int r = 0; r < REGISTERS; ++r)
+        result.registers[r] = load_register(from + r * REGISTER_LANES);
     return result;
 }
 
 inline void store(double* to, const Vector& values) {
-    std::memcpy(to, &values, sizeof values);
+    for (int r = 0; r < REGISTERS; ++r)
+        std::memcpy(to + r * REGISTER_LANES, &values.registers[r], sizeof(Register));
 }
 
 // The value in every lane.
@@ -148,9 +157,8 @@ Register shuffled(Register lanes) {
 template <int Present, int R, int... I>
 Register spread_register(const double* from, std::integer_sequence<int, I...>) {
     constexpr int first = moved_together(R * REGISTER_LANES, Present);
-    Register near;
-    std::memcpy(&near, from + first, sizeof near);
-    return shuffled<(moved_together(R * REGISTER_LANES + I, Present) - first)...>(near);
+    return shuffled<(moved_together(R * REGISTER_LANES + I, Present) - first)...>(
+        load_register(from + first));
 }
 
 template <int Present, int... R>
