@@ -63,7 +63,7 @@ inline void store(double* to, const Vector& values) {
 // The value in every lane.
 inline Vector fill(double value) {
     Vector result;
-    for (Register& lanes : result.registers) lanes = Register{} + value;
+    for (Register& lanes : result.registers) lanes = value - Register{};  // exact, and no sum
     return result;
 }
 
@@ -107,20 +107,22 @@ Vector add_where_bit(const Vector& values, double term) {
         RegisterIndices has_bit;
         for (int i = 0; i < REGISTER_LANES; ++i)
             has_bit[i] = (r * REGISTER_LANES + i) >> I & 1 ? -1 : 0;
-        result.registers[r] =
-            has_bit ? values.registers[r] + (Register{} + term) : values.registers[r];
+        result.registers[r] = has_bit ? values.registers[r] + term : values.registers[r];
     }
     return result;
 }
 
 // Bit i is set where lane i of the left vector is greater.
 inline Mask greater(const Vector& left, const Vector& right) {
+#if defined(__AVX512F__)
+    const __mmask8 low = _mm512_cmp_pd_mask(left.registers[0], right.registers[0], _CMP_GT_OQ);
+    const __mmask8 high = _mm512_cmp_pd_mask(left.registers[1], right.registers[1], _CMP_GT_OQ);
+    return _mm512_kunpackb(high, low);
+#else
     unsigned mask = 0;
     for (int r = 0; r < REGISTERS; ++r) {
         unsigned bits = 0;
-#if defined(__AVX512F__)
-        bits = _mm512_cmp_pd_mask(left.registers[r], right.registers[r], _CMP_GT_OQ);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
         const __m256d comparison = _mm256_cmp_pd(left.registers[r], right.registers[r], _CMP_GT_OQ);
         bits = static_cast<unsigned>(_mm256_movemask_pd(comparison));
 #elif defined(__SSE2__)
@@ -133,6 +135,7 @@ inline Mask greater(const Vector& left, const Vector& right) {
         mask |= bits << (REGISTER_LANES * r);
     }
     return static_cast<Mask>(mask);
+#endif
 }
 
 // The bits of s that `present` has, moved together.

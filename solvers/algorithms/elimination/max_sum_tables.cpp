@@ -73,7 +73,8 @@ struct Places {
     }
 };
 
-// A run of vectors of a table: all that share their high bits.
+// A run of vectors of a table: all that share their high bits. Those who fill it copy it first, so
+// that the compiler knows that no store changes it.
 struct Run {
     double* out;
     Mask* words;
@@ -91,7 +92,8 @@ struct Run {
     }
 };
 
-void fill_run(const Run& run, const Vector& low_field, std::span<const Places> read) {
+void fill_run(const Run& given, const Vector& low_field, std::span<const Places> read) {
+    const Run run = given;
     for (Index m = 0; m < run.size; ++m) {
         Vector rest = fill(0.0);
         Vector gain = run.linear(low_field, m);
@@ -106,10 +108,13 @@ void fill_run(const Run& run, const Vector& low_field, std::span<const Places> r
 
 // The same for one message, whose `present` is known when this is compiled.
 template <int Present>
-void fill_chain_run(const Run& run, const Vector& low_field, const Places& read) {
+void fill_chain_run(const Run& given, const Vector& low_field, const Places& read) {
+    const Run run = given;
+    const double* base = read.base;
+    const Index own = read.own;
     for (Index m = 0; m < run.size; ++m) {
-        const double* place = read.base + read.middles[m];
-        const Vector gain = run.linear(low_field, m) + load_spread<Present>(place + read.own);
+        const double* place = base + read.middles[m];
+        const Vector gain = run.linear(low_field, m) + load_spread<Present>(place + own);
         run.set(m, gain, load_spread<Present>(place));
     }
 }
