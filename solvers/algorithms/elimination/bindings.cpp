@@ -36,7 +36,8 @@ void require_permutation(const Order& order) {
 
 // --- orders -----------------------------------------------------------------------------------
 
-std::pair<Index, Index> bound_peel(Edges edges, Array<Index, 1> order, Array<Index, 2> inner) {
+std::pair<Index, Index> bound_peel(const Edges& edges, const Array<Index, 1>& order,
+                                   const Array<Index, 2>& inner) {
     require_edges(static_cast<Index>(order.shape(0)), edges);
     require(inner.shape(0) == edges.shape(0) && inner.shape(1) == 2,
             "inner has a row for each edge");
@@ -45,7 +46,7 @@ std::pair<Index, Index> bound_peel(Edges edges, Array<Index, 1> order, Array<Ind
     return {found.vertices, found.edges};
 }
 
-void make_bit_graph(BitGraph* self, Index n, Edges edges) {
+void make_bit_graph(BitGraph* self, Index n, const Edges& edges) {
     require(n >= 0, "n is negative");
     require_edges(n, edges);
     new (self) BitGraph(n, view(edges));
@@ -57,7 +58,7 @@ void require_order_of(const BitGraph& graph, std::size_t vertices) {
 
 std::pair<Index, double> greedy(const BitGraph& graph, double fill, double degree, double jitter,
                                 std::uint64_t seed, Index width_limit, double entries_limit,
-                                Array<Index, 1> order, StopFlag stop) {
+                                const Array<Index, 1>& order, const StopFlag& stop) {
     require_order_of(graph, order.shape(0));
     const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
@@ -66,7 +67,7 @@ std::pair<Index, double> greedy(const BitGraph& graph, double fill, double degre
     return {cost.width, cost.entries};
 }
 
-std::pair<Index, double> follow(const BitGraph& graph, Order order, Index width_limit) {
+std::pair<Index, double> follow(const BitGraph& graph, const Order& order, Index width_limit) {
     require_order_of(graph, order.shape(0));
     require_permutation(order);
     nb::gil_scoped_release unlocked;
@@ -74,7 +75,7 @@ std::pair<Index, double> follow(const BitGraph& graph, Order order, Index width_
     return {cost.width, cost.entries};
 }
 
-void breadth_first(const BitGraph& graph, Index start, Array<Index, 1> order) {
+void breadth_first(const BitGraph& graph, Index start, const Array<Index, 1>& order) {
     require_order_of(graph, order.shape(0));
     require(graph.size() == 0 || (start >= 0 && start < graph.size()), "start is no vertex");
     nb::gil_scoped_release unlocked;
@@ -104,7 +105,8 @@ void require_entries(const Neighbours& graph, std::size_t count) {
     require(static_cast<Index>(count) == graph.size(), "an array has an entry for each vertex");
 }
 
-void bound_distances(Order starts, Order near, Index from, Index hub, Array<Index, 1> distance) {
+void bound_distances(const Order& starts, const Order& near, Index from, Index hub,
+                     const Array<Index, 1>& distance) {
     const Neighbours graph = neighbours_of(starts, near);
     require_vertex(graph, from);
     require_hub(graph, hub);
@@ -113,7 +115,8 @@ void bound_distances(Order starts, Order near, Index from, Index hub, Array<Inde
     fill_distances(graph, from, hub, view(distance));
 }
 
-void bound_layers(Order starts, Order near, Order distance, Index hub, Array<Index, 1> layer) {
+void bound_layers(const Order& starts, const Order& near, const Order& distance, Index hub,
+                  const Array<Index, 1>& layer) {
     const Neighbours graph = neighbours_of(starts, near);
     require_hub(graph, hub);
     require_entries(graph, distance.shape(0));
@@ -122,8 +125,8 @@ void bound_layers(Order starts, Order near, Order distance, Index hub, Array<Ind
     fill_layers(graph, view(distance), hub, view(layer));
 }
 
-double bound_sweep(Order starts, Order near, Order level, Index start, Index hub, double most,
-                   Array<Index, 1> order) {
+double bound_sweep(const Order& starts, const Order& near, const Order& level, Index start,
+                   Index hub, double most, const Array<Index, 1>& order) {
     const Neighbours graph = neighbours_of(starts, near);
     require_vertex(graph, start);
     require_hub(graph, hub);
@@ -135,7 +138,7 @@ double bound_sweep(Order starts, Order near, Order level, Index start, Index hub
 
 // --- schedules and max-sum --------------------------------------------------------------------
 
-void make_schedule(Schedule* self, Edges edges, Order order) {
+void make_schedule(Schedule* self, const Edges& edges, const Order& order) {
     require_edges(static_cast<Index>(order.shape(0)), edges);
     require_permutation(order);
     new (self) Schedule(view(edges), view(order));
@@ -162,9 +165,9 @@ Rows rows(const Schedule& schedule) {
 // Only extents are checked, in a call of a microsecond: the indices in a schedule are in range
 // because it was made of checked edges.
 template <class Score, auto Kernel>
-void bound_max_sum(const Schedule& schedule, StopFlag stop, Array<const Score, 2> unary,
-                   Array<const Score, 2> pairwise, Array<std::int8_t, 2> z,
-                   Array<double, 1> maxima) {
+void bound_max_sum(const Schedule& schedule, const StopFlag& stop,
+                   const Array<const Score, 2>& unary, const Array<const Score, 2>& pairwise,
+                   const Array<std::int8_t, 2>& z, const Array<double, 1>& maxima) {
     const auto batch = z.shape(0);
     require(unary.shape(0) == batch && pairwise.shape(0) == batch && maxima.shape(0) == batch,
             "unary, pairwise, z and maxima have one row for each instance");
@@ -179,8 +182,9 @@ void bound_max_sum(const Schedule& schedule, StopFlag stop, Array<const Score, 2
 }
 
 template <class Score>
-void lanes(const Schedule& schedule, StopFlag stop, Array<const Score, 2> unary,
-           Array<const Score, 2> pairwise, Array<std::int8_t, 2> z, Array<double, 1> maxima) {
+void lanes(const Schedule& schedule, const StopFlag& stop, const Array<const Score, 2>& unary,
+           const Array<const Score, 2>& pairwise, const Array<std::int8_t, 2>& z,
+           const Array<double, 1>& maxima) {
     require(schedule.has_offsets, "a schedule without offsets has too large tables for lanes");
     bound_max_sum<Score, max_sum_lanes<Score>>(schedule, stop, unary, pairwise, z, maxima);
 }
@@ -190,14 +194,14 @@ constexpr auto tables = bound_max_sum<Score, max_sum_tables<Score>>;
 
 // --- counts and rankings ----------------------------------------------------------------------
 
-std::optional<Forest> bound_forest(Index n, Edges edges) {
+std::optional<Forest> bound_forest(Index n, const Edges& edges) {
     require(n >= 0, "n is negative");
     require_edges(n, edges);
     return forest_of(n, view(edges));
 }
 
-void make_count_tables(CountTables* self, const Forest& forest, Array<const std::int8_t, 1> group,
-                       Index most) {
+void make_count_tables(CountTables* self, const Forest& forest,
+                       const Array<const std::int8_t, 1>& group, Index most) {
     require(static_cast<Index>(group.shape(0)) == forest.size(),
             "the group has an entry for each variable");
     for (std::int8_t member : view(group))
@@ -208,8 +212,8 @@ void make_count_tables(CountTables* self, const Forest& forest, Array<const std:
 }
 
 void bound_counted(const Forest& forest, const CountTables& tables, Index low,
-                   Array<const std::int8_t, 1> values, Array<const double, 2> unary,
-                   Array<const double, 2> pairwise, Array<std::int8_t, 2> z) {
+                   const Array<const std::int8_t, 1>& values, const Array<const double, 2>& unary,
+                   const Array<const double, 2>& pairwise, const Array<std::int8_t, 2>& z) {
     const auto n = static_cast<std::size_t>(forest.size());
     require(tables.sizes.size() == n, "the tables are those of another forest");
     require(values.shape(0) == n && unary.shape(1) == n && z.shape(1) == n,
@@ -223,14 +227,14 @@ void bound_counted(const Forest& forest, const CountTables& tables, Index low,
                     view(z));
 }
 
-void make_buckets(Buckets* self, Edges edges, Order order) {
+void make_buckets(Buckets* self, const Edges& edges, const Order& order) {
     require_edges(static_cast<Index>(order.shape(0)), edges);
     require_permutation(order);
     new (self) Buckets(view(edges), view(order));
 }
 
-void rank(const Buckets& buckets, Array<const double, 1> unary, Array<const double, 1> pairwise,
-          Array<std::int8_t, 2> states) {
+void rank(const Buckets& buckets, const Array<const double, 1>& unary,
+          const Array<const double, 1>& pairwise, const Array<std::int8_t, 2>& states) {
     require(
         static_cast<Index>(unary.shape(0)) == buckets.size() && states.shape(1) == unary.shape(0),
         "unary and states have an entry for each variable");

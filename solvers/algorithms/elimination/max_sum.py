@@ -28,8 +28,10 @@ LANES = 16
 """Instances, or entries of a table, side by side."""
 
 # Fitted to grids, trees and ladders.
-LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
-TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
+LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.22, 0.9
+TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.15, 17.0
+FAR_ENTRY_NANOSECONDS = 0.3  # where the messages that live at the same time leave the cache
+NEAR_ENTRIES = 1 << 18
 
 
 def max_sum(
@@ -99,4 +101,6 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
 
 def _table_nanoseconds(plan: Plan) -> float:
     """Estimated work of an instance by itself."""
-    return TABLE_ENTRY_NANOSECONDS * plan.entries + TABLE_STEP_NANOSECONDS * plan.n
+    near = plan.table_arena <= NEAR_ENTRIES
+    entry = TABLE_ENTRY_NANOSECONDS if near else FAR_ENTRY_NANOSECONDS
+    return entry * plan.entries + TABLE_STEP_NANOSECONDS * plan.n
