@@ -306,7 +306,8 @@ BIND_KERNELS(elimination, m) {
     bind_max_sum("max_sum_tables", tables<double>, tables_text);
     bind_max_sum("max_sum_tables", tables<float>, tables_text);
 
-    nb::class_<Forest>(m, "Forest", "A graph without circles, children first.");
+    nb::class_<Forest>(m, "Forest", "A graph without circles, children first.")
+        .def_ro("edges", &Forest::edges);
     m.def("forest", &bound_forest, nb::arg("n"), nb::arg("edges").noconvert(),
           "The forest that a graph is; None where it has a circle.");
     nb::class_<CountTables>(m, "CountTables", "Where the tables of a forest and a group lie.")
