@@ -39,8 +39,7 @@ void transpose_block(const T* const* rows, Index column, double* to) {
         for (int c = 0; c < REGISTER_LANES; ++c)
             block[r][c] = static_cast<double>(rows[r][column + c]);
     exchange_all<1>(block);
-    for (int c = 0; c < REGISTER_LANES; ++c)
-        std::memcpy(to + c * LANES, &block[c], sizeof block[c]);
+    for (int c = 0; c < REGISTER_LANES; ++c) store_register(to + c * LANES, block[c]);
 }
 
 // Turns the rows first .. first + LANES of `[batch, m]` into `[m, LANES]`; those that are not there

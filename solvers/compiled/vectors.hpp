@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #if defined(__SSE2__)
@@ -40,35 +39,46 @@ struct Vector {
     Register registers[REGISTERS];
 };
 
+// A register's worth of an array of doubles, which it aliases as its elements do; a memcpy would
+// alias everything, and GCC would do it in halves.
+typedef double Piece
+    __attribute__((vector_size(REGISTER_LANES * sizeof(double)), aligned(alignof(double))));
+
 // from[0 .. REGISTER_LANES).
 inline Register load_register(const double* from) {
-    Register lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+    return *reinterpret_cast<const Piece*>(from);
+}
+
+inline void store_register(double* to, Register lanes) {
+    *reinterpret_cast<Piece*>(to) = lanes;
 }
 
 // from[0 .. LANES). One register at a time: as a whole, a Vector would go through memory.
 inline Vector load(const double* from) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r)
         result.registers[r] = load_register(from + r * REGISTER_LANES);
     return result;
 }
 
 inline void store(double* to, const Vector& values) {
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r)
-        std::memcpy(to + r * REGISTER_LANES, &values.registers[r], sizeof(Register));
+        store_register(to + r * REGISTER_LANES, values.registers[r]);
 }
 
 // The value in every lane.
 inline Vector fill(double value) {
     Vector result;
-    for (Register& lanes : result.registers) lanes = value - Register{};  // exact, and no sum
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r) result.registers[r] = value - Register{};  // exact
     return result;
 }
 
 inline Vector operator+(const Vector& left, const Vector& right) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r)
         result.registers[r] = left.registers[r] + right.registers[r];
     return result;
@@ -78,6 +88,7 @@ inline Vector operator+(const Vector& left, const Vector& right) {
 // nan too.
 inline Vector larger(const Vector& left, const Vector& right) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) {
 #if defined(__AVX512F__)
         result.registers[r] = _mm512_max_pd(left.registers[r], right.registers[r]);
@@ -95,6 +106,7 @@ inline Vector larger(const Vector& left, const Vector& right) {
 
 inline Vector absolute(const Vector& values) {
     Vector negative;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) negative.registers[r] = -values.registers[r];
     return larger(values, negative);
 }
@@ -103,6 +115,7 @@ inline Vector absolute(const Vector& values) {
 template <int I>
 Vector add_where_bit(const Vector& values, double term) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) {
         RegisterIndices has_bit;
         for (int i = 0; i < REGISTER_LANES; ++i)
@@ -120,6 +133,7 @@ inline Mask greater(const Vector& left, const Vector& right) {
     return _mm512_kunpackb(high, low);
 #else
     unsigned mask = 0;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) {
         unsigned bits = 0;
 #if defined(__AVX2__)
