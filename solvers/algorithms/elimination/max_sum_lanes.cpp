@@ -160,34 +160,23 @@ private:
         const Index high_size = fill_sums(high_.data(), fill(0.0), middle, step.bit_end);
         const Linear linear{low_.data(), high_.data(), low_size, high_size};
         const Table table = table_of(step);
+        const Index r = step.read_start;
         if (step.reads() == 0)
-            fill_table(linear, table,
-                       [](Index, const Vector& gain) { return std::pair(gain, fill(0.0)); });
+            fill_table(linear, table, [](Index, Vector&, Vector&) {});
         else if (step.reads() == 1)
-            fill_table(linear, table, [read = message(step.read_start)](Index s, Vector gain) {
+            fill_table(linear, table, [read = message(r)](Index s, Vector& gain, Vector& rest) {
                 const double* place = read.at(s);
-                return std::pair(gain + load(place + read.own), load(place));
+                rest = load(place);
+                gain = gain + load(place + read.own);
             });
-        else if (step.reads() == 2)
-            fill_table(linear, table,
-                       [left = message(step.read_start), right = message(step.read_start + 1)](
-                           Index s, Vector gain) {
-                           const double* one = left.at(s);
-                           const double* two = right.at(s);
-                           const Vector rest = fill(0.0) + load(one) + load(two);
-                           return std::pair(gain + load(one + left.own) + load(two + right.own),
-                                            rest);
-                       });
         else
-            fill_table(linear, table, [&](Index s, Vector gain) {
-                Vector rest = fill(0.0);
-                for (Index r = step.read_start; r < step.read_end; ++r) {
-                    const Message read = message(r);
+            fill_table(linear, table, [&](Index s, Vector& gain, Vector& rest) {
+                for (Index c = r; c < step.read_end; ++c) {
+                    const Message read = message(c);
                     const double* place = read.at(s);
                     rest = rest + load(place);
                     gain = gain + load(place + read.own);
                 }
-                return std::pair(gain, rest);
             });
     }
 
@@ -206,14 +195,18 @@ private:
     }
 
     // Message and decisions of a step, with h the high and j the low bits of an entry.
-    // `completed(s, gain)` gives the scores of the variable's values 1 and 0 with what is read.
-    template <class Completed>
-    static void fill_table(const Linear& linear, const Table& table, const Completed& completed) {
+    // `add_messages(s, gain, rest)` adds what is read to the scores of the variable's values 1 and
+    // 0.
+    template <class AddMessages>
+    static void fill_table(const Linear& linear, const Table& table,
+                           const AddMessages& add_messages) {
         for (Index h = 0; h < linear.high_size; ++h) {
             const Vector field = load(linear.high + h * LANES);
             for (Index j = 0; j < linear.low_size; ++j) {
                 const Index s = h * linear.low_size + j;
-                const auto [gain, rest] = completed(s, field + load(linear.low + j * LANES));
+                Vector gain = field + load(linear.low + j * LANES);
+                Vector rest = fill(0.0);
+                add_messages(s, gain, rest);
                 table.set(s, gain, rest);
             }
         }
