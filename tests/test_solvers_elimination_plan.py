@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import instances
+from solvers.algorithms.elimination.order import NEVER
 from solvers.algorithms.elimination.plan import cached_plan, elimination_plan
 from solvers.algorithms.elimination.schedule import (
     BIT_END,
@@ -19,6 +20,7 @@ from solvers.algorithms.elimination.schedule import (
     READ_START,
     VARIABLE,
 )
+from solvers.compiled._kernels import elimination as kernels
 
 few = settings(max_examples=80, deadline=None)
 GRAPHS = {
@@ -110,3 +112,37 @@ def test_instances_side_by_side_have_the_maxima_of_each_alone(monkeypatch, rows)
     alone, _ = module.max_sum(plan, problem.unary, problem.pairwise)
     np.testing.assert_allclose(problem.score_flat(together), problem.score_flat(alone), rtol=1e-13)
     np.testing.assert_allclose(problem.score_flat(together), maxima, rtol=1e-13)
+
+
+CHAIN = np.array([[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: kernels.Schedule(CHAIN, np.array([0, 1, 1])), "an order has each variable once"),
+        (lambda: kernels.Schedule(CHAIN + 1, np.arange(3)), "an edge names a variable that does not exist"),
+        (lambda: kernels.BitGraph(2, CHAIN), "an edge names a variable that does not exist"),
+        (lambda: kernels.forest(-1, CHAIN), "n is negative"),
+        (lambda: kernels.Buckets(CHAIN, np.array([0, 1, 3])), "an order has each variable once"),
+        (lambda: lanes(np.zeros((2, 2)), np.zeros((2, 2))), "a column for each variable"),
+        (lambda: lanes(np.zeros((2, 3)), np.zeros((2, 3))), "a column for each edge"),
+        (lambda: lanes(np.zeros((1, 3)), np.zeros((2, 2))), "one row for each instance"),
+    ],
+)
+def test_kernels_refuse_what_would_lead_them_outside_their_arrays(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def lanes(unary, pairwise):
+    schedule = kernels.Schedule(CHAIN, np.arange(3))
+    kernels.max_sum_lanes(
+        schedule, NEVER, unary, pairwise, np.zeros((2, unary.shape[1]), np.int8), np.zeros(2)
+    )
+
+
+def test_orders_of_tables_beyond_any_memory_are_refused():
+    complete = np.stack(np.triu_indices(70, 1), axis=-1)
+    with pytest.raises(ValueError, match="too large tables"):
+        kernels.Schedule(np.ascontiguousarray(complete), np.arange(70))

@@ -19,6 +19,15 @@ double entries_of(Index degree) {
     return std::ldexp(1.0, static_cast<int>(degree));
 }
 
+// Writes the positions of the set bits of a row and returns how many there are.
+inline Index members_of(const Word* __restrict row, Index words, Index* __restrict members) {
+    Index count = 0;
+    for (Index w = 0; w < words; ++w)
+        for (Word word = row[w]; word; word &= word - 1)
+            members[count++] = 64 * w + std::countr_zero(word);
+    return count;
+}
+
 // A graph while its vertices are eliminated. `Words` is the length of a row where it is known when
 // this is compiled, or 0.
 template <int Words>
@@ -29,13 +38,9 @@ public:
     Index words() const { return Words ? Words : words_; }
     const Word* row(Index v) const { return bits_.data() + v * words(); }
 
-    // Writes the positions of the set bits of a row and returns how many there are.
-    Index members_of(const Word* __restrict row, Index* __restrict members) const {
-        Index count = 0;
-        for (Index w = 0; w < words(); ++w)
-            for (Word word = row[w]; word; word &= word - 1)
-                members[count++] = 64 * w + std::countr_zero(word);
-        return count;
+    // Writes the neighbours of v and returns how many there are.
+    Index neighbours_of(Index v, Index* __restrict neighbours) const {
+        return members_of(row(v), words(), neighbours);
     }
 
     // How many edges the elimination of v, whose neighbours these are, adds: half of the bits of v
@@ -162,7 +167,7 @@ public:
 
 private:
     std::span<const Index> neighbours_of(Index v) {
-        const Index count = graph_.members_of(graph_.row(v), neighbours_.data());
+        const Index count = graph_.neighbours_of(v, neighbours_.data());
         return std::span<const Index>(neighbours_).first(count);
     }
 
@@ -188,7 +193,7 @@ private:
             const Word* row = graph_.row(u);
             for (Index w = 0; w < graph_.words(); ++w) reach_[w] |= row[w];
         }
-        stale_count_ = graph_.members_of(reach_.data(), stale_.data());
+        stale_count_ = members_of(reach_.data(), graph_.words(), stale_.data());
     }
 
     Shrinking<Words> graph_;
@@ -207,7 +212,7 @@ Cost followed(Shrinking<Words> graph, std::span<const Index> order, Index width_
     std::vector<Index> neighbours(order.size());
     Cost total{0, 0.0};
     for (Index v : order) {
-        const Index degree = graph.members_of(graph.row(v), neighbours.data());
+        const Index degree = graph.neighbours_of(v, neighbours.data());
         total.width = std::max(total.width, degree);
         total.entries += entries_of(degree);
         if (total.width > width_limit) return {total.width, FAILED};
@@ -224,6 +229,10 @@ auto with_words(Index words, const std::vector<Word>& bits, const Visit& visit) 
         case 2: return visit(Shrinking<2>(words, bits));
         case 3: return visit(Shrinking<3>(words, bits));
         case 4: return visit(Shrinking<4>(words, bits));
+        case 5: return visit(Shrinking<5>(words, bits));
+        case 6: return visit(Shrinking<6>(words, bits));
+        case 7: return visit(Shrinking<7>(words, bits));
+        case 8: return visit(Shrinking<8>(words, bits));
         default: return visit(Shrinking<0>(words, bits));
     }
 }
@@ -254,7 +263,6 @@ Cost BitGraph::follow(std::span<const Index> order, Index width_limit) const {
 }
 
 void BitGraph::breadth_first(Index start, std::span<Index> order) const {
-    const Shrinking<0> graph(words_, bits_);
     std::vector<Index> members(size_);
     std::vector<bool> seen;
     for (int pass = 0; pass < 2; ++pass) {
@@ -269,7 +277,8 @@ void BitGraph::breadth_first(Index start, std::span<Index> order) const {
                 while (seen[start]) start = (start + 1) % size_;
                 take(start);
             }
-            const Index count = graph.members_of(graph.row(order[head]), members.data());
+            const Word* row = bits_.data() + order[head] * words_;
+            const Index count = members_of(row, words_, members.data());
             for (Index k = 0; k < count; ++k)
                 if (!seen[members[k]]) take(members[k]);
         }

@@ -100,6 +100,9 @@ def max_sum_tables(schedule: Schedule, stop: Annotated[NDArray[numpy.uint8], dic
 class Forest:
     """A graph without circles, children first."""
 
+    @property
+    def edges(self) -> int: ...
+
 def forest(n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Forest | None:
     """The forest that a graph is; None where it has a circle."""
 
