@@ -1,4 +1,4 @@
-"""Separators, forests and schedules of elimination orders, against graphs that are eliminated step by step."""
+"""Schedules of elimination orders, against graphs that are eliminated step by step."""
 
 import importlib
 
@@ -9,10 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import instances
-from solvers.algorithms.elimination.forest import children_first, separators
-from solvers.algorithms.elimination.max_sum_lanes import FOLDED_BITS
+from solvers.algorithms.elimination.order import NEVER
 from solvers.algorithms.elimination.plan import cached_plan, elimination_plan
-from solvers.algorithms.elimination.schedule import BIT_END, BIT_START, VARIABLE
+from solvers.algorithms.elimination.schedule import (
+    BIT_END,
+    BIT_START,
+    ENTRY_IN,
+    ENTRY_START,
+    READ_END,
+    READ_START,
+    VARIABLE,
+)
+from solvers.compiled._kernels import elimination as kernels
 
 few = settings(max_examples=80, deadline=None)
 GRAPHS = {
@@ -40,30 +48,38 @@ def eliminated(n, edges, order):
     return found
 
 
+def readers_of(schedule):
+    """The step that reads the message of each step that has one."""
+    step_of = {int(start): t for t, start in enumerate(schedule.steps[:, ENTRY_START])}
+    return {
+        step_of[int(schedule.reads[r, ENTRY_IN])]: t
+        for t, row in enumerate(schedule.steps)
+        for r in range(row[READ_START], row[READ_END])
+    }
+
+
 @few
 @given(**GRAPHS)
-def test_separators_are_the_neighbours_left_at_elimination(seed, n, degree):
-    edges, _ = random_graph(seed, n, degree)
-    starts, found, parent = separators(n, edges)
-    expected = eliminated(n, edges, np.arange(n))
-    for v in range(n):
-        mine = found[starts[v] : starts[v + 1]].tolist()
-        assert mine == sorted(expected[v], reverse=True)
-        assert parent[v] == min(mine, default=-1)
+def test_a_message_goes_to_the_neighbour_that_is_eliminated_first(seed, n, degree):
+    edges, order = random_graph(seed, n, degree)
+    schedule, expected = elimination_plan(n, edges, order).schedule, eliminated(n, edges, order)
+    place = np.argsort(order)
+    variables = schedule.steps[:, VARIABLE].tolist()
+    found = {variables[t]: variables[reader] for t, reader in readers_of(schedule).items()}
+    assert found == {v: min(near, key=lambda u: place[u]) for v, near in expected.items() if near}
 
 
 @few
 @given(**GRAPHS)
 def test_subtrees_come_right_before_their_roots(seed, n, degree):
-    edges, _ = random_graph(seed, n, degree)
-    starts, _, parent = separators(n, edges)
-    sequence = children_first(starts, parent).tolist()
-    assert sorted(sequence) == list(range(n))
-    forest = nx.DiGraph([(int(p), v) for v, p in enumerate(parent) if p >= 0])
+    edges, order = random_graph(seed, n, degree)
+    forest = nx.DiGraph(
+        [(reader, t) for t, reader in readers_of(elimination_plan(n, edges, order).schedule).items()]
+    )
     forest.add_nodes_from(range(n))
-    for place, v in enumerate(sequence):
-        below = nx.descendants(forest, v)
-        assert set(sequence[place - len(below) : place]) == below
+    for t in range(n):
+        below = nx.descendants(forest, t)
+        assert set(range(t - len(below), t)) == below
 
 
 @few
@@ -89,10 +105,44 @@ def test_instances_side_by_side_have_the_maxima_of_each_alone(monkeypatch, rows)
     module = importlib.import_module("solvers.algorithms.elimination.max_sum")
     problem = instances.spin_glass(rows, 9, 20, np.random.default_rng(rows)).problem()  # 16 lanes, and 4 more
     plan = problem.topology.recall(cached_plan)
-    assert rows < 8 or plan.width > FOLDED_BITS
+    assert rows < 8 or plan.width > 5  # above which each lane looks up its own decisions
     monkeypatch.setattr(module, "_table_nanoseconds", lambda *_: np.inf)
     together, maxima = module.max_sum(plan, problem.unary, problem.pairwise)
     monkeypatch.setattr(module, "_table_nanoseconds", lambda *_: 0.0)
     alone, _ = module.max_sum(plan, problem.unary, problem.pairwise)
     np.testing.assert_allclose(problem.score_flat(together), problem.score_flat(alone), rtol=1e-13)
     np.testing.assert_allclose(problem.score_flat(together), maxima, rtol=1e-13)
+
+
+CHAIN = np.array([[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: kernels.Schedule(CHAIN, np.array([0, 1, 1])), "an order has each variable once"),
+        (lambda: kernels.Schedule(CHAIN + 1, np.arange(3)), "an edge names a variable that does not exist"),
+        (lambda: kernels.BitGraph(2, CHAIN), "an edge names a variable that does not exist"),
+        (lambda: kernels.forest(-1, CHAIN), "n is negative"),
+        (lambda: kernels.Buckets(CHAIN, np.array([0, 1, 3])), "an order has each variable once"),
+        (lambda: lanes(np.zeros((2, 2)), np.zeros((2, 2))), "a column for each variable"),
+        (lambda: lanes(np.zeros((2, 3)), np.zeros((2, 3))), "a column for each edge"),
+        (lambda: lanes(np.zeros((1, 3)), np.zeros((2, 2))), "one row for each instance"),
+    ],
+)
+def test_kernels_refuse_what_would_lead_them_outside_their_arrays(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def lanes(unary, pairwise):
+    schedule = kernels.Schedule(CHAIN, np.arange(3))
+    kernels.max_sum_lanes(
+        schedule, NEVER, unary, pairwise, np.zeros((2, unary.shape[1]), np.int8), np.zeros(2)
+    )
+
+
+def test_orders_of_tables_beyond_any_memory_are_refused():
+    complete = np.stack(np.triu_indices(70, 1), axis=-1)
+    with pytest.raises(ValueError, match="too large tables"):
+        kernels.Schedule(np.ascontiguousarray(complete), np.arange(70))

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #if defined(__SSE2__)
+// GCC takes the undefined operand of unmasked AVX-512 instructions for one that is used.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #endif
 
 #include "solvers/compiled/views.hpp"
@@ -36,26 +39,46 @@ struct Vector {
     Register registers[REGISTERS];
 };
 
-// from[0 .. LANES).
+// A register's worth of an array of doubles, which it aliases as its elements do; a memcpy would
+// alias everything, and GCC would do it in halves.
+typedef double Piece
+    __attribute__((vector_size(REGISTER_LANES * sizeof(double)), aligned(alignof(double))));
+
+// from[0 .. REGISTER_LANES).
+inline Register load_register(const double* from) {
+    return *reinterpret_cast<const Piece*>(from);
+}
+
+inline void store_register(double* to, Register lanes) {
+    *reinterpret_cast<Piece*>(to) = lanes;
+}
+
+// from[0 .. LANES). One register at a time: as a whole, a Vector would go through memory.
 inline Vector load(const double* from) {
     Vector result;
-    std::memcpy(&result, from, sizeof result);
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r)
+        result.registers[r] = load_register(from + r * REGISTER_LANES);
     return result;
 }
 
 inline void store(double* to, const Vector& values) {
-    std::memcpy(to, &values, sizeof values);
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r)
+        store_register(to + r * REGISTER_LANES, values.registers[r]);
 }
 
 // The value in every lane.
 inline Vector fill(double value) {
     Vector result;
-    for (Register& lanes : result.registers) lanes = Register{} + value;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r) result.registers[r] = value - Register{};  // exact
     return result;
 }
 
 inline Vector operator+(const Vector& left, const Vector& right) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r)
         result.registers[r] = left.registers[r] + right.registers[r];
     return result;
@@ -65,6 +88,7 @@ inline Vector operator+(const Vector& left, const Vector& right) {
 // nan too.
 inline Vector larger(const Vector& left, const Vector& right) {
     Vector result;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) {
 #if defined(__AVX512F__)
         result.registers[r] = _mm512_max_pd(left.registers[r], right.registers[r]);
@@ -80,14 +104,39 @@ inline Vector larger(const Vector& left, const Vector& right) {
     return result;
 }
 
+inline Vector absolute(const Vector& values) {
+    Vector negative;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r) negative.registers[r] = -values.registers[r];
+    return larger(values, negative);
+}
+
+// `values` plus `term` in the lanes whose number has bit I.
+template <int I>
+Vector add_where_bit(const Vector& values, double term) {
+    Vector result;
+#pragma GCC unroll 8
+    for (int r = 0; r < REGISTERS; ++r) {
+        RegisterIndices has_bit;
+        for (int i = 0; i < REGISTER_LANES; ++i)
+            has_bit[i] = (r * REGISTER_LANES + i) >> I & 1 ? -1 : 0;
+        result.registers[r] = has_bit ? values.registers[r] + term : values.registers[r];
+    }
+    return result;
+}
+
 // Bit i is set where lane i of the left vector is greater.
 inline Mask greater(const Vector& left, const Vector& right) {
+#if defined(__AVX512F__)
+    const __mmask8 low = _mm512_cmp_pd_mask(left.registers[0], right.registers[0], _CMP_GT_OQ);
+    const __mmask8 high = _mm512_cmp_pd_mask(left.registers[1], right.registers[1], _CMP_GT_OQ);
+    return _mm512_kunpackb(high, low);
+#else
     unsigned mask = 0;
+#pragma GCC unroll 8
     for (int r = 0; r < REGISTERS; ++r) {
         unsigned bits = 0;
-#if defined(__AVX512F__)
-        bits = _mm512_cmp_pd_mask(left.registers[r], right.registers[r], _CMP_GT_OQ);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
         const __m256d comparison = _mm256_cmp_pd(left.registers[r], right.registers[r], _CMP_GT_OQ);
         bits = static_cast<unsigned>(_mm256_movemask_pd(comparison));
 #elif defined(__SSE2__)
@@ -100,6 +149,7 @@ inline Mask greater(const Vector& left, const Vector& right) {
         mask |= bits << (REGISTER_LANES * r);
     }
     return static_cast<Mask>(mask);
+#endif
 }
 
 // The bits of s that `present` has, moved together.
@@ -124,9 +174,8 @@ Register shuffled(Register lanes) {
 template <int Present, int R, int... I>
 Register spread_register(const double* from, std::integer_sequence<int, I...>) {
     constexpr int first = moved_together(R * REGISTER_LANES, Present);
-    Register near;
-    std::memcpy(&near, from + first, sizeof near);
-    return shuffled<(moved_together(R * REGISTER_LANES + I, Present) - first)...>(near);
+    return shuffled<(moved_together(R * REGISTER_LANES + I, Present) - first)...>(
+        load_register(from + first));
 }
 
 template <int Present, int... R>

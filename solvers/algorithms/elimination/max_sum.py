@@ -17,21 +17,21 @@ from functools import partial
 import numpy as np
 
 from ...arrays import Pairwise, Scores, States, Unary
-from ...compiled import jit
-from ...compiled.plain import plain
-from ...compiled.threads import over_slices, threads_in_memory
-from ...compiled.vectors import LANES
+from ...compiled._kernels import elimination as kernels
+from ...compiled.threads import NANOSECONDS_A_THREAD, over_slices, threads_in_memory
 from ...limits.deadline import WATCHED, Deadline
 from ...limits.memory import turn_of
-from .max_sum_lanes import max_sum_lanes
-from .max_sum_tables import max_sum_tables
 from .order import NEVER
 from .plan import Plan
 
+LANES = 16
+"""Instances, or entries of a table, side by side."""
+
 # Fitted to grids, trees and ladders.
-LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.45, 7.0
-TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.3, 140.0
-HUGE = 2.0**900  # sums of larger coefficients may overflow
+LANE_ENTRY_NANOSECONDS, LANE_STEP_NANOSECONDS = 0.22, 0.9
+TABLE_ENTRY_NANOSECONDS, TABLE_STEP_NANOSECONDS = 0.15, 17.0
+FAR_ENTRY_NANOSECONDS = 0.3  # where the messages that live at the same time leave the cache
+NEAR_ENTRIES = 1 << 18
 
 
 def max_sum(
@@ -53,26 +53,32 @@ def max_sum(
         threads: most threads to use; None for all cores.
         deadline: when to end; None for when all is done.
     """
-    unary, pairwise = (plain(array.astype(np.float64, copy=False)) for array in (unary, pairwise))
+    unary, pairwise = _readable(unary), _readable(pairwise)
     batch = len(unary)
     z, maxima = np.empty((batch, plan.n), np.int8), np.empty(batch)
-    scales = _scales(unary, pairwise)
     lanes, tables = _lane_nanoseconds(plan, batch), _table_nanoseconds(plan)
     if lanes < tables:
-        kernel = partial(max_sum_lanes, plan.schedule, plan.lane_arena, plan.entries, plan.width)
+        kernel, work = kernels.max_sum_lanes, lanes
         bytes_a_thread, together = LANES * (8 * plan.lane_arena + plan.entries), LANES
     else:
-        kernel = partial(max_sum_tables, plan.schedule, plan.table_arena, plan.words, plan.most_reads)
+        kernel, work = kernels.max_sum_tables, tables
         bytes_a_thread, together = plan.table_bytes, 1
-    workers = threads_in_memory(threads, bytes_a_thread)
-    arrays, work = (scales, unary, pairwise, z, maxima), min(lanes, tables)
+    if work * batch < NANOSECONDS_A_THREAD:
+        kernel(plan.compiled, NEVER, unary, pairwise, z, maxima)
+        return z, maxima
+    arrays, workers = (unary, pairwise, z, maxima), threads_in_memory(threads, bytes_a_thread)
     share = partial(over_slices, nanoseconds=work, threads=workers, together=together)
     if work * batch < 1e9 * WATCHED or deadline is None:
-        share(partial(kernel, NEVER), *arrays)
+        share(partial(kernel, plan.compiled, NEVER), *arrays)
     else:
-        _until(deadline, lambda stop: share(partial(kernel, stop), *arrays), bytes_a_thread)
-    with np.errstate(over="ignore"):
-        return z, maxima / scales
+        _until(deadline, lambda stop: share(partial(kernel, plan.compiled, stop), *arrays), bytes_a_thread)
+    return z, maxima
+
+
+def _readable(scores: np.ndarray) -> np.ndarray:
+    """`scores` as the kernels take them, in float32 or float64: themselves where they are."""
+    kept = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and scores.flags.aligned
+    return scores if kept else np.require(scores, np.float64, ("C", "A"))
 
 
 def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes: int) -> None:
@@ -85,21 +91,6 @@ def _until(deadline: Deadline, fill: Callable[[np.ndarray], object], table_bytes
             stop.fill(1)
 
 
-@jit.strict
-def _scales(unary, pairwise):
-    """`[batch]`: the factor by which the coefficients of every instance are multiplied, a power of two."""
-    scales = np.ones(len(unary))
-    for b in range(len(unary)):
-        peak = 0.0
-        for i in range(unary.shape[1]):
-            peak = max(peak, abs(unary[b, i]))
-        for k in range(pairwise.shape[1]):
-            peak = max(peak, abs(pairwise[b, k]))
-        if peak > HUGE:
-            scales[b] = 2.0**-64
-    return scales
-
-
 def _lane_nanoseconds(plan: Plan, batch: int) -> float:
     """Estimated work of an instance with LANES of them side by side."""
     if not plan.has_offsets:
@@ -110,4 +101,6 @@ def _lane_nanoseconds(plan: Plan, batch: int) -> float:
 
 def _table_nanoseconds(plan: Plan) -> float:
     """Estimated work of an instance by itself."""
-    return TABLE_ENTRY_NANOSECONDS * plan.entries + TABLE_STEP_NANOSECONDS * plan.n
+    near = plan.table_arena <= NEAR_ENTRIES
+    entry = TABLE_ENTRY_NANOSECONDS if near else FAR_ENTRY_NANOSECONDS
+    return entry * plan.entries + TABLE_STEP_NANOSECONDS * plan.n

@@ -13,14 +13,14 @@ a range of the message.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ...arrays import Edges
-from ...compiled.vectors import LANES
+from ...compiled._kernels import elimination as kernels
 from .order import elimination_order
-from .schedule import BIT_END, BIT_START, READ_END, READ_START, Schedule, make_schedule
+from .schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,27 @@ class Plan:
         edges: number of edges.
         width: variables of the largest separator.
         entries: entries of all tables.
-        words: decision words, one for up to LANES entries of a table.
         table_arena: entries that live at the same time, in tables of at least LANES entries.
         lane_arena: entries that live at the same time.
         most_reads: messages that a step reads at most.
         has_offsets: whether `schedule.offsets` are there, which max_sum_lanes needs.
-        schedule: the steps, for the kernels.
+        compiled: the steps, for the kernels.
     """
 
     n: int
     edges: int
     width: int
     entries: int
-    words: int
     table_arena: int
     lane_arena: int
     most_reads: int
     has_offsets: bool
-    schedule: Schedule
+    compiled: kernels.Schedule
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The steps as arrays."""
+        return Schedule.of(self.compiled)
 
     @property
     def table_bytes(self) -> int:
@@ -67,21 +70,17 @@ def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> P
     """
     edges = np.ascontiguousarray(edges, np.int64).reshape(-1, 2)
     order = elimination_order(n, edges) if order is None else np.ascontiguousarray(order, np.int64)
-    schedule, table_arena, lane_arena = make_schedule(n, edges, order)
-    steps = schedule.steps
-    bits = steps[:, BIT_END] - steps[:, BIT_START]
-    sizes = 1 << bits
+    compiled = kernels.Schedule(edges, order)
     return Plan(
         n=n,
         edges=len(edges),
-        width=int(bits.max()),
-        entries=int(sizes.sum()),
-        words=int(np.maximum(sizes // LANES, 1).sum()),
-        table_arena=int(table_arena),
-        lane_arena=int(lane_arena),
-        most_reads=int((steps[:, READ_END] - steps[:, READ_START]).max()),
-        has_offsets=len(schedule.offsets) > 0 or len(schedule.reads) == 0,
-        schedule=schedule,
+        width=compiled.width,
+        entries=compiled.entries,
+        table_arena=compiled.table_arena,
+        lane_arena=compiled.lane_arena,
+        most_reads=compiled.most_reads,
+        has_offsets=compiled.has_offsets,
+        compiled=compiled,
     )
 
 
