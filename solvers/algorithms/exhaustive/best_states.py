@@ -13,7 +13,7 @@ from ...problem import Problem
 def best_states(problem: Problem, count: int, threads: int | None) -> States:
     """`[batch, count, n]` int8, the best first, of a problem on the host of at least `count` states."""
     n = problem.n
-    unary = np.asarray(problem.unary, np.float64)
+    unary = np.ascontiguousarray(problem.unary, np.float64)
     pairwise = np.zeros((problem.batch, n, n))
     pairs = problem.topology.pairs
     pairwise[:, pairs[:, 0], pairs[:, 1]] = pairwise[:, pairs[:, 1], pairs[:, 0]] = problem.pairwise
