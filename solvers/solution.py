@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from .arrays import ArrayT, Scores, States
+from .arrays import ArrayT, Scores, States, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +85,21 @@ class Solution(Generic[ArrayT]):
 class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C, or `interrupt_solves`, ended a search before its time.
 
-    No `SolverError`: who catches errors means to go on, and Ctrl-C does not.
+    This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to stop.
 
     Attributes:
-        solution: the best that was found until then, with its bound, as when a time limit ends a search.
+        solution: the best that was found until then, with its bound, as when a time limit ends a search. Where no state
+            was found, `z` is -1 and `score` is minus infinity.
     """
 
     def __init__(self, solution: Solution):
         self.solution = solution
         super().__init__("stopped; what was found until then is this exception's `solution`")
+
+    @property
+    def found(self) -> bool:
+        """Whether every instance of `solution` has a state."""
+        return bool((to_numpy(self.solution.z) >= 0).all())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.solution,)

@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, partial
 from numbers import Real
@@ -20,6 +22,7 @@ from .errors import (
     OptionError,
     ProblemTooLargeError,
     SolveFailedError,
+    SolverError,
     SolverUnavailableError,
     UnsupportedProblemError,
     shortened,
@@ -175,11 +178,24 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         self.check(problem, time_limit)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
-        with counted_interrupts():
+        with counted_interrupts(), self._interrupts_first(problem, deadline):
             solution = self.solve_until(problem, deadline)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    @contextmanager
+    def _interrupts_first(self, problem: ProblemT, deadline: Deadline) -> Iterator[None]:
+        """Raise `SolveInterrupted` instead of an error of ours where an interrupt ended the search.
+
+        Code that catches errors would swallow Ctrl-C otherwise.
+        """
+        try:
+            yield
+        except SolverError as error:
+            if interrupts() == deadline.interrupts:
+                raise
+            raise SolveInterrupted(_nothing_found(problem, self.name)) from error
 
     @final
     def solve_until(self, problem: ProblemT, deadline: Deadline) -> Solution:
@@ -348,20 +364,25 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             raise InfeasibleError(constraints.names)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
-        with counted_interrupts(), watched_by(deadline.watch):
+        with counted_interrupts(), watched_by(deadline.watch), self._interrupts_first(problem, deadline):
             (found,) = in_threads([search], 1)
-        if (found.z < 0).any():
-            raise SolveFailedError(
-                f"solver '{self.name}' found no state that satisfies the constraints in its time"
-            )
-        if not constraints.satisfied(found.z).all():
-            raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
-            )
-        solution = self._certified(problem, found)
+            self._check_within(found.z, constraints)
+            solution = self._certified(problem, found)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    def _check_within(self, z: States, constraints: Rows) -> None:
+        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
+        if (z < 0).any():
+            raise SolveFailedError(
+                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
+                "a start that satisfies them"
+            )
+        if not constraints.satisfied(z).all():
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+            )
 
     @final
     def check_within(self, problem: Problem, constraints: Rows) -> None:
@@ -420,6 +441,19 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 f"solver '{self.name}' returned z with other values than 0 and 1: its fault"
             )
         return xp.astype(z, xp.int8, copy=False)
+
+
+def _nothing_found(problem: Maximisable, solver: str) -> Solution:
+    """Return a solution without states, of a search that ended before it found any."""
+    unknown = np.full(problem.batch, np.inf)
+    return Solution(
+        z=problem.restore(np.full((problem.batch, problem.n), -1, np.int8)),
+        score=problem.restore(-unknown),
+        optimal=problem.restore(np.zeros(problem.batch, bool)),
+        bound=problem.restore(unknown),
+        solver=solver,
+        stats={},
+    )
 
 
 def score_states(problem: Problem, z: States) -> Scores:

@@ -17,6 +17,7 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline, uncounted
+from ..limits.interrupts import ended
 from ..limits.progress import Known
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
@@ -88,8 +89,12 @@ class CpSat(ArgmaxSolver):
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
         listener = None if deadline.watch is None else heard.listener(cp_model, solver)
+        statuses: list[Any] = []
         with deadline.alarm(solver.stop_search, heard.known):
-            status = solver.solve(model, listener)
+            over = ended(lambda: statuses.append(solver.solve(model, listener)), lambda: deadline.interrupted)
+        if not over:
+            return solver, cp_model.UNKNOWN  # it presolves a large model, and stops after that
+        (status,) = statuses
         limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
         expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
         if status not in expected and not (status == cp_model.UNKNOWN and limited):

@@ -150,6 +150,8 @@ class _Exclusion:
         try:
             found = solver.solve(batch, self.deadline.seconds if solver.capabilities.time_limit else None)
         except SolveInterrupted as stopped:
+            if not stopped.found:
+                raise
             found, self.interrupted = stopped.solution, True
         except (InfeasibleError, SolveFailedError) as error:
             if len(parts) > 1:

@@ -335,6 +335,8 @@ def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
         with heard_of(fixing.rest, fixing.known):
             return fixing.lifted(solve(fixing.rest, start=given, **options))
     except SolveInterrupted as stopped:
+        if not stopped.found:
+            raise
         raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
 
 

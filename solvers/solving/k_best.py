@@ -202,6 +202,8 @@ class _Exclusion:
             try:
                 found = solver.solve(fixing.rest, limit)
             except SolveInterrupted as stopped:
+                if not stopped.found:
+                    raise
                 found, self.interrupted = stopped.solution, True
         whole = fixing.lifted(found)
         z, score, bound, optimal = (

@@ -118,7 +118,11 @@ class _OneMoreConstraint:
             _check_enough(len(before), count, self.rows)
             raise
         except SolveInterrupted as stopped:
-            return stopped.solution
+            if stopped.found:
+                return stopped.solution
+            if not before:
+                raise
+            return None
         except SolveFailedError:
             if before and self.deadline.passed:
                 return None
