@@ -152,10 +152,8 @@ def test_a_handler_that_raises_ends_the_work_below_the_call_that_waited(alarm):
     rung = threading.Event()
 
     def inner():
-        deadline = Deadline.after(20.0)
-        with deadline.alarm(rung.set):
-            while not deadline.passed:
-                time.sleep(0.01)
+        with Deadline.after(20.0).alarm(rung.set):
+            rung.wait(20.0)
 
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     with pytest.raises(AlarmError):

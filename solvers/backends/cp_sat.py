@@ -54,17 +54,20 @@ class CpSat(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
-        return each_instance(problem, time_limit, partial(self._solve_within, constraints=constraints))
+        solve_one = partial(self._solve_within, constraints=constraints)
+        start = given_states(self.start, problem)
+        return each_instance(problem, constraints, time_limit, solve_one, start)
 
     def _solve_within(
-        self, problem: Problem, deadline: Deadline, constraints: Rows
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
     ) -> tuple[np.ndarray | None, float]:
         with uncounted():
             from ortools.sat.python import cp_model  # takes a while to import
 
         try:
             scores = FixedPoint.of(problem)
-            model, variables = _model(cp_model, scores, np.zeros(problem.n, np.int8), deadline)
+            hint = np.zeros(problem.n, np.int8) if start is None else start
+            model, variables = _model(cp_model, scores, hint, deadline)
         except NoTimeToBuildError:
             return None, math.inf
         for terms, low, high in constraints.terms():

@@ -55,13 +55,19 @@ class Highs(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
-        return each_instance(problem, time_limit, partial(_solve_within, constraints=constraints))
+        solve_one = partial(_solve_within, constraints=constraints)
+        start = given_states(self.start, problem)
+        return each_instance(problem, constraints, time_limit, solve_one, start)
 
 
-def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tuple[np.ndarray | None, float]:
+def _solve_within(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
+) -> tuple[np.ndarray | None, float]:
     if not time_to_build(problem.pairwise, deadline):
         return None, math.inf
     search = _Search(problem, constraints)
+    if start is not None:
+        search.begin_with(start)
     search.run(deadline)
     if search.infeasible:
         raise InfeasibleError(constraints.names)

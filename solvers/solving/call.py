@@ -266,10 +266,16 @@ def _within(
     rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
     chosen = named_solver(solver) or select_within(problem, rows).solver
-    found = chosen.solve_within(problem, rows, _less(limit, begin))
-    if states is not None:
-        states = states if rows.satisfied(states).all() else None
-    return with_word(_at_least(problem, found, states, False), chosen)
+    takes_start = states is not None and "start" in chosen.options()
+    if takes_start:
+        chosen = chosen.with_options(start=start)
+    allowed = None if states is None else rows.satisfied(states)
+    try:
+        found = chosen.solve_within(problem, rows, _less(limit, begin))
+    except SolveInterrupted as stopped:
+        stop = _at_least(problem, stopped.solution, states, takes_start, allowed)
+        raise SolveInterrupted(stop) from None
+    return with_word(_at_least(problem, found, states, takes_start, allowed), chosen)
 
 
 def _with_values(problem: Problem, rows: Rows, fix: Fix | None) -> Rows:
@@ -340,8 +346,22 @@ def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
         raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
 
 
-def _at_least(problem: Problem, found: Solution, states: States | None, takes_start: bool) -> Solution:
-    """A solution that is no worse than the states to start from, which says whether they were of use."""
+def _at_least(
+    problem: Problem,
+    found: Solution,
+    states: States | None,
+    takes_start: bool,
+    allowed: np.ndarray | None = None,
+) -> Solution:
+    """Return a solution that is no worse than the states to start from, which says whether they were of use.
+
+    Args:
+        problem: what was solved.
+        found: the solution.
+        states: `[batch, n]`, to start from; None for none.
+        takes_start: whether the solver used them.
+        allowed: `[batch]`, which of them satisfy constraints; None for all.
+    """
     if states is None:
         return found
     found = replace(found, stats={**found.stats, "start": "used" if takes_start else "unused"})
@@ -351,6 +371,8 @@ def _at_least(problem: Problem, found: Solution, states: States | None, takes_st
     z, score = to_numpy(found.z).reshape(problem.batch, problem.n), to_numpy(found.score).reshape(-1)
     given = score_states(host, states)
     better = (given > score) & ~to_numpy(found.optimal).reshape(-1)
+    if allowed is not None:
+        better &= allowed
     if not better.any():
         return found
     score = np.where(better, given, score)
