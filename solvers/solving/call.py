@@ -136,7 +136,8 @@ def solve(
         fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free one. For a
             `Conversion` by its own names and values.
         start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion` {name: value}. The
-            answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
+            answer is never worse, if they satisfy the constraints; where the solver has no use for one,
+            `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
             `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
@@ -157,7 +158,8 @@ def solve(
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer, as one may within constraints that is stopped early.
+        SolveFailedError: the backend stopped without an answer; within constraints, no state that satisfies them was
+            found in time.
         InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
             function.

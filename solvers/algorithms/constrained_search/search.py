@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -23,10 +23,10 @@ LONGEST_TENURE = 12
 PATIENCE = 10
 """Flips per variable without a better state after which the search restarts near the best one."""
 
-STREAK = 6
+STREAK = 10
 """Flips in a row that violate constraints, or that violate none, after which prices change."""
 
-PRICE_FACTOR = 1.6
+PRICE_FACTOR = 1.3
 """By which prices change."""
 
 PRICE_RANGE = 1e4
@@ -136,7 +136,8 @@ class ConstrainedSearch:
             begin: `[n]` of zeros and ones.
             flips: at most.
             deadline: when to end.
-            least: flips to make after the deadline while no state is known that satisfies the constraints.
+            least: flips to make after the deadline at most, while no state is known that satisfies the constraints, or
+                the best one still gets better.
         """
         begin = np.where(self._free, begin, self._values).astype(np.int8)
         self.take(begin)
@@ -146,10 +147,11 @@ class ConstrainedSearch:
         improved = 0
         for step in range(flips):
             if step % LOOKS == 0:
-                if deadline.passed and (self._best.z is not None or step >= least):
+                climbs = self._best.z is None or improved > step - LOOKS
+                if deadline.passed and not (climbs and step < least):
                     return
                 if self._best.z is not None:
-                    deadline.tell(self._known)
+                    deadline.tell(partial(Known.of, self._best.z))
             if step - improved > PATIENCE * len(begin):
                 walk = _Walk(self._instance, self._kicked(walk.z), self._generator)
                 improved = step
@@ -165,10 +167,6 @@ class ConstrainedSearch:
         count = max(2, int(KICKED * len(free)))
         begin[self._generator.choice(free, min(count, len(free)), replace=False)] ^= 1
         return begin
-
-    def _known(self) -> Known:
-        assert self._best.z is not None
-        return Known.of(self._best.z)
 
 
 class _Walk:

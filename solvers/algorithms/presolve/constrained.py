@@ -34,12 +34,15 @@ LAST_SHARE, MOST_LAST, LEAST_LAST = 0.1, 30.0, 0.005
 MOST_FLIPS = 1 << 40
 """More than any time limit allows."""
 
+MOST_CLIMBED = 300_000
+"""Variables and pairs of an instance that is climbed even after the time limit: hundredths of a second."""
+
 REPAIR_FLIPS, LEAST_REPAIR = 2, 50
-"""Flips per variable, and in all, that look for a first state even after the time limit."""
+"""Flips per variable, and in all, that look for a first state or climb from it even after the time limit."""
 
 SolveWithin: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray | None, float]]
-"""(a single instance, when to end, a state `[n]` that satisfies the constraints, or None) -> its state `[n]`, None where
-none was found, and an upper bound on its score."""
+"""(a single instance, when to end, a state `[n]` that satisfies the constraints or None) -> its state
+`[n]`, None where none was found, and an upper bound on its score."""
 
 
 def each_instance(
@@ -126,13 +129,19 @@ class _Batch:
         given = [] if start is None else [start]
         for state in (*given, zeros, ones, *self.known):
             search.take(state)
-        if search.state is not None and deadline.passed:
+        least = self._least()
+        if search.state is not None and deadline.passed and not least:
             return
         begin = search.state if start is None else start
         soon = deadline.within(min(FIRST_SHARE * deadline.left, FIRST_SECONDS))
-        least = max(LEAST_REPAIR, REPAIR_FLIPS * len(zeros))
-        flips = FIRST_FLIPS * len(zeros) + least
+        flips = least + FIRST_FLIPS * self.problem.n
         search.run(zeros if begin is None else begin, flips, soon, least)
+
+    def _least(self) -> int:
+        """Return how many flips are made whatever time is left, unless another instance has a state already."""
+        small = self.problem.n + self.problem.e <= MOST_CLIMBED
+        least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
+        return least if small and not self.known else 0
 
     def _by_backend(
         self, search: ConstrainedSearch, single: Problem, deadline: Deadline, last: float
