@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of, to_numpy
 from ..conversions.answer import Answer
 from ..errors import OptionError, ProblemError, shortened
+from ..limits.deadline import Deadline, preparing
 from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
@@ -183,11 +184,18 @@ def _solved(
     time_limit: float | None,
     k_best: int | None,
 ) -> Solution:
+    seconds = seconds_of(time_limit)
+
+    def choose(part: LabelProblem) -> LabelSolver:
+        with preparing(seconds):
+            return resolve(solver, part)
+
     with naming_alternatives(problem, LABELS):
         if k_best is not None:
-            return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
-        chosen = resolve(solver, problem)
-        return with_word(chosen.solve(problem, time_limit), chosen)
+            return best_of_many(problem, k_best, choose, seconds)
+        deadline = Deadline.after(seconds)
+        chosen = choose(problem)
+        return with_word(chosen.solve(problem, deadline.seconds), chosen)
 
 
 def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -241,3 +241,29 @@ class Deadline:
             return
         with self.alarm(lambda: flag.fill(1), known):
             yield flag
+
+
+_PREPARATION: ContextVar[Deadline | None] = ContextVar("solvers_preparation", default=None)
+
+PREPARATION_SHARE = 0.2
+"""Of a time limit, at most, for choosing a solver."""
+
+
+@contextmanager
+def preparing(seconds: float | None) -> Iterator[None]:
+    """Limit what is done inside this context to choose a solver to a share of a time limit.
+
+    Args:
+        seconds: the time limit; None for none.
+    """
+    share = None if seconds is None else Deadline.after(PREPARATION_SHARE * seconds)
+    token = _PREPARATION.set(share)
+    try:
+        yield
+    finally:
+        _PREPARATION.reset(token)
+
+
+def preparation() -> Deadline | None:
+    """Return when the choice of a solver in this context has to end; None for no limit."""
+    return _PREPARATION.get()

@@ -13,7 +13,7 @@ from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
 from ..conversions import Answer, Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
-from ..limits.deadline import now
+from ..limits.deadline import now, preparing
 from ..problem import Problem
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
@@ -246,7 +246,7 @@ def _answer(
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
     """The solution of all of a problem."""
     begin = now()
-    chosen = resolve(solver, problem)
+    chosen = _chosen(solver, problem, time_limit)
     states = given_states(start, problem)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
@@ -258,6 +258,14 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
     return with_word(_at_least(problem, found, states, takes_start), chosen)
+
+
+def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:
+    """Return the solver that `solver` means, chosen within a share of the time limit."""
+    if time_limit is None:  # most calls: of microseconds
+        return resolve(solver, problem)
+    with preparing(seconds_of(time_limit)):
+        return resolve(solver, problem)
 
 
 def _within(
