@@ -22,7 +22,7 @@ from solvers.algorithms.presolve.model_building import NoTimeToBuildError, pairs
 from solvers.constraints import at_most
 from solvers.labels import solve as solve_labels
 from solvers.limits.deadline import Deadline
-from solvers.limits.interrupts import counted_interrupts, in_threads
+from solvers.limits.interrupts import counted_interrupts, in_threads, kernels_hear_keyboard
 
 
 class AlarmError(Exception):
@@ -64,6 +64,14 @@ class Loading(ArgmaxSolver):
         interrupt_solves()
         assert Deadline.after(time_limit).passed
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+
+def test_a_signal_at_the_beginning_of_a_kernel_is_ctrl_c():
+    """A kernel makes a `SystemError` of it; other ones stay what they are."""
+    with pytest.raises(KeyboardInterrupt), kernels_hear_keyboard():
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+    with pytest.raises(SystemError), kernels_hear_keyboard():
+        raise SystemError("another one")
 
 
 def test_an_interrupt_ends_the_building_of_a_model():

@@ -65,7 +65,9 @@ def _solve_within(
 ) -> tuple[np.ndarray | None, float]:
     if not time_to_build(problem.pairwise, deadline):
         return None, math.inf
-    search = _Search(problem, constraints)
+    search = _built(problem, deadline, constraints)
+    if search is None:
+        return None, math.inf
     if start is not None:
         search.begin_with(start)
     search.run(deadline)
@@ -78,10 +80,19 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
     if not time_to_build(problem.pairwise, deadline):
         return without_model(problem, start, deadline), math.inf
     state = first_state(problem, start, deadline)
-    search = _Search(problem)
+    search = _built(problem, deadline)
+    if search is None:
+        return state, math.inf
     search.begin_with(state)
     search.run(deadline)
     return best_state(problem, state if search.state is None else search.state), search.bound
+
+
+def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None) -> _Search | None:
+    """Return a search that is ready to run; None where an interrupt came while its model was built."""
+    searches: list[_Search] = []
+    over = ended(lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted)
+    return searches[0] if over else None
 
 
 class _Search:

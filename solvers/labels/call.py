@@ -13,6 +13,7 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of,
 from ..conversions.answer import Answer
 from ..errors import OptionError, ProblemError, shortened
 from ..limits.deadline import Deadline, preparing
+from ..limits.interrupts import kernels_hear_keyboard
 from ..options import is_whole
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
@@ -187,7 +188,7 @@ def _solved(
     seconds = seconds_of(time_limit)
 
     def choose(part: LabelProblem) -> LabelSolver:
-        with preparing(seconds):
+        with preparing(seconds), kernels_hear_keyboard():
             return resolve(solver, part)
 
     with naming_alternatives(problem, LABELS):

@@ -123,6 +123,20 @@ def _counted_signal() -> Iterator[None]:
             signal.signal(signal.SIGINT, usual)
 
 
+@contextmanager
+def kernels_hear_keyboard() -> Iterator[None]:
+    """Raise the `KeyboardInterrupt` that a kernel was called with, in place of the `SystemError` that it becomes.
+
+    A compiled kernel that begins in the main thread while a signal is handled returns a result with an exception set.
+    """
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
+        raise
+
+
 class _Queue(Generic[T]):
     """Calls that several threads take one by one."""
 

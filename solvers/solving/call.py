@@ -14,6 +14,7 @@ from ..constraints import Constraint, listed
 from ..conversions import Answer, Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..limits.deadline import now, preparing
+from ..limits.interrupts import kernels_hear_keyboard
 from ..problem import Problem
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
@@ -25,6 +26,7 @@ from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
 from .listening import Callback, heard_by, heard_of, in_words, with_word
 from .selection import (
+    ENUMERABLE,
     named_solver,
     naming_alternatives,
     resolve,
@@ -262,10 +264,16 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
 
 def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:
     """Return the solver that `solver` means, chosen within a share of the time limit."""
-    if time_limit is None:  # most calls: of microseconds
+    if time_limit is None and problem.n <= ENUMERABLE:  # most calls: of microseconds
         return resolve(solver, problem)
-    with preparing(seconds_of(time_limit)):
+    with preparing(seconds_of(time_limit)), kernels_hear_keyboard():
         return resolve(solver, problem)
+
+
+def _chosen_within(solver: str | ArgmaxSolver, problem: Problem, rows: Rows, count: int = 1) -> ArgmaxSolver:
+    """Return the solver that `solver` means for a problem with constraints."""
+    with kernels_hear_keyboard():
+        return named_solver(solver) or select_within(problem, rows, count).solver
 
 
 def _within(
@@ -275,7 +283,7 @@ def _within(
     begin = now()
     rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
-    chosen = named_solver(solver) or select_within(problem, rows).solver
+    chosen = _chosen_within(solver, problem, rows)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
         chosen = chosen.with_options(start=start)
@@ -310,7 +318,7 @@ def _many_within(
     """The states of highest score among those that satisfy constraints."""
     _refuse_start(start)
     rows = _with_values(problem, rows, fix)
-    chosen = named_solver(solver) or select_within(problem, rows, count).solver
+    chosen = _chosen_within(solver, problem, rows, count)
     return k_best_within(problem, rows, count, chosen, seconds_of(limit))
 
 

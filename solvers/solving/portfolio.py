@@ -250,7 +250,9 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     if in_a_field or problem.n <= MOST_TURNED:
         few = SOME_VISITS if excludes else FEW_VISITS
         yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few))
-    if (entries := _entries(problem, SOON_WIDTH, deadline)) <= SOON_ENTRIES and _tables_in_time(entries, deadline):
+    if (entries := _entries(problem, SOON_WIDTH, deadline)) <= SOON_ENTRIES and _tables_in_time(
+        entries, deadline
+    ):
         yield Turn(elimination)
     elif excludes:
         yield Turn(third_party(problem.n))
