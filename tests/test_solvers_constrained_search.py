@@ -132,6 +132,14 @@ def test_every_instance_of_a_batch_gets_a_state(limit):
     assert Rows.of(constraints, n).satisfied(found.z).all()
 
 
+def test_a_large_dense_problem_gets_a_state_however_short_the_limit():
+    """Its pairs take longer than the limit to be read."""
+    n = 800
+    for constraints in ([cardinality(200), implies(0, 1)], [one_of(range(i, i + 4)) for i in range(0, n, 4)]):
+        found = solve(dense(n), constraints=constraints, time_limit=0.01)
+        assert Rows.of(constraints, n).satisfied(found.z).all()
+
+
 def test_fixed_values_and_constraints_at_a_limit():
     n, constraints = KINDS["assignment"]
     found = solve(dense(n), constraints=constraints, fix={3: 1, 12: 0}, time_limit=1e-6)

@@ -132,9 +132,12 @@ def kernels_hear_keyboard() -> Iterator[None]:
     try:
         yield
     except SystemError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise error.__cause__ from None
-        raise
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, KeyboardInterrupt):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise reason from None
 
 
 class _Queue(Generic[T]):

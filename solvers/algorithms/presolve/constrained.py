@@ -37,7 +37,7 @@ MOST_FLIPS = 1 << 40
 MOST_CLIMBED = 300_000
 """Variables and pairs of an instance that is climbed even after the time limit: hundredths of a second."""
 
-REPAIR_FLIPS, LEAST_REPAIR = 2, 50
+REPAIR_FLIPS, LEAST_REPAIR = 2, 300
 """Flips per variable, and in all, that look for a first state or climb from it even after the time limit."""
 
 SolveWithin: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray | None, float]]
@@ -129,7 +129,12 @@ class _Batch:
         given = [] if start is None else [start]
         for state in (*given, zeros, ones, *self.known):
             search.take(state)
-        least = self._least()
+        small = self.problem.n + self.problem.e <= MOST_CLIMBED
+        least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
+        if search.state is None and not small:
+            self._repair(search, zeros if start is None else start, least)
+        if self.known or not small:
+            least = 0
         if search.state is not None and deadline.passed and not least:
             return
         begin = search.state if start is None else start
@@ -137,11 +142,14 @@ class _Batch:
         flips = least + FIRST_FLIPS * self.problem.n
         search.run(zeros if begin is None else begin, flips, soon, least)
 
-    def _least(self) -> int:
-        """Return how many flips are made whatever time is left, unless another instance has a state already."""
-        small = self.problem.n + self.problem.e <= MOST_CLIMBED
-        least = max(LEAST_REPAIR, REPAIR_FLIPS * self.problem.n)
-        return least if small and not self.known else 0
+    def _repair(self, search: ConstrainedSearch, begin: np.ndarray, flips: int) -> None:
+        """Look for a first state of a large instance by its constraints alone."""
+        nothing = np.zeros((0, 2), np.int64)
+        alone = single_instance(np.zeros(self.problem.n), np.zeros(0), nothing)
+        repair = ConstrainedSearch(alone, self.rows, self.values)
+        repair.run(begin, flips, Deadline.after(0.0), flips)
+        if repair.state is not None:
+            search.take(repair.state)
 
     def _by_backend(
         self, search: ConstrainedSearch, single: Problem, deadline: Deadline, last: float
