@@ -70,11 +70,10 @@ def test_a_signal_at_the_beginning_of_a_kernel_is_ctrl_c():
     """A kernel makes a `SystemError` of it; other ones stay what they are."""
     with pytest.raises(KeyboardInterrupt), kernels_hear_keyboard():
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+    first = SystemError("a kernel inside another one")
+    first.__cause__ = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt), kernels_hear_keyboard():
-        try:
-            raise SystemError("the first") from KeyboardInterrupt()
-        except SystemError as error:
-            raise SystemError("the second") from error
+        raise SystemError("the other one") from first
     with pytest.raises(SystemError, match="another one"), kernels_hear_keyboard():
         raise SystemError("another one")
 
