@@ -200,6 +200,16 @@ class Problem(Generic[ArrayT]):
         """
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
+    @property
+    def tolerance(self) -> Float[np.ndarray | ArrayT, "batch"]:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal."""
+        return self.rounding
+
+    @property
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores, which takes no search."""
+        return self.positive_part
+
     def scale(self, bits: int) -> float:
         """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
         return float(np.ldexp(1.0, int(np.frexp(self.magnitude.max())[1]) - bits))

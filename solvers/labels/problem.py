@@ -178,6 +178,27 @@ class LabelProblem(Generic[ArrayT]):
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone."""
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
+    @property
+    def tolerance(self) -> Scores:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal."""
+        return self.rounding
+
+    @kept
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores: the highest score of each variable and of each edge, added up."""
+        xp = namespace_of(self.unary)
+        total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
+        if not self.e:
+            return total
+        tables = as_float64(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
+        of_edges = beside(self.unary, self.table_of)
+        highest = xp.take(xp.max(tables, axis=-1), of_edges, axis=-1)
+        if self.weights is not None:
+            lowest = xp.take(xp.min(tables, axis=-1), of_edges, axis=-1)
+            weights = as_float64(self.weights)
+            highest = xp.where(weights < 0, lowest * weights, highest * weights)
+        return total + xp.sum(highest, axis=-1)
+
     @kept
     def states(self) -> int:
         """How many assignments an instance has."""

@@ -15,6 +15,7 @@ from ..conversions import Answer, Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..limits.deadline import now
 from ..problem import Problem
+from ..ranking import each_found
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states, seconds_of
@@ -139,7 +140,9 @@ def solve(
             answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
+            `bound[..., k]` is one on all but these. Rows without a state hold -1 with a score of minus infinity: if
+            their bound is minus infinity too, there are no more states; else the time was up. Of a `Conversion` a tuple
+            of answers: they are fewer than `k_best` only if there are no more. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
             for `elimination`; `auto` chooses among them. Those that a `Conversion` has count too.
@@ -157,7 +160,8 @@ def solve(
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer, as one may within constraints that is stopped early.
+        SolveFailedError: the backend stopped without an answer, as one may within constraints that is stopped early,
+            or with fewer than `k_best` answers to a `Conversion`.
         InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
             function.
@@ -237,8 +241,7 @@ def _answer(
     found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
     if k_best is None:
         return conversion.answer(found)
-    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
-    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
+    return tuple(conversion.answer(part) for part in each_found(found))
 
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
@@ -308,7 +311,7 @@ def _many(
 ) -> Solution:
     """The states of highest score."""
     _refuse_start(start)
-    check_count(count, problem.n)
+    check_count(count, problem)
     fixing = Fixing.of(problem, fix)
     with naming_alternatives(problem):
         named = named_solver(solver)

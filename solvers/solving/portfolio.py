@@ -19,6 +19,7 @@ from ..limits.deadline import Deadline
 from ..limits.progress import watched_by
 from ..options import check_threads
 from ..problem import Problem
+from ..ranking import ranked_states
 from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
@@ -183,12 +184,11 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
             deadline if seconds == math.inf else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
         )
         with watched_by(left.watch):
-            found = solver.best_states(problem, count, left.seconds)
+            found = ranked_states(solver, problem, count, left.seconds)
         if found is None:
             continue
-        last = float(problem.score_flat(found.z[:, -1])[0])
-        others = last if found.others is None else float(found.others[0])
-        if others - last <= problem.rounding[0]:
+        others = float(found.others[0])
+        if others - found.last[0] <= problem.tolerance[0]:
             return found.z[0], others, solver.name
         if others < best[1]:
             best = found.z[0], others, solver.name
@@ -233,7 +233,7 @@ def in_turn(
             z, score, found_by = found.z[0], float(found.score[0]), solver.name
         if not proved_by or found.bound[0] < bound:
             bound, proved_by = float(found.bound[0]), solver.name
-        if bound - score <= problem.rounding[0] or deadline.passed:
+        if bound - score <= problem.tolerance[0] or deadline.passed:
             break
     ledger.bounds[proved_by], ledger.states[found_by] = 1, 1
     return z, bound, ledger
