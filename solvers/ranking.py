@@ -161,9 +161,10 @@ def certified_ranking(
     scores = np.take_along_axis(scores, order, axis=1)
     states = np.take_along_axis(states, order[:, :, None], axis=1)
     bounds = np.maximum(np.minimum.accumulate(bounds, axis=1), scores)
+    bounds = np.where(problem.tolerance[:, None] < 0, bounds + problem.rounding[:, None], bounds)
     none_left = bounds == -math.inf
     gaps = np.where(none_left, 0.0, bounds) - np.where(none_left, 0.0, scores)
-    proved = (gaps <= problem.tolerance[:, None]) & solver.capabilities.exact
+    proved = ((gaps <= problem.tolerance[:, None]) | none_left) & solver.capabilities.exact
     return Solution(
         z=problem.restore(states),
         score=problem.restore(scores),

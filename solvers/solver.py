@@ -227,6 +227,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             bound = self.bound_of_none(problem, score)
         else:
             bound = self._bound_of(found.bound, score, rounding)
+        bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
         proved = bound - score <= (problem.tolerance if found.tolerance is None else found.tolerance)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
@@ -450,6 +451,15 @@ def score_states(problem: Problem, z: States) -> Scores:
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
     return _kernels().scores_of(problem.unary, problem.pairwise, problem.topology.pairs, z)
+
+
+def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
+    """Return a bound `[batch]` with the rounding of sums added where that hides units of the scores."""
+    tolerance, rounding = problem.tolerance, problem.rounding
+    if tolerance is rounding:  # most problems
+        return bound
+    xp = namespace_of(bound)
+    return xp.where(tolerance < 0, bound + rounding, bound)
 
 
 @cache

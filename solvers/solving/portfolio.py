@@ -188,7 +188,7 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
         if found is None:
             continue
         others = float(found.others[0])
-        if others - found.last[0] <= problem.tolerance[0]:
+        if others - found.last[0] <= problem.rounding[0]:
             return found.z[0], others, solver.name
         if others < best[1]:
             best = found.z[0], others, solver.name
@@ -233,7 +233,7 @@ def in_turn(
             z, score, found_by = found.z[0], float(found.score[0]), solver.name
         if not proved_by or found.bound[0] < bound:
             bound, proved_by = float(found.bound[0]), solver.name
-        if bound - score <= problem.tolerance[0] or deadline.passed:
+        if bound - score <= problem.rounding[0] or deadline.passed:
             break
     ledger.bounds[proved_by], ledger.states[found_by] = 1, 1
     return z, bound, ledger
