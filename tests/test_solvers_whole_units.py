@@ -99,7 +99,7 @@ def test_sums_that_are_exact_are_certified(solver):
 )
 @pytest.mark.parametrize("solver", ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"])
 def test_nothing_is_certified_where_sums_lose_units(scores, penalty, solver):
-    pairs = dict(edges=[[0, 1], [1, 2], [0, 2]], solver=solver)
+    pairs = {"edges": [[0, 1], [1, 2], [0, 2]], "solver": solver}
     found = solve(scores, [-penalty] * 3, **pairs)
     assert not found.optimal
     assert found.bound > max(scores)

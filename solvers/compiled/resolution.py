@@ -86,17 +86,19 @@ def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
 @jit.strict
 def _suspicious(first, second, magnitude, factor, digits):
     """Whether rounding could confuse the scores of an instance."""
+    found = False
     for b in range(len(magnitude)):
         if _is_suspicious(first, second, b, magnitude[b], factor, digits):
-            return True
-    return False
+            found = True
+            break
+    return found
 
 
 @jit.strict
 def _find_units(first, second, magnitude, factor, digits, units, least, short):
-    """Sets the largest power of two that divides all scores `[batch]`, the smallest absolute score, and the share of short ones.
+    """Sets the largest power of two that divides all scores, the smallest absolute score and the share of short ones.
 
-    The first two are infinity for instances whose scores rounding does not confuse.
+    Each is `[batch]`. The first two are infinity for instances whose scores rounding does not confuse.
     """
     for b in range(len(magnitude)):
         units[b], least[b], short[b] = np.inf, np.inf, 0.0

@@ -184,7 +184,7 @@ class LabelProblem(Generic[ArrayT]):
 
     @kept
     def rounding(self) -> Scores:
-        """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone, as `Problem` has it."""
+        """`[batch]`: how far a float64 score and bound can be apart by rounding alone, as `Problem` has it."""
         return rounding_of(self.rounding_of_sums, self._units)
 
     @kept
