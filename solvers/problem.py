@@ -194,7 +194,7 @@ class Problem(Generic[ArrayT]):
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
     @kept
-    def rounding(self) -> Float[np.ndarray | ArrayT, "batch"]:
+    def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
         Each is a sum of up to n + e + 1 terms; nearer scores count as equal. Where all scores are whole multiples of a
@@ -203,7 +203,7 @@ class Problem(Generic[ArrayT]):
         return rounding_of(self.rounding_of_sums, self._units)
 
     @kept
-    def tolerance(self) -> Float[np.ndarray | ArrayT, "batch"]:
+    def tolerance(self) -> Scores:
         """`[batch]`: how far a bound may be above a score that still counts as optimal.
 
         It is `rounding`, and minus infinity where that would hide whole units: where scores are numbers of few digits,
@@ -212,7 +212,7 @@ class Problem(Generic[ArrayT]):
         return tolerance_of(self.rounding, self._units)
 
     @property
-    def rounding_of_sums(self) -> Float[np.ndarray | ArrayT, "batch"]:
+    def rounding_of_sums(self) -> Scores:
         """`[batch]`: by how much sums of real numbers of this size may be wrong."""
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
 
@@ -338,7 +338,7 @@ def units_of(
     return found
 
 
-def rounding_of(of_sums: Any, units: np.ndarray | None) -> Any:
+def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
     """`[batch]`: what is allowed for rounding: half a unit where sums of units are exact."""
     if units is None:
         return of_sums
@@ -346,7 +346,7 @@ def rounding_of(of_sums: Any, units: np.ndarray | None) -> Any:
     return namespace_of(of_sums).minimum(of_sums, half)
 
 
-def tolerance_of(rounding: Any, units: np.ndarray | None) -> Any:
+def tolerance_of(rounding: Scores, units: np.ndarray | None) -> Scores:
     """`[batch]`: `rounding`, or minus infinity where it hides units."""
     if units is None:
         return rounding

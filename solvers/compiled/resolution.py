@@ -74,13 +74,20 @@ def _classified(
 
 def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
     """Whether all scores are whole multiples, up to their own rounding, of a power of ten of at most `most`."""
-    values = np.abs(np.concatenate([part[np.isfinite(part)] for part in scores]).astype(np.float64))
     top = math.floor(math.log10(least))
     for exponent in range(top, top - DECIMALS - 1, -1):  # the largest of all such powers decides
-        multiples = values / 10.0**exponent if exponent >= 0 else values * 10.0**-exponent
-        if (np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples).all():
+        if not _multiples(np.array([least]), exponent):
+            continue  # as for real numbers, whose other scores nobody looks at
+        if all(_multiples(part, exponent) for part in scores):
             return 10.0**exponent <= most
     return False
+
+
+def _multiples(scores: np.ndarray, exponent: int) -> bool:
+    """Whether scores are whole multiples of a power of ten, up to their own rounding."""
+    values = np.abs(scores[np.isfinite(scores)].astype(np.float64))
+    multiples = values / 10.0**exponent if exponent >= 0 else values * 10.0**-exponent
+    return bool((np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples).all())
 
 
 @jit.strict

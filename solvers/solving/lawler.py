@@ -47,7 +47,7 @@ def lawler(
     References:
         Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
     """
-    regions = _Regions()
+    regions: _Regions[RegionT] = _Regions()
     regions.add(whole)
     states: list[np.ndarray] = []
     bounds: list[float] = []
