@@ -16,7 +16,8 @@ class Maximiser:
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
         bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
-            maximiser of an exhaustive argument, which is its own proof.
+            maximiser of an exhaustive argument, which is its own proof. From a solver whose capabilities say
+            `exact=False` None proves nothing: the sum of the positive scores becomes the bound.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
         rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where the backend worked
@@ -36,11 +37,13 @@ class Maximiser:
 class Ranking:
     """What a backend returns that finds many states at once.
 
+    Its states may be in any order: `solvers.ranking` checks them, puts them in order and certifies them.
+
     Attributes:
-        z: `[batch, found, n]`, integers, none of them twice, the best first, up to rounding.
+        z: `[batch, found, n]`, integers, none of them twice.
         others: `[batch]`, float64, an upper bound on the scores of all other states, proved; infinity where to exclude
             one state after the other is likely to prove more in the time that is left. None where `z` is the best of
-            an exhaustive argument, which is its own proof.
+            an exhaustive argument, which is its own proof; from a solver that is not exact None proves nothing.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
     """
@@ -67,6 +70,9 @@ class Solution(Generic[ArrayT]):
         solver: registry name of the solver that answered. Where `auto` gave parts of a problem to several, the names
             of those that gave the bounds, joined by " + ", and `presolve` where nothing was left to any.
         stats: what the backend counted, by name.
+
+    With `k_best=m` all arrays have one more dimension m behind the leading ones. A row without a state holds -1 in `z`
+    and minus infinity in `score`; if its `bound` is minus infinity too, there are no more states.
     """
 
     z: ArrayT

@@ -88,6 +88,14 @@ class Maximisable(Protocol):
     def rounding(self) -> Scores:
         """`[batch]`: how far a score and a bound can be apart by rounding alone."""
 
+    @property
+    def tolerance(self) -> Scores:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal."""
+
+    @property
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores, which takes no search."""
+
     def restore(self, array: Any) -> Any:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
 
@@ -231,9 +239,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         z = self._checked_states(problem, found.z)
         score = self._scores(problem, z)
         rounding = problem.rounding if found.rounding is None else found.rounding
-        bound = score if found.bound is None else self._bound_of(found.bound, score, rounding)
+        if found.bound is None:
+            bound = self.bound_of_none(problem, score)
+        else:
+            bound = self._bound_of(found.bound, score, rounding)
+        bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        proved = bound - score <= (problem.rounding if found.tolerance is None else found.tolerance)
+        proved = bound - score <= (problem.tolerance if found.tolerance is None else found.tolerance)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         given_score = problem.restore(score)
         return Solution(
@@ -244,6 +256,17 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             solver=found.solver or self.name,
             stats=found.stats,
         )
+
+    @final
+    def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
+        """Return the bound `[batch]` on all scores where the backend returned None.
+
+        From an exact solver None means that the method itself is the proof, for the score that it found. A solver that
+        is not exact proves nothing by None, so the bound is the trivial one.
+        """
+        if self.capabilities.exact:
+            return score
+        return namespace_of(score).maximum(score, problem.trivial_bound)
 
     def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:  # where a problem can forbid states
         """Raises an error of ours where a score is that of no allowed state."""
@@ -321,7 +344,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 with a bound on all others.
 
         Returns:
-            As many states of every instance; None where this backend finds one alone.
+            As many states of every instance, in any order; None where this backend finds one alone. Call
+            `solvers.ranking.ranked_states` to have them checked and in order.
         """
         return None
 
@@ -461,6 +485,15 @@ def score_states(problem: Problem, z: States) -> Scores:
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
     return _kernels().scores_of(problem.unary, problem.pairwise, problem.topology.pairs, z)
+
+
+def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
+    """Return a bound `[batch]` with the rounding of sums added where that hides units of the scores."""
+    tolerance, rounding = problem.tolerance, problem.rounding
+    if tolerance is rounding:  # most problems
+        return bound
+    xp = namespace_of(bound)
+    return xp.where(tolerance < 0, bound + rounding, bound)
 
 
 @cache

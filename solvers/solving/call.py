@@ -16,6 +16,7 @@ from ..errors import OptionError, ProblemError, UnsupportedProblemError, shorten
 from ..limits.deadline import now, preparing
 from ..limits.interrupts import kernels_hear_keyboard
 from ..problem import Problem
+from ..ranking import each_found
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states, seconds_of
@@ -142,7 +143,9 @@ def solve(
             `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
+            `bound[..., k]` is one on all but these. Rows without a state hold -1 with a score of minus infinity: if
+            their bound is minus infinity too, there are no more states; else the time was up. Of a `Conversion` a tuple
+            of answers: they are fewer than `k_best` only if there are no more. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
             for `elimination`; `auto` chooses among them. Those that a `Conversion` has count too.
@@ -161,7 +164,7 @@ def solve(
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
         SolveFailedError: the backend stopped without an answer; within constraints, no state that satisfies them was
-            found in time.
+            found in time; or a `Conversion` got fewer than `k_best` answers in time.
         InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
             function.
@@ -241,8 +244,7 @@ def _answer(
     found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
     if k_best is None:
         return conversion.answer(found)
-    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
-    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
+    return tuple(conversion.answer(part) for part in each_found(found))
 
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
@@ -332,7 +334,7 @@ def _many(
 ) -> Solution:
     """The states of highest score."""
     _refuse_start(start)
-    check_count(count, problem.n)
+    check_count(count, problem)
     fixing = Fixing.of(problem, fix)
     with naming_alternatives(problem):
         named = named_solver(solver)

@@ -19,6 +19,7 @@ from ..limits.deadline import Deadline, preparing
 from ..limits.progress import watched_by
 from ..options import check_threads
 from ..problem import Problem
+from ..ranking import ranked_states
 from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
@@ -183,12 +184,11 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
             deadline if seconds == math.inf else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
         )
         with watched_by(left.watch):
-            found = solver.best_states(problem, count, left.seconds)
+            found = ranked_states(solver, problem, count, left.seconds)
         if found is None:
             continue
-        last = float(problem.score_flat(found.z[:, -1])[0])
-        others = last if found.others is None else float(found.others[0])
-        if others - last <= problem.rounding[0]:
+        others = float(found.others[0])
+        if others - found.last[0] <= problem.rounding[0]:
             return found.z[0], others, solver.name
         if others < best[1]:
             best = found.z[0], others, solver.name
