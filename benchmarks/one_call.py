@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.interleaved import medians, on_cores
-from benchmarks.peers import pymaxflow
+from benchmarks.peers import capacities, cut_one, cut_together
 from benchmarks.tasks import chain
-from solvers import Problem, instances, prepare, solve, solver_class
+from solvers import instances, prepare, solve, solver_class
 from solvers.instances import Instances
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
@@ -92,9 +92,12 @@ def _batch(drawn: Instances, name: str) -> dict[str, States]:
 
 
 def _cuts(drawn: Instances) -> dict[str, States]:
-    pairs = zip(drawn.unary, drawn.pairwise, strict=True)
-    problems = [Problem.from_arrays(u[None], w[None], edges=drawn.edges) for u, w in pairs]
-    return {"PyMaxflow": lambda: np.array([pymaxflow(problem, 1.0, 1).z for problem in problems])}
+    """PyMaxflow with capacities that are ready: a batch as one graph too; one graph for each instance is the last."""
+    cuts = capacities(drawn.unary, drawn.pairwise, drawn.edges)
+    ways: dict[str, States] = {"PyMaxflow": lambda: np.array([cut_one(*cut) for cut in cuts])}
+    if len(cuts) > 1:
+        ways = {"PyMaxflow, one graph": lambda: cut_together(cuts)} | ways
+    return ways
 
 
 def rows(seed: int = 0) -> list[Row]:

@@ -6,8 +6,8 @@ Each instance is solved in a process of its own with one thread, and its row is 
 command goes on where it was stopped; rows of a shorter limit that are not proved are made again. `--solver` takes a
 backend's name instead of auto, and `--peers REGEX` gives the instances to those of `peers.py` that are installed, too,
 each with `--peer-seconds`. With `--anew` a row of another commit than the checked-out one is measured again, of ours
-and of the named peers, the quickest first; so the whole table gets one commit, and the same command resumes. Seconds are
-of this machine's CPU, published ones of another's (the page of the public benchmark says not which): they say who
+and of the named peers, the quickest first; so the whole table gets one commit, and the same command resumes. Seconds
+are of this machine's CPU, published ones of another's (the page of the public benchmark says not which): they say who
 proves what, not who is faster.
 """
 
