@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.interleaved import medians, on_cores
-from benchmarks.peers import PEERS, capacities, cut_one, cut_together
+from benchmarks.peers import PEERS, capacities, cut_one, cut_together, highs
 from solvers import Problem, instances, prepare, solver_class
 from solvers.instances import Instances
 from structured_vae.atomic import whole_file
@@ -88,6 +88,10 @@ def others(drawn: Instances) -> dict[str, States]:
             ways[name] = partial(
                 _each, lambda problem, peer=PEERS[name]: peer.solve(problem, 60.0, 1).z, problems
             )
+    if "HiGHS" in ways:
+        ways["HiGHS without presolve"] = partial(
+            _each, lambda problem: highs(problem, 60.0, 1, "off").z, problems
+        )
     if "CPLEX" in ways and not solver_class("cplex").missing_packages():
         ways["CPLEX through docplex"] = partial(_each, docplex, problems)
     for name in WRAPPED:

@@ -151,7 +151,7 @@ def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
     return Answer(z, status == cp_model.OPTIMAL, solver.best_objective_bound * unit)
 
 
-def highs(problem: Problem, seconds: float, threads: int) -> Answer:
+def highs(problem: Problem, seconds: float, threads: int, presolve: str = "choose") -> Answer:
     """HiGHS' own API, the model as arrays: a continuous variable for every product. One thread; gap 0."""
     import highspy
 
