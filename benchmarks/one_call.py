@@ -4,8 +4,8 @@
     python benchmarks/one_call.py --output results/one_call.json
 
 Times are medians of CPU time in microseconds, one process, turn by turn, one thread; a call for one instance, and an
-instance for batches. PyMaxflow has its capacities ready. A ratio is the peer's time over ours. Scores are compared before
-anything is timed.
+instance for batches. PyMaxflow has its capacities ready. A ratio is the peer's time over ours. Scores are compared
+before anything is timed.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def measured(row: Row, rounds: int) -> dict[str, float]:
         row.check()
         clock = time.process_time
         times = medians(row.ways, rounds, turn_seconds=TURN_SECONDS, clock=clock, whole_turns=True)
-    return {name: 1000 * time / len(row.drawn.unary) for name, time in times.items()}
+    return {name: 1000 * taken / len(row.drawn.unary) for name, taken in times.items()}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -146,8 +146,8 @@ def main(arguments: list[str] | None = None) -> None:
     for row in rows():
         record[row.name] = times = measured(row, options.rounds)
         last = list(times.values())[-1]
-        for name, time in times.items():
-            table.add_row(row.name, name, f"{time:.3g}", f"{last / time:.2f}")
+        for name, taken in times.items():
+            table.add_row(row.name, name, f"{taken:.3g}", f"{last / taken:.2f}")
         table.add_section()
     with whole_file(options.output) as part:
         written = environment() | {"rounds": options.rounds, "microseconds": record}
