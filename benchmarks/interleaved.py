@@ -21,6 +21,7 @@ def medians(
     turn_seconds: float = 0.0,
     seconds: float = float("inf"),
     clock: Clock = time.perf_counter,
+    whole_turns: bool = False,
 ) -> dict[str, float]:
     """Median milliseconds a call of each contender.
 
@@ -33,23 +34,27 @@ def medians(
         seconds: a contender that has used up this much sits out the rest. If it did so while warming up,
             its last turn counts.
         clock: what seconds are; `time.process_time` where other programs share the cores.
+        whole_turns: whether a turn is measured as a whole and counts as one call of mean length, for calls that are
+            short beside the steps of the clock.
     """
     turns: dict[str, list[list[float]]] = {name: [] for name in contenders}
     for _ in range(warm_up + rounds):
         for name, call in contenders.items():
             if sum(map(sum, turns[name])) <= seconds:
-                turns[name].append(_turn(call, turn_seconds, clock))
+                taken = _turn(call, turn_seconds, clock)
+                turns[name].append([sum(taken) / len(taken)] if whole_turns else taken)
     counted = {name: taken[warm_up:] or taken[-1:] for name, taken in turns.items()}
     return {name: 1000 * median(chain.from_iterable(taken)) for name, taken in counted.items()}
 
 
 def _turn(call: Contender, at_least: float, clock: Clock) -> list[float]:
-    """Seconds of every call of a turn."""
-    taken: list[float] = []
+    """Seconds of every call of a turn, which add up to the length of the turn."""
+    taken, before = list[float](), clock()
     while not taken or sum(taken) < at_least:
-        start = clock()
         call()
-        taken.append(clock() - start)
+        now = clock()
+        taken.append(now - before)
+        before = now
     return taken
 
 

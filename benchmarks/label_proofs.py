@@ -3,7 +3,8 @@
     STRUCTURED_VAE_DATA=FOLDER python benchmarks/label_proofs.py --output results/label_proofs.json
 
 toulbar2 is the backend of that name, with its own defaults; the seconds that a process takes to start are not counted,
-nor are the compilations of ours. Ours (`auto`) has twice the seconds that toulbar2 needed, and those of the limit where
+nor are the compilations of ours. That start varies by hundredths of a second, so times below `LEAST` are not compared.
+Ours (`auto`) has twice the seconds that toulbar2 needed, and those of the limit where
 it proved nothing; toulbar2 has ten times the limit, of the clock. Both have one thread and take turns in one process.
 """
 
@@ -31,7 +32,7 @@ from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
 LEAST = 0.05
-"""Seconds that ours has in any case: less is not measured well."""
+"""Seconds that ours has in any case. Shorter times are below what the start of a process varies by."""
 
 CLOCK = 10
 """Seconds of the clock for one of CPU time, at most: other programs share the machine."""
@@ -57,6 +58,31 @@ def row(conversion: Any, solver: str, seconds: float, less: float = 0.0) -> dict
         "solver": answer.solution.solver,
         "seconds": max(cpu() - begin - less, 0.0),
     }
+
+
+def seconds_shown(seconds: float) -> str:
+    """Return the seconds of a row in words, without digits below the resolution."""
+    return f"{seconds:.2f} s" if seconds >= LEAST else f"< {LEAST:g} s"
+
+
+def answer_shown(row: dict[str, Any]) -> str:
+    """Return the cost that a backend found, whether it is proved, and the seconds."""
+    if "failed" in row:
+        return "failed"
+    proof = "" if row["optimal"] else " (open)"
+    return f"{row['value']:.7g}{proof}, {seconds_shown(row['seconds'])}"
+
+
+def table_rows(rows: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the lines of the table of a record: network, sizes, both answers, and which of our solvers answered."""
+    return [
+        (
+            *(name, f"{row['variables']}, {row['labels']}"),
+            *(answer_shown(row["toulbar2"]), answer_shown(row["ours"])),
+            f"`{row['ours'].get('solver', 'auto')}`",
+        )
+        for name, row in rows.items()
+    ]
 
 
 def start() -> float:
@@ -91,7 +117,7 @@ def main() -> None:
         ours = row(conversion, "auto", max(limit, LEAST))
         sizes = {"variables": problem.n, "labels": problem.k, "edges": problem.e}
         rows[name] = {**sizes, "toulbar2": theirs, "ours": ours}
-        console.print(name, sizes, "toulbar2", theirs, "ours", ours)
+        console.print(name, sizes, "toulbar2", answer_shown(theirs), "ours", answer_shown(ours))
         if options.output:
             with whole_file(options.output) as part:
                 part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

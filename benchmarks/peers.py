@@ -11,7 +11,8 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from functools import cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from solvers import Problem
 
 GUROBI_QUADRATIC = 200
 """Most variables of a quadratic problem that the licence in Gurobi's package takes; linear ones may have 2,000."""
+
+
+CPLEX_OPTIMAL = (101, 102)
+"""Status codes of a proof, within gaps."""
 
 
 class LicenceError(RuntimeError):
@@ -49,12 +54,14 @@ class Peer:
         package: import name.
         solve: its answer to (problem, seconds, threads).
         parallel: whether it can use two threads on one instance.
+        together: its answers to several problems with the same edges in one call; None where it takes one at a time.
     """
 
     name: str
     package: str
     solve: Callable[[Problem, float, int], Answer]
     parallel: bool = False
+    together: Callable[[list[Problem]], list[Answer]] | None = None
 
     @property
     def installed(self) -> bool:
@@ -71,23 +78,47 @@ def _terms(problem: Problem) -> tuple[list[float], Iterator[tuple[int, int, floa
 
 
 def cplex(problem: Problem, seconds: float, threads: int) -> Answer:
-    """The quadratic objective as it is; CPLEX linearises it or not as it likes. Gap 0."""
-    from docplex.mp.model import Model
+    """CPLEX's own Python API, the quadratic objective as it is, in a model that is kept for n variables. Gap 0."""
+    import cplex as package
 
     unary, pairs = _terms(problem)
-    with Model(checker="off") as model:
-        x = model.binary_var_list(problem.n)
-        model.maximize(model.scal_prod(x, unary) + model.sum(w * (x[i] * x[j]) for i, j, w in pairs))
-        model.parameters.threads = threads
-        model.parameters.mip.tolerances.mipgap = 0
-        model.parameters.timelimit = seconds
-        model.parameters.clocktype = 1 if threads == 1 else 2  # CPU time or that of the clock
-        found = model.solve()
-        if found is None:
-            return Answer(np.zeros(problem.n, np.int8), proved=False)
-        z = np.rint(found.get_value_list(x)).astype(np.int8)
-        details = model.solve_details
-        return Answer(z, not details.has_hit_limit(), details.best_bound)
+    model = _cplex_model(problem.n)
+    objective, parameters = model.objective, model.parameters
+    objective.set_linear(list(enumerate(unary)))
+    rows: list[tuple[list[int], list[float]]] = [([], []) for _ in unary]
+    for i, j, weight in pairs:
+        for row, column in ((i, j), (j, i)):
+            rows[row][0].append(column)
+            rows[row][1].append(weight)
+    objective.set_quadratic([package.SparsePair(*row) for row in rows])
+    parameters.threads.set(threads)
+    parameters.timelimit.set(seconds)
+    parameters.clocktype.set(1 if threads == 1 else 2)  # CPU time or that of the clock
+    model.solve()
+    if not model.solution.is_primal_feasible():
+        return Answer(np.zeros(problem.n, np.int8), proved=False)
+    z = np.rint(model.solution.get_values()).astype(np.int8)
+    proved = model.solution.get_status() in CPLEX_OPTIMAL
+    return Answer(z, proved, model.solution.MIP.get_best_objective())
+
+
+@cache
+def _cplex_model(n: int):  # cplex is optional
+    """A model of n binary variables, as a user keeps it who solves many problems of one size."""
+    import cplex as package
+
+    model = package.Cplex()
+    for silence in (
+        model.set_log_stream,
+        model.set_results_stream,
+        model.set_warning_stream,
+        model.set_error_stream,
+    ):
+        silence(None)
+    model.objective.set_sense(model.objective.sense.maximize)
+    model.variables.add(obj=[0.0] * n, types="B" * n)
+    model.parameters.mip.tolerances.mipgap.set(0.0)
+    return model
 
 
 def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
@@ -120,30 +151,47 @@ def cp_sat(problem: Problem, seconds: float, threads: int) -> Answer:
     return Answer(z, status == cp_model.OPTIMAL, solver.best_objective_bound * unit)
 
 
-def highs(problem: Problem, seconds: float, threads: int) -> Answer:
-    """A continuous variable for every product, tied on the side that matters. One thread; gap 0."""
-    from ortools.math_opt.python import mathopt
+def highs(problem: Problem, seconds: float, threads: int, presolve: str = "choose") -> Answer:
+    """HiGHS' own API, the model as arrays: a continuous variable for every product. One thread; gap 0."""
+    import highspy
 
-    unary, pairs = _terms(problem)
-    model = mathopt.Model()
-    x = [model.add_binary_variable() for _ in unary]
-    terms = [score * variable for score, variable in zip(unary, x, strict=True)]
-    for i, j, weight in pairs:
-        both = model.add_variable(lb=0.0, ub=1.0)
-        if weight > 0:
-            model.add_linear_constraint(both <= x[i])
-            model.add_linear_constraint(both <= x[j])
-        else:
-            model.add_linear_constraint(both >= x[i] + x[j] - 1)
-        terms.append(weight * both)
-    model.maximize(mathopt.fast_sum(terms))
-    limits = mathopt.SolveParameters(relative_gap_tolerance=0.0, time_limit=timedelta(seconds=seconds))
-    result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=limits)
-    bound = float(result.termination.objective_bounds.dual_bound)
-    if not result.has_primal_feasible_solution():
-        return Answer(np.zeros(problem.n, np.int8), False, bound)
-    z = np.rint(result.variable_values(x)).astype(np.int8)
-    return Answer(z, result.termination.reason == mathopt.TerminationReason.OPTIMAL, bound)
+    weights = problem.pairwise[0]
+    present = np.flatnonzero(weights)
+    weights, (i, j) = weights[present], problem.edges[present].T
+    n, both, gain = problem.n, problem.n + np.arange(len(present)), weights > 0
+    # both <= x_i and both <= x_j where a product is worth something, x_i + x_j - both <= 1 where it costs
+    above = np.stack((np.tile(both[gain], 2), np.concatenate((i[gain], j[gain]))), axis=1)
+    below = np.stack((i[~gain], j[~gain], both[~gain]), axis=1)
+    model = highspy.HighsLp()
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.num_col_, model.num_row_ = n + len(weights), len(above) + len(below)
+    model.col_cost_ = np.concatenate((problem.unary[0], weights))
+    model.col_lower_, model.col_upper_ = np.zeros(model.num_col_), np.ones(model.num_col_)
+    kinds = highspy.HighsVarType
+    model.integrality_ = [kinds.kInteger] * n + [kinds.kContinuous] * len(weights)
+    model.row_lower_ = np.full(model.num_row_, -np.inf)
+    model.row_upper_ = np.repeat([0.0, 1.0], [len(above), len(below)])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lengths = np.repeat([2, 3], [len(above), len(below)])
+    model.a_matrix_.start_ = np.concatenate(([0], lengths.cumsum()))
+    model.a_matrix_.index_ = np.concatenate((above.ravel(), below.ravel()))
+    signs = (np.tile([1.0, -1.0], len(above)), np.tile([1.0, 1.0, -1.0], len(below)))
+    model.a_matrix_.value_ = np.concatenate(signs)
+    search = highspy.Highs()
+    for name, value in {
+        "output_flag": False,
+        "threads": 1,
+        "mip_rel_gap": 0.0,
+        "time_limit": seconds,
+    }.items():
+        search.setOptionValue(name, value)
+    search.passModel(model)
+    search.run()
+    info, status = search.getInfo(), search.getModelStatus()
+    if not np.isfinite(info.objective_function_value):
+        return Answer(np.zeros(n, np.int8), False, info.mip_dual_bound)
+    z = np.rint(np.array(search.getSolution().col_value)[:n]).astype(np.int8)
+    return Answer(z, status == highspy.HighsModelStatus.kOptimal, info.mip_dual_bound)
 
 
 def scip(problem: Problem, seconds: float, threads: int) -> Answer:
@@ -268,28 +316,61 @@ def _best_sample(samples, n: int) -> np.ndarray:
 
 def pymaxflow(problem: Problem, seconds: float, threads: int) -> Answer:
     """What a user of PyMaxflow writes: a graph for every instance, edges added as arrays."""
+    return Answer(cut_one(*capacities(problem.unary, problem.pairwise, problem.edges)[0]), proved=True)
+
+
+def pymaxflow_together(problems: list[Problem]) -> list[Answer]:
+    """PyMaxflow's best mode for many small instances: one graph for all."""
+    unary = np.concatenate([problem.unary for problem in problems])
+    pairwise = np.concatenate([problem.pairwise for problem in problems])
+    return [Answer(z, proved=True) for z in cut_together(capacities(unary, pairwise, problems[0].edges))]
+
+
+Capacities: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""To source and sink `[nodes]`, along the edges `[edges]`, and the edges `[edges, 2]`."""
+
+
+def capacities(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> list[Capacities]:
+    """The minimum cut of each instance of scores `[batch, n]` and `[batch, edges]`."""
+    ends, n = edges.ravel(), unary.shape[1]
+    ends_of_all = (ends + n * np.arange(len(unary))[:, None]).ravel()
+    halves = np.bincount(ends_of_all, np.repeat(pairwise / 2, 2, axis=1).ravel(), unary.size)
+    terminal = unary + halves.reshape(unary.shape)
+    source, sink, between = np.maximum(terminal, 0), np.maximum(-terminal, 0), pairwise / 2
+    return [(*instance, edges) for instance in zip(source, sink, between, strict=True)]
+
+
+def cut_one(source: np.ndarray, sink: np.ndarray, between: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """One graph for one instance: `[n]`, the side of each node."""
     import maxflow
 
-    terminal, weights, edges = problem.unary[0].copy(), problem.pairwise[0], problem.edges
-    terminal += np.bincount(edges.ravel(), np.repeat(weights / 2, 2), problem.n)
-    graph = maxflow.Graph[float](problem.n, len(edges))
-    nodes = graph.add_grid_nodes(problem.n)
-    graph.add_grid_tedges(nodes, np.maximum(terminal, 0), np.maximum(-terminal, 0))
-    graph.add_edges(edges[:, 0], edges[:, 1], weights / 2, weights / 2)
+    graph = maxflow.Graph[float](len(source), len(edges))
+    nodes = graph.add_grid_nodes(len(source))
+    graph.add_grid_tedges(nodes, source, sink)
+    graph.add_edges(edges[:, 0], edges[:, 1], between, between)
     graph.maxflow()
-    return Answer((~graph.get_grid_segments(nodes)).astype(np.int8), proved=True)
+    return np.asarray(~graph.get_grid_segments(nodes)).astype(np.int8)
+
+
+def cut_together(instances: list[Capacities]) -> np.ndarray:
+    """One graph for a batch, which is PyMaxflow's best mode: `[batch, n]`, the side of each node."""
+    sources, sinks, betweens, _ = (np.stack(parts) for parts in zip(*instances, strict=True))
+    batch, n = sources.shape
+    edges = (instances[0][3] + n * np.arange(batch)[:, None, None]).reshape(-1, 2)
+    return cut_one(sources.ravel(), sinks.ravel(), betweens.ravel(), edges).reshape(batch, n)
 
 
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer("CPLEX", "docplex", cplex, parallel=True),
+        Peer("CPLEX", "cplex", cplex, parallel=True),
         Peer("CP-SAT", "ortools", cp_sat, parallel=True),
-        Peer("HiGHS", "ortools", highs),
+        Peer("HiGHS", "highspy", highs),
         Peer("SCIP", "pyscipopt", scip),
         Peer("toulbar2", "pytoulbar2", toulbar2),
         Peer("Gurobi", "gurobipy", gurobi),
         Peer("PyMaxflow", "maxflow", pymaxflow),
+        Peer("PyMaxflow, one graph", "maxflow", pymaxflow, together=pymaxflow_together),
         Peer("dwave tree", "dwave.samplers", dwave_tree),
         Peer("dwave tabu", "dwave.samplers", dwave_tabu),
         Peer("dwave annealing", "dwave.samplers", dwave_annealing),

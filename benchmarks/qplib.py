@@ -5,8 +5,10 @@
 Each instance is solved in a process of its own with one thread, and its row is written when it ends, so that the same
 command goes on where it was stopped; rows of a shorter limit that are not proved are made again. `--solver` takes a
 backend's name instead of auto, and `--peers REGEX` gives the instances to those of `peers.py` that are installed, too,
-each with `--peer-seconds`. Seconds are of this machine's CPU, published ones of another's (the page of the public
-benchmark says not which): they say who proves what, not who is faster.
+each with `--peer-seconds`. With `--anew` a row of another commit than the checked-out one is measured again, of ours
+and of the named peers, the quickest first; so the whole table gets one commit, and the same command resumes. Seconds
+are of this machine's CPU, published ones of another's (the page of the public benchmark says not which): they say who
+proves what, not who is faster.
 """
 
 from __future__ import annotations
@@ -106,6 +108,32 @@ def summary(rows: dict[str, Row]) -> list[tuple[str, str, str]]:
     ]
 
 
+def commits_of(rows: dict[str, Row]) -> dict[str, list[str]]:
+    """The names of our rows by the commit that made them, the oldest rows of the file first."""
+    found: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        found.setdefault(row["commit"], []).append(name)
+    return found
+
+
+def proved_by_ours_alone(rows: dict[str, Row]) -> list[str]:
+    """The names of the instances that ours prove and none of the published solvers does."""
+    return [
+        name
+        for name, row in rows.items()
+        if row["proved"] and min(row["published"].values()) >= PUBLISHED_LIMIT
+    ]
+
+
+def much_slower(rows: dict[str, Row], factor: float = 10.0) -> list[str]:
+    """The names of the instances that take ours more than `factor` times as long as the best published solver."""
+    return [
+        name
+        for name, row in rows.items()
+        if row["proved"] and row["seconds"] > factor * min(row["published"].values())
+    ]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Solves what is missing, writing each row as it ends, and prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -115,10 +143,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="a regular expression on names of instances")
     parser.add_argument("--peers", default="", help="a regular expression on names of peers; empty for none")
     parser.add_argument("--peer-seconds", type=float, default=120.0, help="of CPU time, for an instance")
+    parser.add_argument("--anew", action="store_true", help="measure again what is of another commit")
     parser.add_argument("--output", type=Path, default=Path("results/qplib.json"))
     options = parser.parse_args(arguments)
     if options.root is None:
         parser.error("name the data root: --root DIR or STRUCTURED_VAE_DATA=DIR")
+    commit = environment()["commit"] if options.anew else None
+    if options.anew and (commit is None or commit.endswith("-dirty")):
+        parser.error("--anew needs a checkout without changes: commit or stash them first")
     folder, console = Path(options.root) / "problems" / "qplib", Console(width=110)
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     index = index.get("instances", index)
@@ -129,9 +161,11 @@ def main(arguments: list[str] | None = None) -> None:
         json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {"rows": {}}
     )
     rows = record["rows"]
+    if options.anew:
+        names.sort(key=lambda name: rows.get(name, {}).get("seconds", 0.0))
     for name in names:
         path, known = folder / index[name]["file"], rows.get(name, {})
-        if _is_open(known, options.seconds):
+        if _is_open(known, options.seconds, commit):
             found = in_a_process(solve_instance, path, options.solver, options.seconds)
             about = {key: index[name][key] for key in ("n", "mean_degree", "best_known")}
             beside = {"published": index[name]["published_seconds"], "peers": known.get("peers", {})}
@@ -140,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(f"{name}, {found['solver']}: {_said(found)}")
         asked = rows[name].setdefault("peers", {})
         for peer in filter(lambda peer: options.peers and re.search(options.peers, peer), PEERS):
-            if PEERS[peer].installed and _is_open(asked.get(peer, {}), options.peer_seconds):
+            if PEERS[peer].installed and _is_open(asked.get(peer, {}), options.peer_seconds, commit):
                 found = in_a_process(ask_peer, path, peer, options.peer_seconds)
                 asked[peer] = found | environment()
                 _write(record, options.output)
@@ -151,8 +185,10 @@ def main(arguments: list[str] | None = None) -> None:
     console.print(table)
 
 
-def _is_open(row: Row, seconds: float) -> bool:
-    """Whether so many seconds may tell more than what is known."""
+def _is_open(row: Row, seconds: float, commit: str | None) -> bool:
+    """Whether so many seconds may tell more than what is known, or the row is of another commit than the wanted one."""
+    if row and commit is not None and row["commit"] != commit:
+        return True
     return not row or (not row["proved"] and row["limit"] < seconds)
 
 

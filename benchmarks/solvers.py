@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Ours:
 
 @dataclass
 class Theirs:
-    """A peer on the first instances, one by one."""
+    """A peer on the first instances: all in one call where it has one for that, else one by one."""
 
     task: Task
     peer: Peer
@@ -84,26 +85,31 @@ class Theirs:
     answers: list[Answer] = field(default_factory=list)
 
     def __call__(self) -> None:
-        """Solves; the last answers stay."""
+        """Solves; the last answers stay. Our checks of the problems are made before, and no part of the peer's time."""
+        problems = self.problems
         with on_cores(self.threads):
-            self.answers = [self.peer.solve(one, self.seconds, self.threads) for one in self.problems()]
+            if self.peer.together is not None:
+                self.answers = self.peer.together(problems)
+            else:
+                self.answers = [self.peer.solve(one, self.seconds, self.threads) for one in problems]
 
     @property
     def instances(self) -> int:
         """How many it gets."""
         return min(self.task.peer_instances, len(self.task.drawn.unary))
 
-    def problems(self) -> Iterable[Problem]:
+    @cached_property
+    def problems(self) -> list[Problem]:
         """The instances, each a problem of its own."""
         drawn = self.task.drawn
-        for unary, pairwise in zip(
-            drawn.unary[: self.instances], drawn.pairwise[: self.instances], strict=True
-        ):
-            yield Problem.from_arrays(unary[None], pairwise[None], edges=drawn.edges)
+        pairs = zip(drawn.unary[: self.instances], drawn.pairwise[: self.instances], strict=True)
+        return [
+            Problem.from_arrays(unary[None], pairwise[None], edges=drawn.edges) for unary, pairwise in pairs
+        ]
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores, bounds and proofs `[instances]` of the last answers."""
-        pairs = zip(self.problems(), self.answers, strict=True)
+        pairs = zip(self.problems, self.answers, strict=True)
         score = np.array([float(problem.score_flat(answer.z[None])[0]) for problem, answer in pairs])
         bound = np.array([answer.bound for answer in self.answers])
         return score, bound, np.array([answer.proved for answer in self.answers])

@@ -98,8 +98,11 @@ def add_minimum_cuts(output: Path, rounds: int) -> None:
         part.write_text(json.dumps(record | {"minimum_cuts": found}, indent=1) + "\n", encoding="utf-8")
 
 
-def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
-    """Microseconds an instance of each backend, batch 100, dense n = 15, scores checked."""
+def solve_times(rounds: int) -> dict[str, float]:
+    """Microseconds an instance of our backends and of PyMaxflow, batch 100, dense n = 15.
+
+    Other people's solvers for scores of both signs are timed by `benchmarks/fifteen_bits.py`.
+    """
     generator = np.random.default_rng(0)
     supermodular, general = (
         family(N, BATCH, generator) for family in (instances.supermodular, instances.dense)
@@ -111,12 +114,7 @@ def solve_times(rounds: int, slow_rounds: int) -> dict[str, float]:
         "supermodular: PyMaxflow one by one": partial(pymaxflow_one_by_one, *single(supermodular)),
         "general: exhaustive": call_of(general, "exhaustive"),
     }
-    slow = {f"general: {name}": call_of(general, name) for name in ("cplex", "cp_sat", "highs")}
-    best = fast["general: exhaustive"]().score
-    for name, call in slow.items():
-        np.testing.assert_allclose(call().score, best, rtol=1e-9, err_msg=name)
-    beside = {"general: exhaustive, beside the next": fast["general: exhaustive"]}
-    times = medians(fast, rounds) | medians(beside | slow, slow_rounds, 1)
+    times = medians(fast, rounds)
     return {name: 1000 * value / BATCH for name, value in times.items()}
 
 
@@ -147,7 +145,6 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--steps", action="store_true", help="training steps alone, which a GPU can take")
-    parser.add_argument("--slow_rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("results/training_step.json"))
     parser.add_argument(
         "--minimum_cuts", action="store_true", help="these alone, into a record that is there"
@@ -166,7 +163,7 @@ def main() -> None:
     record = {**environment(), "device": options.device, "threads": threads, "batch": BATCH, "n": N}
     record |= {"ms_a_step": steps, "rounds": options.rounds}
     if not options.steps:
-        solves = solve_times(options.rounds, options.slow_rounds)
+        solves = solve_times(options.rounds)
         record["us_an_instance"] = solves
         console.print(
             table(f"argmax alone, n = {N}, batch {BATCH}", "us an instance", solves, "general: exhaustive")

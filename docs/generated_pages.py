@@ -21,8 +21,9 @@ import learning_pages
 import structure_pages
 from matplotlib.figure import Figure
 
+from benchmarks.label_proofs import table_rows
 from benchmarks.losses import at_step, ends, milliseconds
-from benchmarks.qplib import PUBLISHED_LIMIT, summary
+from benchmarks.qplib import PUBLISHED_LIMIT, commits_of, much_slower, proved_by_ours_alone, summary
 from benchmarks.regret import Row, best, by_family, factor, kept
 from solvers import SolverInfo, available_solvers
 from structured_vae.reproduction.experiments import Experiment, experiment_names
@@ -39,7 +40,7 @@ def write(app) -> None:
     for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets, *learning_pages.TABLES):
         heading, *lines = rows()
         write_changed(HERE / "generated" / f"{rows.__name__}.md", table(heading, lines))
-    for page in (backends, losses, qplib, regret):
+    for page in (backends, label_proofs, losses, qplib, regret):
         write_changed(HERE / "generated" / f"{page.__name__}.md", page())
     reference = api_pages.pages()
     for name, text in reference.items():
@@ -129,9 +130,44 @@ def qplib() -> str:
         + f"\n{len(rows)} instances were run, with limits of {min(limits):.0f} to {max(limits):.0f} s of the clock, on "
         f"a machine that did other work too; none had more than {most:.0f} s of CPU time, and the benchmark's limit is "
         f"3,600. Hardware: {', '.join(hardware)}. The shift is 10 s; what is open counts as 3,600.{_better(rows)}\n\n"
+        f"{_families(rows)}{_slower(rows)}{_commits(rows)}\n\n"
         "Others on the same core, each with one thread, its default settings and a gap of zero (the formulations are "
         "those of `benchmarks/peers.py`): seconds of CPU time to the proof, or the bound at the limit.\n\n"
         + table(("instance", "`auto`", *peers), beside)
+    )
+
+
+def _families(rows: dict[str, Row]) -> str:
+    """How many instances only ours prove, and whether they are of one family: numbers that begin alike."""
+    names = [name.removeprefix("QPLIB_") for name in proved_by_ours_alone(rows)]
+    kinds = sorted({name[0] for name in names})
+    one = f"one family, whose numbers begin with {kinds[0]}" if len(kinds) == 1 else f"{len(kinds)} families"
+    return f"No published solver proves {len(names)} of the instances that we prove; these are of {one}."
+
+
+def _slower(rows: dict[str, Row]) -> str:
+    """Which instances take us more than ten times as long as the best published solver."""
+    found = []
+    for name in much_slower(rows):
+        ours, theirs = rows[name]["seconds"], min(rows[name]["published"].values())
+        number = name.removeprefix("QPLIB_")
+        found.append(
+            f" Instance {number} takes us {ours:.0f} s, and the best published solver {theirs:.0f} s."
+        )
+    return "".join(found)
+
+
+def _commits(rows: dict[str, Row]) -> str:
+    """Which commits the rows of ours are of; more than one do not compare."""
+    found = commits_of(rows)
+    if len(found) == 1:
+        return f" All rows of `auto` are of commit {next(iter(found))[:7]}."
+    parts = ", ".join(
+        f"{commit[:7]} ({', '.join(name.removeprefix('QPLIB_') for name in names)})"
+        for commit, names in found.items()
+    )
+    return (
+        f" The rows of `auto` are of {len(found)} commits, so the table describes no single version: {parts}."
     )
 
 
@@ -172,6 +208,13 @@ def regret() -> str:
         lines.append((name, sizes, took, *_worst(rows, False), *_worst(rows, True)))
     counts = f"To ours {kept(record, False)}; third parties included, {kept(record, True)}."
     return table(heading, lines) + f"\n{counts}\n"
+
+
+def label_proofs() -> str:
+    """The networks that come with toulbar2: who finds and who proves their optima, and how soon."""
+    record = json.loads((RESULTS / "label_proofs.json").read_text(encoding="utf-8"))
+    heading = ("network", "variables, labels", "toulbar2: cost, CPU time", "`auto`: cost, CPU time", "by")
+    return table(heading, table_rows(record["rows"]))
 
 
 def _worst(rows: Sequence[Row], third_parties: bool) -> tuple[str, str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic, overload
 
 import numpy as np
@@ -193,12 +194,43 @@ class Problem(Generic[ArrayT]):
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
 
     @kept
-    def rounding(self) -> Float[np.ndarray | ArrayT, "batch"]:
+    def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
-        Each is a sum of up to n + e + 1 terms; nearer scores count as equal.
+        Each is a sum of up to n + e + 1 terms; nearer scores count as equal. Where all scores are whole multiples of a
+        unit and all sums exact, it is at most half a unit.
         """
+        return rounding_of(self.rounding_of_sums, self._units)
+
+    @kept
+    def tolerance(self) -> Scores:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal.
+
+        It is `rounding`, and minus infinity where that would hide whole units: where scores are numbers of few digits,
+        and too large for exact sums.
+        """
+        return tolerance_of(self.rounding, self._units)
+
+    @property
+    def rounding_of_sums(self) -> Scores:
+        """`[batch]`: by how much sums of real numbers of this size may be wrong."""
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
+
+    @kept
+    def _units(self) -> np.ndarray | None:
+        """What `resolutions` says."""
+        if not isinstance(self.unary, np.ndarray) and self.batch * (self.n + self.e) > BLOCK:
+            return None  # which would have to come from a device
+        unary, magnitude = to_numpy(self.unary), to_numpy(self.magnitude)
+        factor = 2 * EPSILON * (self.n + self.e + 1)
+        if not self.e and not _few_digits(unary, magnitude, factor):
+            return None  # who solves without pairs does not wait for numba
+        return units_of(unary, to_numpy(self.pairwise), magnitude, factor)
+
+    @property
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores, which takes no search."""
+        return self.positive_part
 
     def scale(self, bits: int) -> float:
         """A power of two by which to divide a host problem, so that no score exceeds 2^bits."""
@@ -296,6 +328,47 @@ class Problem(Generic[ArrayT]):
             if isinstance(self.pairwise, np.ndarray)
             else namespace_of(self.pairwise).min(self.pairwise)
         )
+
+
+def units_of(
+    first: np.ndarray, second: np.ndarray, magnitude: np.ndarray, factor: float
+) -> np.ndarray | None:
+    """What `compiled.resolution.resolutions` returns."""
+    found: np.ndarray | None = _kernels().resolutions(first, second, magnitude, factor)
+    return found
+
+
+def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
+    """`[batch]`: what is allowed for rounding: half a unit where sums of units are exact."""
+    if units is None:
+        return of_sums
+    half = beside(of_sums, np.where(np.isfinite(units), units / 2, np.inf))
+    return namespace_of(of_sums).minimum(of_sums, half)
+
+
+def tolerance_of(rounding: Scores, units: np.ndarray | None) -> Scores:
+    """`[batch]`: `rounding`, or minus infinity where it hides units."""
+    if units is None:
+        return rounding
+    hidden = beside(rounding, units == -np.inf)
+    xp = namespace_of(rounding)
+    return xp.where(hidden, xp.full_like(rounding, -math.inf), rounding)
+
+
+@cache
+def _kernels() -> Any:
+    return importlib.import_module(".compiled.resolution", __package__)
+
+
+def _few_digits(unary: np.ndarray, magnitude: np.ndarray, factor: float) -> bool:
+    """Whether rounding might reach a unit of which the smallest score is a small multiple."""
+    if not unary.size:
+        return False
+    sizes = np.abs(unary)
+    least = np.minimum.reduce(sizes, axis=None)
+    if least == 0:
+        least = np.min(sizes, where=sizes > 0, initial=math.inf)
+    return bool(2 * factor * np.maximum.reduce(magnitude) >= least / 2.0**33)
 
 
 def check_problem(problem: object) -> None:

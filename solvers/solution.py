@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from .arrays import ArrayT, Scores, States
+from .arrays import ArrayT, Scores, States, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,8 @@ class Maximiser:
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
         bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
-            maximiser of an exhaustive argument, which is its own proof.
+            maximiser of an exhaustive argument, which is its own proof. From a solver whose capabilities say
+            `exact=False` None proves nothing: the sum of the positive scores becomes the bound.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
         rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where the backend worked
@@ -36,11 +37,13 @@ class Maximiser:
 class Ranking:
     """What a backend returns that finds many states at once.
 
+    Its states may be in any order: `solvers.ranking` checks them, puts them in order and certifies them.
+
     Attributes:
-        z: `[batch, found, n]`, integers, none of them twice, the best first, up to rounding.
+        z: `[batch, found, n]`, integers, none of them twice.
         others: `[batch]`, float64, an upper bound on the scores of all other states, proved; infinity where to exclude
             one state after the other is likely to prove more in the time that is left. None where `z` is the best of
-            an exhaustive argument, which is its own proof.
+            an exhaustive argument, which is its own proof; from a solver that is not exact None proves nothing.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
     """
@@ -67,6 +70,9 @@ class Solution(Generic[ArrayT]):
         solver: registry name of the solver that answered. Where `auto` gave parts of a problem to several, the names
             of those that gave the bounds, joined by " + ", and `presolve` where nothing was left to any.
         stats: what the backend counted, by name.
+
+    With `k_best=m` all arrays have one more dimension m behind the leading ones. A row without a state holds -1 in `z`
+    and minus infinity in `score`; if its `bound` is minus infinity too, there are no more states.
     """
 
     z: ArrayT
@@ -85,15 +91,21 @@ class Solution(Generic[ArrayT]):
 class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C, or `interrupt_solves`, ended a search before its time.
 
-    No `SolverError`: who catches errors means to go on, and Ctrl-C does not.
+    This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to stop.
 
     Attributes:
-        solution: the best that was found until then, with its bound, as when a time limit ends a search.
+        solution: the best that was found until then, with its bound, as when a time limit ends a search. Where no state
+            was found, `z` is -1 and `score` is minus infinity.
     """
 
     def __init__(self, solution: Solution):
         self.solution = solution
         super().__init__("stopped; what was found until then is this exception's `solution`")
+
+    @property
+    def found(self) -> bool:
+        """Whether every instance of `solution` has a state."""
+        return bool((to_numpy(self.solution.z) >= 0).all())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.solution,)

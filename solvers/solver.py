@@ -6,6 +6,8 @@ import importlib
 import importlib.util
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, partial
 from numbers import Real
@@ -20,6 +22,7 @@ from .errors import (
     OptionError,
     ProblemTooLargeError,
     SolveFailedError,
+    SolverError,
     SolverUnavailableError,
     UnsupportedProblemError,
     shortened,
@@ -84,6 +87,14 @@ class Maximisable(Protocol):
     @property
     def rounding(self) -> Scores:
         """`[batch]`: how far a score and a bound can be apart by rounding alone."""
+
+    @property
+    def tolerance(self) -> Scores:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal."""
+
+    @property
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores, which takes no search."""
 
     def restore(self, array: Any) -> Any:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
@@ -175,11 +186,24 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         self.check(problem, time_limit)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
-        with counted_interrupts():
+        with counted_interrupts(), self._interrupts_first(problem, deadline):
             solution = self.solve_until(problem, deadline)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    @contextmanager
+    def _interrupts_first(self, problem: ProblemT, deadline: Deadline) -> Iterator[None]:
+        """Raise `SolveInterrupted` instead of an error of ours where an interrupt ended the search.
+
+        Code that catches errors would swallow Ctrl-C otherwise.
+        """
+        try:
+            yield
+        except SolverError as error:
+            if interrupts() == deadline.interrupts:
+                raise
+            raise SolveInterrupted(_nothing_found(problem, self.name)) from error
 
     @final
     def solve_until(self, problem: ProblemT, deadline: Deadline) -> Solution:
@@ -215,9 +239,13 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         z = self._checked_states(problem, found.z)
         score = self._scores(problem, z)
         rounding = problem.rounding if found.rounding is None else found.rounding
-        bound = score if found.bound is None else self._bound_of(found.bound, score, rounding)
+        if found.bound is None:
+            bound = self.bound_of_none(problem, score)
+        else:
+            bound = self._bound_of(found.bound, score, rounding)
+        bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        proved = bound - score <= (problem.rounding if found.tolerance is None else found.tolerance)
+        proved = bound - score <= (problem.tolerance if found.tolerance is None else found.tolerance)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         given_score = problem.restore(score)
         return Solution(
@@ -228,6 +256,17 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             solver=found.solver or self.name,
             stats=found.stats,
         )
+
+    @final
+    def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
+        """Return the bound `[batch]` on all scores where the backend returned None.
+
+        From an exact solver None means that the method itself is the proof, for the score that it found. A solver that
+        is not exact proves nothing by None, so the bound is the trivial one.
+        """
+        if self.capabilities.exact:
+            return score
+        return namespace_of(score).maximum(score, problem.trivial_bound)
 
     def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:  # where a problem can forbid states
         """Raises an error of ours where a score is that of no allowed state."""
@@ -305,7 +344,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
                 with a bound on all others.
 
         Returns:
-            As many states of every instance; None where this backend finds one alone.
+            As many states of every instance, in any order; None where this backend finds one alone. Call
+            `solvers.ranking.ranked_states` to have them checked and in order.
         """
         return None
 
@@ -348,20 +388,25 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             raise InfeasibleError(constraints.names)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
-        with counted_interrupts(), watched_by(deadline.watch):
+        with counted_interrupts(), watched_by(deadline.watch), self._interrupts_first(problem, deadline):
             (found,) = in_threads([search], 1)
-        if (found.z < 0).any():
-            raise SolveFailedError(
-                f"solver '{self.name}' found no state that satisfies the constraints in its time"
-            )
-        if not constraints.satisfied(found.z).all():
-            raise SolveFailedError(
-                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
-            )
-        solution = self._certified(problem, found)
+            self._check_within(found.z, constraints)
+            solution = self._certified(problem, found)
         if interrupts() != deadline.interrupts:
             raise SolveInterrupted(solution)
         return solution
+
+    def _check_within(self, z: States, constraints: Rows) -> None:
+        """Raise a `SolveFailedError` where a state `[batch, n]` is missing or breaks a constraint."""
+        if (z < 0).any():
+            raise SolveFailedError(
+                f"solver '{self.name}' found no state that satisfies the constraints in its time; give it longer, or "
+                "a start that satisfies them"
+            )
+        if not constraints.satisfied(z).all():
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a state that breaks a constraint: its fault"
+            )
 
     @final
     def check_within(self, problem: Problem, constraints: Rows) -> None:
@@ -422,11 +467,33 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return xp.astype(z, xp.int8, copy=False)
 
 
+def _nothing_found(problem: Maximisable, solver: str) -> Solution:
+    """Return a solution without states, of a search that ended before it found any."""
+    unknown = np.full(problem.batch, np.inf)
+    return Solution(
+        z=problem.restore(np.full((problem.batch, problem.n), -1, np.int8)),
+        score=problem.restore(-unknown),
+        optimal=problem.restore(np.zeros(problem.batch, bool)),
+        bound=problem.restore(unknown),
+        solver=solver,
+        stats={},
+    )
+
+
 def score_states(problem: Problem, z: States) -> Scores:
     """`[batch]`: what `Problem.score_flat` gives, up to rounding."""
     if not problem.e or not isinstance(problem.unary, np.ndarray):
         return problem.score_flat(z)
     return _kernels().scores_of(problem.unary, problem.pairwise, problem.topology.pairs, z)
+
+
+def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
+    """Return a bound `[batch]` with the rounding of sums added where that hides units of the scores."""
+    tolerance, rounding = problem.tolerance, problem.rounding
+    if tolerance is rounding:  # most problems
+        return bound
+    xp = namespace_of(bound)
+    return xp.where(tolerance < 0, bound + rounding, bound)
 
 
 @cache

@@ -16,6 +16,7 @@ import numpy as np
 from .errors import SolveFailedError, UnsupportedProblemError
 from .instances import Instances
 from .problem import EPSILON, Problem
+from .ranking import ranked_states
 from .solution import Solution
 from .solver import ArgmaxSolver, CertifiedSolver
 
@@ -88,7 +89,8 @@ def check_conformance(
 
     Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may not
     then say `optimal`), the bound is one, a batch equals its instances one by one, leading dimensions
-    come back, float32 is taken, and a problem that the solver cannot take is refused with reasons.
+    come back, float32 is taken, and a problem that the solver cannot take is refused with reasons. A bound
+    also holds where a time limit ends the search at once, and that of `best_states` holds for all other states.
 
     Args:
         solver: ready to use.
@@ -109,6 +111,9 @@ def check_conformance(
         with naming(solver, f", batch {number} of seed {seed}"):
             scores, problem = enumerate_scores(instances), instances.problem()
             check_answers(solver, problem, scores, _state_numbers, _slack(instances))
+            if number % 5 == 0:
+                check_stopped(solver, problem, scores, _state_numbers, _slack(instances))
+                _check_several(solver, problem, scores, _slack(instances))
     with naming(solver):
         drawn = next(random_instances(1, 5, generator, sign=sign))
         check_batch(solver, Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised)
@@ -166,6 +171,55 @@ def check_answers(
     if solver.capabilities.exact:
         assert reached.all(), f"score {own}, the maximum is {best}"
         assert solution.optimal.all(), f"exact, without a time limit, but optimal is {solution.optimal}"
+
+
+AT_ONCE = 1e-6
+"""Seconds of a time limit that has passed before a search begins."""
+
+
+def check_stopped(
+    solver: CertifiedSolver[Any],
+    problem: Any,
+    scores: np.ndarray,
+    state_numbers: Callable[[Solution], np.ndarray],
+    slack: np.ndarray,
+) -> None:
+    """Holds what a time limit leaves of a search against the scores of all states, as `check_answers` does.
+
+    Raises:
+        AssertionError: the solver claims more than is true.
+    """
+    if not solver.capabilities.time_limit:
+        return
+    try:
+        solution = solver.solve(problem, AT_ONCE)
+    except SolveFailedError:
+        if not np.isinf(scores).any():  # no allowed state was found in time
+            raise
+        return
+    own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
+    assert (solution.bound >= best - slack).all(), (
+        f"after a time limit the bound {solution.bound} is below the maximum {best}; a solver that stops early "
+        "returns a bound in its Maximiser"
+    )
+    assert ((own >= best - slack) | ~solution.optimal).all(), (
+        f"says optimal at {own} after a time limit, and the maximum is {best}"
+    )
+
+
+def _check_several(solver: ArgmaxSolver, problem: Problem, scores: np.ndarray, slack: np.ndarray) -> None:
+    count = min(3, scores.shape[1])
+    limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
+    for limit in limits:
+        found = ranked_states(solver, problem, count, limit)
+        if found is None:
+            return
+        numbers = (found.z.astype(np.int64) << np.arange(problem.n)).sum(axis=2)
+        for instance, places in enumerate(numbers):
+            others = np.delete(scores[instance], places).max(initial=-np.inf)
+            assert found.others[instance] >= others - slack[instance], (
+                f"best_states({count}) has the bound {found.others[instance]} on other states, and one scores {others}"
+            )
 
 
 def check_batch(

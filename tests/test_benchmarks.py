@@ -571,3 +571,52 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
         for name, bounds in best.items():
             spread = deviations[size, epochs] * np.sqrt(1 / len(own) + 1 / len(bounds))
             assert np.mean(own) - np.mean(bounds) < 2 * spread, (size, epochs, name)
+
+
+def test_peers_of_fifteen_bits_are_called_by_themselves_and_agree(benchmark, tmp_path, monkeypatch):
+    fifteen = benchmark("fifteen_bits")
+    monkeypatch.setattr(fifteen, "BATCH", 3)
+    monkeypatch.setattr(fifteen, "SLOW_BATCH", 2)
+    monkeypatch.setattr(fifteen, "TURN_SECONDS", 0.0)
+    output = tmp_path / "x.json"
+    fifteen.main(["--rounds", "1", "--slow_rounds", "1", "--output", str(output)])
+    times = json.loads(output.read_text())["cpu_us_an_instance"]
+    assert {"max_flow, the batch", "PyMaxflow, the batch as one graph"} <= set(times["supermodular"])
+    assert {"max_flow, one at a time", "PyMaxflow, one at a time"} <= set(times["supermodular"])
+    assert {"CPLEX", "CPLEX through docplex", "here, cplex"} <= set(times["general, beside others"])
+
+
+def test_a_peer_that_is_wrong_stops_the_benchmark_of_fifteen_bits(benchmark):
+    fifteen = benchmark("fifteen_bits")
+    drawn = fifteen.instances.dense(15, 2, np.random.default_rng(0))
+    ways = fifteen.ours(drawn, "exhaustive") | {"liar": lambda: np.zeros((2, 15), np.int8)}
+    with pytest.raises(AssertionError, match="liar"):
+        fifteen._timed(drawn, ways, 1)
+
+
+@pytest.mark.parametrize("name", ["CPLEX", "CP-SAT", "HiGHS", "toulbar2", "PyMaxflow"])
+def test_peers_find_the_maximum_of_sparse_and_dense_instances(benchmark, name):
+    peers, tasks = benchmark("peers"), benchmark("tasks")
+    if not peers.PEERS[name].installed:
+        pytest.skip(f"{name} is not installed")
+    draws = [tasks.instances.supermodular(6, 1, np.random.default_rng(1))]
+    if name != "PyMaxflow":
+        draws += [tasks.instances.dense(6, 1, np.random.default_rng(seed)) for seed in (2, 3)]
+        draws.append(tasks.instances.grid(2, 3, 1, np.random.default_rng(4)))
+    for drawn in draws:
+        problem = drawn.problem()
+        answer = peers.PEERS[name].solve(problem, 60.0, 1)
+        states = np.array(list(product((0, 1), repeat=6)), np.int8)
+        best = max(float(problem.score_flat(state[None])[0]) for state in states)
+        assert float(problem.score_flat(answer.z[None])[0]) == pytest.approx(best, abs=1e-5)
+        assert answer.proved
+        assert answer.bound >= best - 1e-5
+
+
+def test_a_turn_that_is_measured_as_a_whole_counts_as_one_call(benchmark):
+    medians = benchmark("interleaved").medians
+    ticks = iter(range(1000))
+    times = medians(
+        {"quick": lambda: None}, 3, 0, turn_seconds=4.0, clock=lambda: next(ticks), whole_turns=True
+    )
+    assert times == {"quick": 1000.0}

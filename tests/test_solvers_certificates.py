@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from solvers import ArgmaxSolver, Capabilities, Maximiser, Problem, SolveFailedError
+from solvers import ArgmaxSolver, Capabilities, Maximiser, Problem, SolveFailedError, labels, solve
+from solvers.labels.testing import check_conformance as check_label_conformance
+from solvers.testing import check_conformance
 
 ROUNDING = 2.0**-46
 """Of the problem below, by hand: 2 * 2^-52 * (2 variables + 1 pair + 1) * (4 + 1 + 3)."""
@@ -73,3 +75,57 @@ def test_a_heuristic_proves_nothing(bound):
     solution = Heuristic().solve(problem())
     assert solution.score.tolist() == [6.0]
     assert solution.optimal.tolist() == [False]
+
+
+class Greedy(ArgmaxSolver):
+    """Takes every variable whose own score is positive, and returns no bound."""
+
+    name = "greedy"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser((problem.unary > 0).astype(np.int8))
+
+
+class GreedyLabels(labels.LabelSolver):
+    """Takes the value of the highest score of its own, and returns no bound."""
+
+    name = "greedy_labels"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(problem.unary.argmax(axis=-1))
+
+
+def test_a_heuristic_without_a_bound_has_one_that_holds():
+    scores = [1.0, -2.0, 0.5], [[0, 3, -1], [0, 0, 0], [0, 0, 0]]
+    found = solve(*scores, solver=Greedy())
+    assert (found.score, found.bound, found.optimal) == (0.5, 4.5, False)
+    assert solve(*scores).score == 2.0
+    several = solve(*scores, solver=Greedy(), k_best=2)
+    assert (several.bound >= [2.0, 1.5]).all()
+    check_conformance(Greedy(), count=60)
+
+
+@pytest.mark.parametrize("weights", [{"potts": [-3.0, 1.0]}, {"pairwise": [[0.0, 2.0], [-np.inf, 1.0]]}])
+def test_a_label_heuristic_without_a_bound_has_one_that_holds(weights):
+    arrays = {"unary": [[1.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "edges": [[0, 1], [1, 2]], **weights}
+    exact = labels.solve(**arrays)
+    found = labels.solve(**arrays, solver=GreedyLabels())
+    assert found.score < exact.score <= found.bound
+    assert not found.optimal
+
+
+def test_label_heuristics_without_bounds_conform():
+    check_label_conformance(GreedyPairs(), count=60)
+
+
+class GreedyPairs(GreedyLabels):
+    """As `GreedyLabels`, but the first values where those are forbidden together."""
+
+    name = "greedy_pairs"
+
+    def _argmax(self, problem, time_limit):
+        z = problem.unary.argmax(axis=-1)
+        forbidden = problem.score_flat(z) == -np.inf
+        return Maximiser(np.where(forbidden[:, None], 0, z))

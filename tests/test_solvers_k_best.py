@@ -191,8 +191,12 @@ def test_fixed_variables_keep_their_values():
         assert (solution.z[..., 4] == 0).all()
         assert all(len(np.unique(states, axis=0)) == 16 for states in solution.z)
         assert solution.optimal.all()
-        with pytest.raises(OptionError, match="4 free variables have 16 states"):
-            solve(problem, solver=solver, fix={1: 1, 4: 0}, k_best=17)
+        more = solve(problem, solver=solver, fix={1: 1, 4: 0}, k_best=17)
+        np.testing.assert_array_equal(more.score[:, :16], solution.score)
+        assert (more.z[:, 16] == -1).all()
+        assert (more.score[:, 16] == -np.inf).all()
+        assert (more.bound[:, 16] == -np.inf).all()
+        assert more.optimal.all()
     assert solve(problem, fix=dict.fromkeys(range(6), 1), k_best=1).z.shape == (2, 1, 6)
 
 
@@ -206,7 +210,7 @@ def test_answers_of_the_callers_kind_and_words():
 
 
 @pytest.mark.parametrize(
-    ("count", "message"), [(0, "at least 1"), (1.5, "whole number"), (9, "8 states"), ("2", "whole")]
+    ("count", "message"), [(0, "at least 1"), (1.5, "whole number"), ("2", "whole"), (-3, "at least 1")]
 )
 def test_what_is_no_count_is_refused(count, message):
     with pytest.raises(OptionError, match=message):

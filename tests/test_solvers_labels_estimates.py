@@ -64,14 +64,27 @@ def test_reweighted_trees_bound_log_z_from_above_and_products_from_below(seed):
     problem = drawn(seed)
     log_z, _ = enumerated(problem)
     if (log_z == -np.inf).any():
-        with pytest.raises(InfeasibleError):
-            gibbs(problem, method="mean_field")
+        for method in ("exact", "trw", "mean_field", "loopy"):
+            with pytest.raises(InfeasibleError):
+                gibbs(problem, method=method)
         return
     above, below = (gibbs(problem, method=method) for method in ("trw", "mean_field"))
     assert (above.bound, below.bound) == ("upper", "lower")
     assert (above.log_partition >= log_z - rounding(problem, log_z)).all()
     assert (below.log_partition <= log_z + rounding(problem, log_z)).all()
     assert (below.log_partition > -np.inf).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "trw", "mean_field", "loopy"])
+def test_no_method_has_sums_where_everything_is_forbidden(method):
+    """Three neighbours that differ need three values: messages along the circle do not see it."""
+    circle, different = [[0, 1], [1, 2], [0, 2]], np.where(np.eye(2) > 0, -np.inf, 0.0)
+    with pytest.raises(InfeasibleError):
+        gibbs(np.zeros((3, 2)), different, edges=circle, method=method)
+    with pytest.raises(InfeasibleError):  # in a batch, too
+        gibbs(np.zeros((2, 3, 2)), [[np.zeros((2, 2))] * 3, [different] * 3], edges=circle, method=method)
+    three = gibbs(np.zeros((3, 3)), np.where(np.eye(3) > 0, -np.inf, 0.0), edges=circle, method=method)
+    assert np.isfinite(three.log_partition)
 
 
 @some

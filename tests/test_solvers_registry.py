@@ -30,6 +30,7 @@ from solvers.constraint_rows import Rows
 from solvers.constraints import cardinality, implies, linear
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.limits.deadline import Deadline
+from solvers.solution import Ranking
 from solvers.solving.portfolio import CUT_SECONDS, CUT_SHARE, MOST_SECONDS, Portfolio, turns
 from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.solving.selection import select_within
@@ -475,7 +476,30 @@ def test_conformance_kit_catches_liars():
         def _argmax(self, problem, time_limit):
             return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
 
-    for solver in (Liar(), Underestimates(), UnderestimatesOne(), InSinglePrecision(), Boasts()):
+    class LeavesItsBoundOut(ArgmaxSolver):
+        """Enumerates, but not where a time limit ends it: there None would claim a proof."""
+
+        name = "leaves_its_bound_out"
+        capabilities = Capabilities(exact=True, time_limit=True, max_size=12)
+
+        def _argmax(self, problem, time_limit):
+            if time_limit is not None:
+                return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
+            return Maximiser(solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n))
+
+    class RanksWithoutProof(ArgmaxSolver):
+        name = "ranks_without_proof"
+        capabilities = Capabilities(exact=True, max_size=12)
+
+        def _argmax(self, problem, time_limit):
+            return Maximiser(solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n))
+
+        def best_states(self, problem, count, time_limit=None):
+            states = np.arange(count)[:, None] >> np.arange(problem.n) & 1
+            return Ranking(np.repeat(states[None].astype(np.int8), problem.batch, axis=0))
+
+    liars = Liar(), Underestimates(), UnderestimatesOne(), InSinglePrecision(), Boasts()
+    for solver in (*liars, LeavesItsBoundOut(), RanksWithoutProof()):
         with pytest.raises(AssertionError, match=f"{solver.name}, batch"):
             check_conformance(solver, count=60)
 

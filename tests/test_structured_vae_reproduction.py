@@ -729,6 +729,40 @@ def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
     assert said in verdict(without, records)
 
 
+@pytest.mark.parametrize(
+    ("recipe", "rate_decay", "dropout", "paper_epochs", "expected"),
+    [
+        ("elbo", "none", 0.0, 300, "1 epochs, and the paper has 300; the recipe differs from the paper's."),
+        (
+            "paper",
+            "cosine",
+            0.0,
+            300,
+            "1 epochs, and the paper has 300; the recipe differs from the paper's.",
+        ),
+        ("paper", "none", 0.5, None, "the paper does not say how many; the recipe differs from the paper's."),
+        ("paper", "none", 0.0, 300, "training lasts 1 epochs, and the paper has 300."),
+    ],
+)
+def test_counts_of_cells_as_good_as_the_papers_name_their_setting(
+    two_cells, recipe, rate_decay, dropout, paper_epochs, expected
+):
+    if paper_epochs is not None:
+        path = experiments.CELLS / "tiny.yaml"
+        path.write_text(path.read_text() + f"\npaper_epochs: {paper_epochs}\n")
+    record = record_with(bound=1.0)
+    record.config.update(recipe=recipe, rate_decay=rate_decay, dropout=dropout)
+    said = verdict(Experiment.named("tiny"), {"general": [record]})
+    assert "Setting of these cells: images are thresholded; training lasts 1 epochs" in said
+    assert expected in said
+
+
+def test_counts_of_cells_as_good_as_the_papers_name_another_binarisation(two_cells):
+    record = record_with(bound=1.0)
+    record.config["data"]["binarisation"] = "sample"
+    assert "images: sample;" in verdict(two_cells, {"general": [record]})
+
+
 def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
     record = record_with(bound=146.0, bound_surrogate=144.0)
     said = "is as good as the paper's or better: 1 of 1."

@@ -76,7 +76,10 @@ class BranchAndBound(ArgmaxSolver):
         deadline, count = Deadline.after(time_limit), constraints.as_count()
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
-        calls = [partial(_solve_within, problem, b, count, deadline) for b in range(problem.batch)]
+        start = given_states(self.start, problem)
+        given = [None] * problem.batch if start is None else list(start)
+        firsts = [z if z is not None and constraints.satisfied(z[None])[0] else None for z in given]
+        calls = [partial(_solve_within, problem, b, count, deadline, z) for b, z in enumerate(firsts)]
         states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
         return Maximiser(np.stack(states), np.array(bounds))
 
@@ -94,7 +97,7 @@ def _rank(problem: Problem, deadline: Deadline, count: int) -> tuple[States, flo
 
 
 def _solve_within(
-    problem: Problem, instance: int, count: Count, deadline: Deadline
+    problem: Problem, instance: int, count: Count, deadline: Deadline, start: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
     """One instance of a batch: what is left once variables are fixed, and the way back."""
     pairs = problem.topology.pairs
@@ -109,7 +112,9 @@ def _solve_within(
     )
     part = slice(instance, instance + 1)
     mine = deadline.within_whole(rest, lambda known: _lifted(known, left, whole)._replace(part=part))
-    z, bound = search_counted(rest, count.group[free], count.low - given, count.high - given, mine)
+    ends = count.low - given, count.high - given
+    first = None if start is None else start[free]
+    z, bound = search_counted(rest, count.group[free], *ends, mine, first)
     found = left.lift(z)
     if free.all():
         return found, bound

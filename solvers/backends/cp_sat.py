@@ -17,6 +17,7 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline, uncounted
+from ..limits.interrupts import ended
 from ..limits.progress import Known
 from ..options import MOST_THREADS, check_whole
 from ..problem import Problem
@@ -53,17 +54,20 @@ class CpSat(ArgmaxSolver):
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
-        return each_instance(problem, time_limit, partial(self._solve_within, constraints=constraints))
+        solve_one = partial(self._solve_within, constraints=constraints)
+        start = given_states(self.start, problem)
+        return each_instance(problem, constraints, time_limit, solve_one, start)
 
     def _solve_within(
-        self, problem: Problem, deadline: Deadline, constraints: Rows
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
     ) -> tuple[np.ndarray | None, float]:
         with uncounted():
             from ortools.sat.python import cp_model  # takes a while to import
 
         try:
             scores = FixedPoint.of(problem)
-            model, variables = _model(cp_model, scores, np.zeros(problem.n, np.int8), deadline)
+            hint = np.zeros(problem.n, np.int8) if start is None else start
+            model, variables = _model(cp_model, scores, hint, deadline)
         except NoTimeToBuildError:
             return None, math.inf
         for terms, low, high in constraints.terms():
@@ -88,8 +92,12 @@ class CpSat(ArgmaxSolver):
         if deadline.seconds is not None:
             solver.parameters.max_time_in_seconds = deadline.seconds
         listener = None if deadline.watch is None else heard.listener(cp_model, solver)
+        statuses: list[Any] = []
         with deadline.alarm(solver.stop_search, heard.known):
-            status = solver.solve(model, listener)
+            over = ended(lambda: statuses.append(solver.solve(model, listener)), lambda: deadline.interrupted)
+        if not over:
+            return solver, cp_model.UNKNOWN  # it presolves a large model, and stops after that
+        (status,) = statuses
         limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
         expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
         if status not in expected and not (status == cp_model.UNKNOWN and limited):

@@ -85,10 +85,12 @@ class Cplex(ArgmaxSolver):
             return best_state(problem, values, state), scores.bound(float(model.solve_details.best_bound))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
-        return each_instance(problem, time_limit, partial(self._solve_within, constraints=constraints))
+        solve_one = partial(self._solve_within, constraints=constraints)
+        start = given_states(self.start, problem)
+        return each_instance(problem, constraints, time_limit, solve_one, start)
 
     def _solve_within(
-        self, problem: Problem, deadline: Deadline, constraints: Rows
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
     ) -> tuple[np.ndarray | None, float]:
         try:
             scores = FloatingPoint.of(problem)
@@ -101,6 +103,8 @@ class Cplex(ArgmaxSolver):
                 total = model.sum(weight * variables[i] for i, weight in terms)
                 model.add_constraint(total >= low)
                 model.add_constraint(total <= high)
+            if start is not None:
+                model.add_mip_start(model.new_solution(dict(zip(variables, start.tolist(), strict=True))))
             found = self._searched(model, problem, _Heard(scores, variables), deadline)
             if model.solve_details.status_code in INFEASIBLE:
                 raise InfeasibleError(constraints.names)

@@ -55,13 +55,21 @@ class Highs(ArgmaxSolver):
         return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
 
     def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
-        return each_instance(problem, time_limit, partial(_solve_within, constraints=constraints))
+        solve_one = partial(_solve_within, constraints=constraints)
+        start = given_states(self.start, problem)
+        return each_instance(problem, constraints, time_limit, solve_one, start)
 
 
-def _solve_within(problem: Problem, deadline: Deadline, constraints: Rows) -> tuple[np.ndarray | None, float]:
+def _solve_within(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None, constraints: Rows
+) -> tuple[np.ndarray | None, float]:
     if not time_to_build(problem.pairwise, deadline):
         return None, math.inf
-    search = _Search(problem, constraints)
+    search = _built(problem, deadline, constraints)
+    if search is None:
+        return None, math.inf
+    if start is not None:
+        search.begin_with(start)
     search.run(deadline)
     if search.infeasible:
         raise InfeasibleError(constraints.names)
@@ -72,10 +80,19 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
     if not time_to_build(problem.pairwise, deadline):
         return without_model(problem, start, deadline), math.inf
     state = first_state(problem, start, deadline)
-    search = _Search(problem)
+    search = _built(problem, deadline)
+    if search is None:
+        return state, math.inf
     search.begin_with(state)
     search.run(deadline)
     return best_state(problem, state if search.state is None else search.state), search.bound
+
+
+def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None) -> _Search | None:
+    """Return a search that is ready to run; None where an interrupt came while its model was built."""
+    searches: list[_Search] = []
+    over = ended(lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted)
+    return searches[0] if over else None
 
 
 class _Search:

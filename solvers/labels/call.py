@@ -12,7 +12,10 @@ import numpy as np
 from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of, to_numpy
 from ..conversions.answer import Answer
 from ..errors import OptionError, ProblemError, shortened
+from ..limits.deadline import Deadline, preparing
+from ..limits.interrupts import kernels_hear_keyboard
 from ..options import is_whole
+from ..ranking import each_found
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
@@ -136,7 +139,9 @@ def solve(
         `bound`; and `optimal`, True only where it is proved that no assignment scores more. Of a `LabelConversion` an
         `Answer`, in the words of the original. With `k_best=m` the arrays have one more dimension m behind the leading
         ones: `bound[..., j]` is one on all assignments but the first j, and `optimal[..., j]` whether none of these
-        scores more than assignment j; of a `LabelConversion` a tuple of answers.
+        scores more than assignment j; of a `LabelConversion` a tuple of answers. Rows without an assignment hold -1
+        with a score of minus infinity: if their bound is minus infinity too, there are no more assignments; else the
+        time was up. The answers of a `LabelConversion` are fewer than `k_best` only if there are no more.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
@@ -145,9 +150,9 @@ def solve(
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and `.alternatives` which
             others can.
         InfeasibleError: every assignment is forbidden.
-        SolveFailedError: the backend stopped without an answer.
-        OptionError: the time limit is not positive; `fix` does not fit the problem; fewer than `k_best` assignments are
-            allowed; `callback` is no function.
+        SolveFailedError: the backend stopped without an answer, or with fewer than `k_best` answers to a
+            `LabelConversion`.
+        OptionError: the time limit is not positive; `fix` does not fit the problem; `callback` is no function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -183,11 +188,18 @@ def _solved(
     time_limit: float | None,
     k_best: int | None,
 ) -> Solution:
+    seconds = seconds_of(time_limit)
+
+    def choose(part: LabelProblem) -> LabelSolver:
+        with preparing(seconds), kernels_hear_keyboard():
+            return resolve(solver, part)
+
     with naming_alternatives(problem, LABELS):
         if k_best is not None:
-            return best_of_many(problem, k_best, lambda part: resolve(solver, part), seconds_of(time_limit))
-        chosen = resolve(solver, problem)
-        return with_word(chosen.solve(problem, time_limit), chosen)
+            return best_of_many(problem, k_best, choose, seconds)
+        deadline = Deadline.after(seconds)
+        chosen = choose(problem)
+        return with_word(chosen.solve(problem, deadline.seconds), chosen)
 
 
 def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManager[None]:
@@ -201,8 +213,7 @@ def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManag
 
 
 def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[Answer, ...]:
-    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
-    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
+    return tuple(conversion.answer(part) for part in each_found(found))
 
 
 def _check_alone(*others: Any) -> None:

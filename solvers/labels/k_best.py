@@ -6,23 +6,21 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..arrays import States, home_of
-from ..errors import InfeasibleError, OptionError, SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
+from ..ranking import certified_ranking
 from ..solution import Solution, SolveInterrupted
-from ..solving.k_best import check_count, in_order
+from ..solving.k_best import check_count
 from ..solving.lawler import lawler
 from ..solving.listening import heard_of
 from .problem import LabelProblem
 from .solver import LabelSolver
-
-BITS = 64
-"""So many have more states than anybody asks for: how many labels have, is known here."""
 
 SEARCHED_TOGETHER = 1 << 14
 """Unary scores of the regions between which nobody looks at the clock."""
@@ -42,48 +40,70 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
 
     Returns:
         Arrays with one more dimension `count` behind the leading ones. `bound[..., m]` is one on all assignments but
-        the first m, and `optimal[..., m]` whether none of these scores more than assignment m.
+        the first m, and `optimal[..., m]` whether none of these scores more than assignment m. Where fewer assignments
+        are allowed, or were found in time, the last rows hold -1 and their scores are minus infinity; their bounds are
+        minus infinity too where it is proved that there are no more.
 
     Raises:
-        OptionError: `count` is no whole number from 1, or there are fewer assignments that are allowed.
+        OptionError: `count` is no whole number from 1.
+        ProblemTooLargeError: memory does not hold so many assignments.
         InfeasibleError: every assignment of an instance is forbidden.
-        SolveFailedError: fewer were found in time.
-        SolveInterrupted: Ctrl-C; it has those that were found, if they are enough.
+        SolveFailedError: none was found in time.
+        SolveInterrupted: Ctrl-C; it has those that were found.
     """
     host = problem.to_host()
-    count = _checked(count, host)
+    count = check_count(count, host)
     search = _Exclusion(choose, Deadline.after(time_limit))
     here = replace(host, home=home_of(host.unary))  # answers of searches stay on the host
     ranked = [search.ranked(here.instances(slice(b, b + 1)), count, b) for b in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
-    solution = in_order(host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z)))
+    solution = certified_ranking(host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z)))
     if search.interrupted:
         raise SolveInterrupted(solution)
     return solution
 
 
-def _checked(count: Any, problem: LabelProblem) -> int:
-    wanted = check_count(count, BITS)
-    if (states := int(problem.states)) < wanted:
-        raise OptionError(f"k_best = {wanted}, and there are {states} assignments; ask for fewer")
-    return wanted
+class _Part(NamedTuple):
+    """The assignments of a region that differ from its best one in a variable, and in none before that.
+
+    Attributes:
+        whole: `[n, k]`, bool: the values that the region allows.
+        z: `[n]`, its best assignment.
+        variable: the first that differs; -1 for all of the region.
+    """
+
+    whole: np.ndarray
+    z: np.ndarray
+    variable: int
+
+    @property
+    def allowed(self) -> np.ndarray:
+        """`[n, k]`, bool: at least one value of each variable, none that the problem forbids."""
+        if self.variable < 0:
+            return self.whole
+        before, i = np.arange(self.variable), self.variable
+        allowed = self.whole.copy()
+        allowed[before] = False
+        allowed[before, self.z[before]] = True
+        allowed[i, self.z[i]] = False
+        return allowed
 
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """The assignments of some values, and the best that is known of them.
+    """Some of the allowed assignments, and the best that is known of them.
 
     Attributes:
-        z: `[n]`.
-        score: of it; minus infinity where it is forbidden, and no allowed one is known.
+        z: `[n]`, one of the region; of no meaning where none is known.
+        score: of it; minus infinity where no allowed one is known.
         bound: on the scores of the region.
-        allowed: `[n, k]`, bool.
+        part: the values that it allows.
     """
 
     z: np.ndarray
     score: float
     bound: float
-    allowed: np.ndarray
+    part: _Part
 
 
 @dataclass(eq=False)
@@ -102,65 +122,103 @@ class _Exclusion:
 
     def ranked(self, problem: LabelProblem, count: int, number: int) -> tuple[States, np.ndarray]:
         """Assignments `[count, n]` of an instance of a batch, and bounds `[count]` on all but those before each."""
-        values = np.arange(problem.k) < np.asarray(problem.sizes)[:, None]
-        part = slice(number, number + 1)
-        with heard_of(problem, partial(Known._replace, part=part)):
-            found = self._solved(problem, problem, [values], math.inf)
+        nothing = np.zeros(problem.n, np.int64)
+        part = _Part(problem.unary[0] > -math.inf, nothing, -1)
+        whole = _Region(nothing, -math.inf, math.inf, part)
+        with heard_of(problem, partial(Known._replace, part=slice(number, number + 1))):
+            found = self._searched(problem, whole, [part])
         if not found:
             raise InfeasibleError()
-        states, bounds = lawler(found[0], count, partial(self._others, problem))
-        scores = problem.instances(np.zeros(len(states), np.int64)).score_flat(states)
-        if (known := int(np.count_nonzero(scores > -np.inf))) < count:
-            if self.deadline.passed:
-                raise SolveFailedError(
-                    f"{known} of {count} assignments were found in the time; ask for fewer"
-                )
-            raise OptionError(f"k_best = {count}, and {known} assignments are allowed; ask for fewer")
-        return states, bounds
+        if found[0].score == -math.inf:
+            raise SolveFailedError(
+                f"no allowed assignment of instance {number} was found in the time; raise time_limit"
+            )
+        return lawler(found[0], count, partial(self._others, problem))
 
     def _others(self, problem: LabelProblem, taken: _Region) -> Iterator[_Region]:
         """By the first variable in which they differ from the assignment of the region."""
-        allowed, parts = taken.allowed.copy(), []
-        for i, value in enumerate(taken.z if taken.score > -math.inf else ()):
-            if allowed[i].sum() > 1:
-                part = allowed.copy()
-                part[i, value] = False
-                parts.append(part)
-            allowed[i] = False
-            allowed[i, value] = True
-        yield from self._searched(problem, parts, taken.bound)
-
-    def _searched(self, problem: LabelProblem, parts: list[np.ndarray], bound: float) -> list[_Region]:
-        """Regions `[n, k]` with their best assignments, in parts of a batch; those without any are left out."""
-        together, regions = max(1, SEARCHED_TOGETHER // (problem.n * problem.k)), []
+        parts = list(_parts(taken))
+        together = max(1, SEARCHED_TOGETHER // (problem.n * problem.k))
         for first in range(0, len(parts), together):
             some = parts[first : first + together]
-            if self.deadline.passed and bound < math.inf:
-                regions += [self._unsearched(problem, part, bound) for part in some]
-                continue
-            batch = problem.instances(np.zeros(len(some), np.int64))
-            batch = replace(batch, unary=np.where(np.stack(some), batch.unary, -np.inf))
-            regions += self._solved(problem, batch, some, bound)
-        return regions
+            if self.interrupted or self.deadline.passed:
+                yield from _unsearched(problem, taken, parts[first:])
+                return
+            yield from self._searched(problem, taken, some)
 
-    def _solved(
-        self, problem: LabelProblem, batch: LabelProblem, parts: list[np.ndarray], bound: float
-    ) -> list[_Region]:
+    def _searched(self, problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+        """Parts of a region with their best assignments; those without any are left out."""
+        batch = problem.instances(np.zeros(len(parts), np.int64))
+        allowed = np.stack([part.allowed for part in parts])
+        batch = replace(batch, unary=np.where(allowed, batch.unary, -np.inf))
         solver = self.choose(batch)
+        seconds = self.deadline.seconds
         try:
-            found = solver.solve(batch, self.deadline.seconds if solver.capabilities.time_limit else None)
+            found = solver.solve(batch, seconds if solver.capabilities.time_limit else None)
         except SolveInterrupted as stopped:
+            if not stopped.found:
+                raise
             found, self.interrupted = stopped.solution, True
-        except (InfeasibleError, SolveFailedError) as error:
+        except InfeasibleError:
+            return self._one_by_one(problem, around, parts) if len(parts) > 1 else []
+        except SolveFailedError:
+            if seconds is None and solver.capabilities.exact:  # no time limit excuses it
+                raise
             if len(parts) > 1:
-                return [region for part in parts for region in self._searched(problem, [part], bound)]
-            return [] if isinstance(error, InfeasibleError) else [self._unsearched(problem, parts[0], bound)]
+                return self._one_by_one(problem, around, parts)
+            return _unsearched(problem, around, parts)
         # Proved up to rounding: that of sums of bounds would add up.
-        bounds = np.minimum(np.where(found.optimal, found.score, found.bound), bound)
+        bounds = np.minimum(np.where(found.optimal, found.score, found.bound), around.bound)
         known = zip(found.z, found.score.tolist(), bounds.tolist(), parts, strict=True)
         return [_Region(*region) for region in known]
 
-    def _unsearched(self, problem: LabelProblem, part: np.ndarray, bound: float) -> _Region:
-        """A region with the values of highest scores of their own, which may be forbidden together."""
-        z = np.where(part, problem.unary[0], -np.inf).argmax(axis=1)
-        return _Region(z, float(problem.score_flat(z[None])[0]), bound, part)
+    def _one_by_one(self, problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+        """Parts of which at least one has no allowed assignment."""
+        regions: list[_Region] = []
+        for part in parts:
+            if self.interrupted or self.deadline.passed:
+                regions += _unsearched(problem, around, [part])
+            else:
+                regions += self._searched(problem, around, [part])
+        return regions
+
+
+def _parts(taken: _Region) -> Iterator[_Part]:
+    """All assignments of a region but its best one."""
+    allowed = taken.part.allowed
+    for i in np.flatnonzero(allowed.sum(axis=1) > 1).tolist():
+        yield _Part(allowed, taken.z, i)
+
+
+def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+    """Parts of a region with the assignment in each that is nearest to that of the region, and the bound of the whole.
+
+    Where the region has no assignment that is known, or all of the nearest are forbidden, none of the part is known.
+    """
+    known = around.score > -math.inf
+    changed = _scores_of_changes(problem, around.z) if known else None
+    bound = min(around.bound, float(problem.trivial_bound[0]))
+    regions = []
+    for part in parts:
+        z, score, i = around.z, -math.inf, part.variable
+        if changed is not None and i >= 0:
+            values = np.where(part.whole[i], changed[i], -math.inf)
+            values[around.z[i]] = -math.inf
+            z = around.z.copy()
+            z[i] = values.argmax()
+            score = float(values[z[i]])
+        regions.append(_Region(z, score, bound, part))
+    return regions
+
+
+def _scores_of_changes(problem: LabelProblem, z: np.ndarray) -> np.ndarray:
+    """`[n, k]`: the score of an assignment `[n]` with each value of each variable, of a single instance."""
+    scores = np.asarray(problem.unary[0], np.float64).copy()
+    if problem.e:
+        i, j = problem.topology.pairs.T
+        tables, table_of = problem.tables[0].astype(np.float64), problem.table_of
+        weights = 1.0 if problem.weights is None else problem.weights[0].astype(np.float64)[:, None]
+        np.add.at(scores, i, tables[table_of, :, z[j]] * weights)
+        np.add.at(scores, j, tables[table_of, z[i]] * weights)
+    own = scores[np.arange(problem.n), z]
+    return np.asarray(scores + (float(problem.score_flat(z[None])[0]) - own)[:, None])

@@ -30,7 +30,16 @@ from ..arrays import (
 )
 from ..errors import ProblemError, shortened
 from ..kept import kept
-from ..problem import EPSILON, LARGEST_MAGNITUDE, as_floats, with_batch
+from ..problem import (
+    BLOCK,
+    EPSILON,
+    LARGEST_MAGNITUDE,
+    as_floats,
+    rounding_of,
+    tolerance_of,
+    units_of,
+    with_batch,
+)
 from ..topology import Topology, ends
 
 
@@ -175,8 +184,44 @@ class LabelProblem(Generic[ArrayT]):
 
     @kept
     def rounding(self) -> Scores:
-        """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone."""
+        """`[batch]`: how far a float64 score and bound can be apart by rounding alone, as `Problem` has it."""
+        return rounding_of(self.rounding_of_sums, self._units)
+
+    @kept
+    def tolerance(self) -> Scores:
+        """`[batch]`: how far a bound may be above a score that still counts as optimal, as `Problem` has it."""
+        return tolerance_of(self.rounding, self._units)
+
+    @property
+    def rounding_of_sums(self) -> Scores:
+        """`[batch]`: by how much sums of real numbers of this size may be wrong."""
         return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
+
+    @kept
+    def _units(self) -> np.ndarray | None:
+        """What `resolutions` says."""
+        tables = self.tables if self.weights is None else self.weights
+        parts = self.unary, tables
+        if not isinstance(self.unary, np.ndarray) and sum(math.prod(part.shape) for part in parts) > BLOCK:
+            return None  # which would have to come from a device
+        first, second = (to_numpy(part).reshape(part.shape[0], -1) for part in parts)
+        return units_of(first, second, to_numpy(self.magnitude), 2 * EPSILON * (self.n + self.e + 1))
+
+    @kept
+    def trivial_bound(self) -> Scores:
+        """`[batch]`: an upper bound on all scores: the highest score of each variable and of each edge, added up."""
+        xp = namespace_of(self.unary)
+        total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
+        if not self.e:
+            return total
+        tables = as_float64(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
+        of_edges = beside(self.unary, self.table_of)
+        highest = xp.take(xp.max(tables, axis=-1), of_edges, axis=-1)
+        if self.weights is not None:
+            lowest = xp.take(xp.min(tables, axis=-1), of_edges, axis=-1)
+            weights = as_float64(self.weights)
+            highest = xp.where(weights < 0, lowest * weights, highest * weights)
+        return total + xp.sum(highest, axis=-1)
 
     @kept
     def states(self) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import InfeasibleError, UnsupportedProblemError
 from ..problem import EPSILON
 from ..solution import Solution
-from ..testing import check_answers, check_batch, naming
+from ..testing import check_answers, check_batch, check_stopped, naming
 from .problem import LabelProblem
 from .solver import LabelSolver
 
@@ -143,7 +143,7 @@ def check_conformance(
                 assert _is_refused(solver, problem), "why_not has reasons, and solve does not refuse"
                 assert taken or number < 10, "it takes none of ten batches"
                 continue
-            _check(solver, instances, problem)
+            _check(solver, instances, problem, stopped=taken % 5 == 0)
         taken += 1
     drawn = LabelInstances(
         generator.standard_normal((3, 3, 4)),
@@ -158,10 +158,13 @@ def check_conformance(
             )
 
 
-def _check(solver: LabelSolver, instances: LabelInstances, problem: LabelProblem) -> None:
+def _check(solver: LabelSolver, instances: LabelInstances, problem: LabelProblem, stopped: bool) -> None:
     scores = instances.scores()
     if (scores.max(axis=1) > -np.inf).all():
-        check_answers(solver, problem, scores, partial(_state_numbers, instances.sizes), instances.slack())
+        expected = scores, partial(_state_numbers, instances.sizes), instances.slack()
+        check_answers(solver, problem, *expected)
+        if stopped:
+            check_stopped(solver, problem, *expected)
         return
     try:
         solver.solve(problem)

@@ -10,11 +10,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .interrupts import interrupts
+from .interrupts import abandoned, first_interrupts, interrupts
 from .progress import Aside, Known, Part, Tell, Watch, watch
 
 LOGGER = logging.getLogger("solvers")
@@ -145,7 +146,7 @@ class Deadline:
 
     Attributes:
         end: on the clock `now`; infinite for none.
-        interrupts: how many there were in this process when the work began.
+        interrupts: how many there were in this process when the outermost work of this context began.
         watch: who hears what is found until then; None for nobody.
 
     Example:
@@ -161,7 +162,7 @@ class Deadline:
     def after(cls, seconds: float | None) -> Deadline:
         """So many seconds from now; None for none, but interrupts and callbacks."""
         _CLOCK.begin()
-        return cls(math.inf if seconds is None else now() + seconds, interrupts(), watch())
+        return cls(math.inf if seconds is None else now() + seconds, first_interrupts(), watch())
 
     @property
     def left(self) -> float:
@@ -172,8 +173,9 @@ class Deadline:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C or a callback's word ended the work, whatever time is left."""
-        return interrupts() != self.interrupts or (self.watch is not None and self.watch.stopped)
+        """Whether Ctrl-C, a signal's handler or a callback's word ended the work, whatever time is left."""
+        stopped = self.watch is not None and self.watch.stopped
+        return stopped or interrupts() != self.interrupts or abandoned()
 
     @property
     def passed(self) -> bool:
@@ -217,7 +219,7 @@ class Deadline:
                 if known is not None:
                     self.tell(known)
 
-        watcher = threading.Thread(target=watch, daemon=True)
+        watcher = threading.Thread(target=copy_context().run, args=(watch,), daemon=True)
         watcher.start()
         try:
             yield
@@ -239,3 +241,29 @@ class Deadline:
             return
         with self.alarm(lambda: flag.fill(1), known):
             yield flag
+
+
+_PREPARATION: ContextVar[Deadline | None] = ContextVar("solvers_preparation", default=None)
+
+PREPARATION_SHARE = 0.2
+"""Of a time limit, at most, for choosing a solver."""
+
+
+@contextmanager
+def preparing(seconds: float | None) -> Iterator[None]:
+    """Limit what is done inside this context to choose a solver to a share of a time limit.
+
+    Args:
+        seconds: the time limit; None for none.
+    """
+    share = None if seconds is None else Deadline.after(PREPARATION_SHARE * seconds)
+    token = _PREPARATION.set(share)
+    try:
+        yield
+    finally:
+        _PREPARATION.reset(token)
+
+
+def preparation() -> Deadline | None:
+    """Return when the choice of a solver in this context has to end; None for no limit."""
+    return _PREPARATION.get()

@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from itertools import count
 from types import FrameType
 from typing import Generic, TypeVar
@@ -52,12 +52,59 @@ def interrupts() -> int:
     return _INTERRUPTS.count
 
 
+class _Scope:
+    """The calls that one thread waits for in `in_threads`.
+
+    Attributes:
+        parent: the scope in which that thread works itself; None for none.
+        closed: whether the thread has stopped waiting because of an exception.
+    """
+
+    def __init__(self, parent: _Scope | None):
+        self.parent = parent
+        self.closed = False
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether this scope or one around it is closed."""
+        return self.closed or (self.parent is not None and self.parent.abandoned)
+
+
+_SCOPE: ContextVar[_Scope | None] = ContextVar("solvers_scope", default=None)
+_FIRST: ContextVar[int | None] = ContextVar("solvers_first_interrupts", default=None)
+
+
+def abandoned() -> bool:
+    """Return whether an exception has reached the thread that waits for the work in this context."""
+    scope = _SCOPE.get()
+    return scope is not None and scope.abandoned
+
+
+def first_interrupts() -> int:
+    """Return how many interrupts there were when the outermost search of this context began.
+
+    A search loads packages and compiles kernels before it makes its own deadline. An interrupt in that time counts too.
+    """
+    first = _FIRST.get()
+    return interrupts() if first is None else first
+
+
 @contextmanager
 def counted_interrupts() -> Iterator[None]:
-    """Inside it, the first Ctrl-C is counted instead of raised; a second one is raised at once.
+    """Count the first Ctrl-C inside this context instead of raising it; raise a second one at once.
 
-    In the main thread, and where nobody has another idea of Ctrl-C; else it changes nothing.
+    This holds in the main thread where no other handler of Ctrl-C is set. Elsewhere signals are left alone.
     """
+    token = _FIRST.set(first_interrupts())
+    try:
+        with _counted_signal():
+            yield
+    finally:
+        _FIRST.reset(token)
+
+
+@contextmanager
+def _counted_signal() -> Iterator[None]:
     usual = signal.default_int_handler
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not usual:
@@ -74,6 +121,23 @@ def counted_interrupts() -> Iterator[None]:
     finally:
         if signal.getsignal(signal.SIGINT) is note:
             signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def kernels_hear_keyboard() -> Iterator[None]:
+    """Raise the `KeyboardInterrupt` that a kernel was called with, in place of the `SystemError` that it becomes.
+
+    A compiled kernel that begins in the main thread while a signal is handled returns a result with an exception set.
+    """
+    try:
+        yield
+    except SystemError as error:
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, KeyboardInterrupt):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise reason from None
 
 
 class _Queue(Generic[T]):
@@ -123,13 +187,15 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     """What the calls return, in their order, from as many threads; the caller waits, and hears signals.
 
     No thread outlives the call, but for those that are in a kernel when an exception reaches the waiting thread: they
-    end with the call that they are in, take no other, and do not keep the process alive.
+    end with the call that they are in, take no other, and do not keep the process alive. Such an exception ends the
+    searches of these calls alone; only Ctrl-C ends those of other threads too.
 
     Raises:
         BaseException: what the first of the calls raised that failed, or a signal's handler.
     """
     queue, hears = _Queue(calls), watch()
-    threads = [_Worker(queue.work, daemon=True) for _ in range(min(workers, len(calls)))]
+    scope = _Scope(_SCOPE.get())
+    threads = _workers(queue, scope, min(workers, len(calls)))
     try:
         for thread in threads:
             thread.start()
@@ -137,9 +203,11 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
             while not thread.ends_within(TICK):
                 if hears is not None:
                     hears.poll()
-    except BaseException:
+    except BaseException as error:
         queue.closed = True
-        interrupt_solves()
+        scope.closed = True
+        if isinstance(error, KeyboardInterrupt):
+            interrupt_solves()
         for thread in threads:
             if thread.ident is not None:
                 thread.ends_within(GRACE / len(threads))
@@ -147,6 +215,15 @@ def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     if queue.errors:
         raise queue.errors[min(queue.errors)]
     return queue.answers  # type: ignore[return-value]  # no call is left without answer or error
+
+
+def _workers(queue: _Queue[T], scope: _Scope, number: int) -> list[_Worker]:
+    """Threads that have not started, whose work belongs to a scope."""
+    token = _SCOPE.set(scope)
+    try:
+        return [_Worker(queue.work, daemon=True) for _ in range(number)]
+    finally:
+        _SCOPE.reset(token)
 
 
 def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:

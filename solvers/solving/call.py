@@ -13,8 +13,10 @@ from ..constraint_rows import Rows
 from ..constraints import Constraint, listed
 from ..conversions import Answer, Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
-from ..limits.deadline import now
+from ..limits.deadline import now, preparing
+from ..limits.interrupts import kernels_hear_keyboard
 from ..problem import Problem
+from ..ranking import each_found
 from ..registry import BINARY
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states, seconds_of
@@ -25,6 +27,7 @@ from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
 from .listening import Callback, heard_by, heard_of, in_words, with_word
 from .selection import (
+    ENUMERABLE,
     named_solver,
     naming_alternatives,
     resolve,
@@ -136,10 +139,13 @@ def solve(
         fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free one. For a
             `Conversion` by its own names and values.
         start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion` {name: value}. The
-            answer is never worse; where the solver has no use for one, `stats["start"]` is "unused".
+            answer is never worse, if they satisfy the constraints; where the solver has no use for one,
+            `stats["start"]` is "unused".
         k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
             `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Of a `Conversion` a tuple of so many answers. Without `start`.
+            `bound[..., k]` is one on all but these. Rows without a state hold -1 with a score of minus infinity: if
+            their bound is minus infinity too, there are no more states; else the time was up. Of a `Conversion` a tuple
+            of answers: they are fewer than `k_best` only if there are no more. Without `start`.
         constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
             `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
             for `elimination`; `auto` chooses among them. Those that a `Conversion` has count too.
@@ -157,7 +163,8 @@ def solve(
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer, as one may within constraints that is stopped early.
+        SolveFailedError: the backend stopped without an answer; within constraints, no state that satisfies them was
+            found in time; or a `Conversion` got fewer than `k_best` answers in time.
         InfeasibleError: no state satisfies the constraints.
         OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
             function.
@@ -237,14 +244,13 @@ def _answer(
     found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
     if k_best is None:
         return conversion.answer(found)
-    parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
-    return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
+    return tuple(conversion.answer(part) for part in each_found(found))
 
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
     """The solution of all of a problem."""
     begin = now()
-    chosen = resolve(solver, problem)
+    chosen = _chosen(solver, problem, time_limit)
     states = given_states(start, problem)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
@@ -258,6 +264,20 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     return with_word(_at_least(problem, found, states, takes_start), chosen)
 
 
+def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:
+    """Return the solver that `solver` means, chosen within a share of the time limit."""
+    if time_limit is None and problem.n <= ENUMERABLE:  # most calls: of microseconds
+        return resolve(solver, problem)
+    with preparing(seconds_of(time_limit)), kernels_hear_keyboard():
+        return resolve(solver, problem)
+
+
+def _chosen_within(solver: str | ArgmaxSolver, problem: Problem, rows: Rows, count: int = 1) -> ArgmaxSolver:
+    """Return the solver that `solver` means for a problem with constraints."""
+    with kernels_hear_keyboard():
+        return named_solver(solver) or select_within(problem, rows, count).solver
+
+
 def _within(
     problem: Problem, rows: Rows, fix: Fix | None, start: Any, solver: str | ArgmaxSolver, limit: float | None
 ) -> Solution:
@@ -265,11 +285,17 @@ def _within(
     begin = now()
     rows = _with_values(problem, rows, fix)
     states = given_states(start, problem)
-    chosen = named_solver(solver) or select_within(problem, rows).solver
-    found = chosen.solve_within(problem, rows, _less(limit, begin))
-    if states is not None:
-        states = states if rows.satisfied(states).all() else None
-    return with_word(_at_least(problem, found, states, False), chosen)
+    chosen = _chosen_within(solver, problem, rows)
+    takes_start = states is not None and "start" in chosen.options()
+    if takes_start:
+        chosen = chosen.with_options(start=start)
+    allowed = None if states is None else rows.satisfied(states)
+    try:
+        found = chosen.solve_within(problem, rows, _less(limit, begin))
+    except SolveInterrupted as stopped:
+        stop = _at_least(problem, stopped.solution, states, takes_start, allowed)
+        raise SolveInterrupted(stop) from None
+    return with_word(_at_least(problem, found, states, takes_start, allowed), chosen)
 
 
 def _with_values(problem: Problem, rows: Rows, fix: Fix | None) -> Rows:
@@ -294,7 +320,7 @@ def _many_within(
     """The states of highest score among those that satisfy constraints."""
     _refuse_start(start)
     rows = _with_values(problem, rows, fix)
-    chosen = named_solver(solver) or select_within(problem, rows, count).solver
+    chosen = _chosen_within(solver, problem, rows, count)
     return k_best_within(problem, rows, count, chosen, seconds_of(limit))
 
 
@@ -308,7 +334,7 @@ def _many(
 ) -> Solution:
     """The states of highest score."""
     _refuse_start(start)
-    check_count(count, problem.n)
+    check_count(count, problem)
     fixing = Fixing.of(problem, fix)
     with naming_alternatives(problem):
         named = named_solver(solver)
@@ -335,11 +361,27 @@ def _with_fixed(fixing: Fixing, start: Any, **options: Any) -> Solution:
         with heard_of(fixing.rest, fixing.known):
             return fixing.lifted(solve(fixing.rest, start=given, **options))
     except SolveInterrupted as stopped:
+        if not stopped.found:
+            raise
         raise SolveInterrupted(fixing.lifted(stopped.solution)) from None
 
 
-def _at_least(problem: Problem, found: Solution, states: States | None, takes_start: bool) -> Solution:
-    """A solution that is no worse than the states to start from, which says whether they were of use."""
+def _at_least(
+    problem: Problem,
+    found: Solution,
+    states: States | None,
+    takes_start: bool,
+    allowed: np.ndarray | None = None,
+) -> Solution:
+    """Return a solution that is no worse than the states to start from, which says whether they were of use.
+
+    Args:
+        problem: what was solved.
+        found: the solution.
+        states: `[batch, n]`, to start from; None for none.
+        takes_start: whether the solver used them.
+        allowed: `[batch]`, which of them satisfy constraints; None for all.
+    """
     if states is None:
         return found
     found = replace(found, stats={**found.stats, "start": "used" if takes_start else "unused"})
@@ -349,6 +391,8 @@ def _at_least(problem: Problem, found: Solution, states: States | None, takes_st
     z, score = to_numpy(found.z).reshape(problem.batch, problem.n), to_numpy(found.score).reshape(-1)
     given = score_states(host, states)
     better = (given > score) & ~to_numpy(found.optimal).reshape(-1)
+    if allowed is not None:
+        better &= allowed
     if not better.any():
         return found
     score = np.where(better, given, score)

@@ -10,14 +10,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import Scores, States
+from ..algorithms.local_search.near_states import flip_gains
+from ..arrays import States, check_room
 from ..errors import OptionError, shortened
 from ..limits.deadline import Deadline
 from ..limits.interrupts import counted_interrupts, in_threads, interrupts
 from ..options import is_whole
 from ..problem import Problem
-from ..solution import Ranking, Solution, SolveInterrupted
-from ..solver import ArgmaxSolver, CertifiedSolver, Maximisable, score_states
+from ..ranking import Ranked, certified_ranking, filled, ranked_states, states_of
+from ..solution import Solution, SolveInterrupted
+from ..solver import ArgmaxSolver, Maximisable, score_states
 from .fixing import Fixing
 from .lawler import lawler
 from .listening import heard_of, with_word
@@ -26,18 +28,16 @@ Choose: TypeAlias = Callable[[Problem], ArgmaxSolver]
 """The solver for a problem, of which some variables may be fixed."""
 
 
-def check_count(count: Any, free: int) -> int:
-    """The number of states that are asked for, of so many free variables.
+def check_count(count: Any, problem: Maximisable) -> int:
+    """Return the number of states that are asked for of each instance of a problem.
 
     Raises:
-        OptionError: it is none, or there are fewer states.
+        OptionError: it is no whole number from 1.
+        ProblemTooLargeError: memory does not hold so many states.
     """
     if not is_whole(count, 1):
         raise OptionError(f"k_best must be a whole number of states, at least 1; got {shortened(count)}")
-    if free < 63 and count > 1 << free:
-        raise OptionError(
-            f"k_best = {count}, and {free} free variables have {1 << free} states; ask for fewer"
-        )
+    check_room(f"k_best = {count} states", problem.unary, problem.batch * problem.n * int(count))
     return int(count)
 
 
@@ -58,29 +58,30 @@ def k_best(
 
     Returns:
         Arrays with one more dimension `count` behind the leading ones. `bound[..., k]` is one on all states but the
-        first k, and `optimal[..., k]` whether none of these scores more than state k.
+        first k, and `optimal[..., k]` whether none of these scores more than state k. Where there are fewer states than
+        `count`, the last rows hold -1, and their scores and bounds are minus infinity.
 
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
     problem, deadline = fixing.problem, Deadline.after(time_limit)
     search = _Exclusion(choose, deadline)
-    count = check_count(count, 0 if fixing.rest is None else fixing.rest.n)
+    count = check_count(count, problem)
     rest, solver = fixing.rest, choose_ranking(fixing.rest or problem)
+    existing = states_of(0 if rest is None else rest.n, count)
     solver.check(rest or problem, time_limit)
-    found = None if rest is None else _ranking(fixing, rest, count, solver, deadline)
+    found = None if rest is None else _ranking(fixing, rest, existing, solver, deadline)
     if rest is None or found is None:
         solver, open_ = choose(rest or problem), np.arange(problem.batch)
-        states, bounds = (
-            np.empty((problem.batch, count, problem.n), np.int8),
-            np.empty((problem.batch, count)),
-        )
+        states = np.empty((problem.batch, existing, problem.n), np.int8)
+        bounds = np.empty((problem.batch, existing))
     else:
         states, bounds = _whole(fixing, rest, found)
         open_ = np.flatnonzero(bounds[:, 0] == math.inf)
     for b in open_.tolist():
-        states[b], bounds[b] = search.ranked(fixing.instance(b), count, b)
-    solution = in_order(problem, states, bounds, solver, partial(score_states, problem))
+        states[b], bounds[b] = search.ranked(fixing.instance(b), existing, b)
+    states, bounds = filled(states, bounds, count)
+    solution = certified_ranking(problem, states, bounds, solver, partial(score_states, problem))
     if found is not None:
         word = replace(solution, solver=found.solver or solver.name, stats={**found.stats, **solution.stats})
         solution = with_word(word, solver)
@@ -91,53 +92,26 @@ def k_best(
 
 def _ranking(
     fixing: Fixing, rest: Problem, count: int, solver: ArgmaxSolver, deadline: Deadline
-) -> Ranking | None:
+) -> Ranked | None:
     """What a backend finds at once; None where it does not, or where it is asked for a single state."""
     if not solver.capabilities.time_limit:
-        return solver.best_states(rest, count)
+        return ranked_states(solver, rest, count)
     if count == 1:
         return None
     with counted_interrupts(), heard_of(rest, fixing.known):  # a search, in a thread of its own as all are
-        (found,) = in_threads([partial(solver.best_states, rest, count, deadline.seconds)], 1)
+        (found,) = in_threads([partial(ranked_states, solver, rest, count, deadline.seconds)], 1)
     return found
 
 
-def _whole(fixing: Fixing, rest: Problem, found: Ranking) -> tuple[States, np.ndarray]:
+def _whole(fixing: Fixing, rest: Problem, found: Ranked) -> tuple[States, np.ndarray]:
     """States `[batch, count, n]` of the whole problem, and bounds `[batch, count]` on all but those before each."""
     states = np.repeat(fixing.values[:, None], found.z.shape[1], axis=1)
     states[:, :, fixing.values[0] < 0] = found.z
-    bounds = np.full(states.shape[:2], -math.inf)
-    if found.others is not None:
-        # Proved up to rounding: that of sums of bounds would add up.
-        last = score_states(rest, np.ascontiguousarray(found.z[:, -1]))
-        lifted = found.others + fixing.constant + fixing.problem.rounding / 2
-        bounds[:] = np.where(found.others - last <= rest.rounding, -math.inf, lifted)[:, None]
-    return states, bounds
-
-
-def in_order(
-    problem: Maximisable,
-    states: States,
-    bounds: np.ndarray,
-    solver: CertifiedSolver[Any],
-    score: Callable[[States], Scores],
-) -> Solution:
-    """States `[batch, count, n]` by falling score; bounds `[batch, count]` are on all but those before each."""
-    count = states.shape[1]
-    scores = np.stack([score(np.ascontiguousarray(states[:, k])) for k in range(count)], axis=1)
-    order = np.argsort(-scores, axis=1, kind="stable")
-    scores = np.take_along_axis(scores, order, axis=1)
-    bounds = np.maximum(bounds, scores)
-    proved = (bounds - scores <= problem.rounding[:, None]) & solver.capabilities.exact
-    states = np.take_along_axis(states, order[:, :, None], axis=1)
-    return Solution(
-        z=problem.restore(states),
-        score=problem.restore(scores),
-        optimal=problem.restore(proved),
-        bound=problem.restore(bounds),
-        solver=solver.name,
-        stats={"states": count},
-    )
+    # Proved up to rounding: that of sums of bounds would add up.
+    lifted = found.others + fixing.constant + fixing.problem.rounding / 2
+    proved = found.others - found.last <= rest.tolerance
+    bounds = np.where(proved, -math.inf, lifted)
+    return states, np.repeat(bounds[:, None], states.shape[1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +129,13 @@ class _Region:
     score: float
     bound: float
     values: np.ndarray
+
+
+def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> _Region:
+    """A part of a region that is not searched: with the nearest state, and the bound of the whole."""
+    z = taken.z.copy()
+    z[variable] = values[variable]
+    return _Region(z, taken.score + gain, taken.bound, values)
 
 
 @dataclass(eq=False)
@@ -180,19 +161,16 @@ class _Exclusion:
 
     def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
         """By the first variable in which they differ from the state of the region."""
-        values = taken.values.copy()
+        values, gains = taken.values.copy(), None
         for i in np.flatnonzero(values < 0):
             values[i] = 1 - taken.z[i]
-            yield self._region(problem, values.copy(), taken)
+            if not (self.interrupted or self.deadline.passed):
+                found = self._searched(Fixing.of(problem, values.copy()))
+                yield replace(found, bound=min(found.bound, taken.bound))
+            else:
+                gains = flip_gains(problem, taken.z) if gains is None else gains
+                yield _flipped(taken, int(i), values.copy(), float(gains[i]))
             values[i] = taken.z[i]
-
-    def _region(self, problem: Problem, values: np.ndarray, around: _Region) -> _Region:
-        """A part of a region, searched; once time is up, with the state nearest to that of the whole."""
-        if not (self.interrupted or self.deadline.passed):
-            found = self._searched(Fixing.of(problem, values))
-            return replace(found, bound=min(found.bound, around.bound))
-        z = np.where(values < 0, around.z, values).astype(np.int8)
-        return _Region(z, float(score_states(problem, z[None])[0]), around.bound, values)
 
     def _searched(self, fixing: Fixing) -> _Region:
         found = None
@@ -202,6 +180,8 @@ class _Exclusion:
             try:
                 found = solver.solve(fixing.rest, limit)
             except SolveInterrupted as stopped:
+                if not stopped.found:
+                    raise
                 found, self.interrupted = stopped.solution, True
         whole = fixing.lifted(found)
         z, score, bound, optimal = (

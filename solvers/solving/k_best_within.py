@@ -10,13 +10,14 @@ import numpy as np
 
 from ..arrays import States, home_of
 from ..constraint_rows import Rows
-from ..errors import InfeasibleError, OptionError, SolveFailedError
+from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.interrupts import interrupts
 from ..problem import Problem
+from ..ranking import certified_ranking, filled, ranked_states_within
 from ..solution import Solution, SolveInterrupted
 from ..solver import ArgmaxSolver, score_states
-from .k_best import check_count, in_order
+from .k_best import check_count
 from .listening import heard_of, with_word
 
 MOST_NEAR, MOST_SWAPPED = 4, 60
@@ -39,41 +40,35 @@ def k_best_within(
         time_limit: seconds for the whole batch.
 
     Returns:
-        As `k_best`.
+        As `k_best`. Rows of states that were not found in time hold -1 too; their bounds are those of other states.
 
     Raises:
         InfeasibleError: no state satisfies them.
-        OptionError: fewer states than `count` do.
-        SolveFailedError: fewer were found in time.
+        SolveFailedError: none was found in time.
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
     """
-    count, deadline = check_count(count, problem.n), Deadline.after(time_limit)
+    count, deadline = check_count(count, problem), Deadline.after(time_limit)
     solver.check(problem, time_limit)
     solver.check_within(problem, rows)
     host = problem.to_host()
-    found = solver.best_states_within(host, rows, count)
+    found = ranked_states_within(solver, host, rows, count)
+    score = partial(score_states, host)
     if found is not None:
-        _check_enough(found.z.shape[1], count, rows)
-        bounds = np.full(found.z.shape[:2], -math.inf)
-        return with_word(in_order(host, found.z, bounds, solver, partial(score_states, host)), solver)
+        if not found.z.shape[1]:
+            raise InfeasibleError(rows.names)
+        bounds = np.where(found.others - found.last <= host.tolerance, -math.inf, found.others)
+        bounds = np.repeat(bounds[:, None], found.z.shape[1], axis=1)
+        states, bounds = filled(found.z, bounds, count)
+        return with_word(certified_ranking(host, states, bounds, solver, score), solver)
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(problem.n, np.int8)))
     search = _OneMoreConstraint(solver, rows, deadline)
     ranked = [search.ranked(host, instance, count) for instance in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
-    solution = in_order(host, states, bounds, solver, partial(score_states, host))
+    solution = certified_ranking(host, states, bounds, solver, score)
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
-
-
-def _check_enough(found: int, count: int, rows: Rows) -> None:
-    if not found:
-        raise InfeasibleError(rows.names)
-    if found < count:
-        raise OptionError(
-            f"k_best = {count}, and {found} states satisfy the constraints {', '.join(rows.names)}; ask for fewer"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,40 +96,43 @@ class _OneMoreConstraint:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
-            with heard_of(None if states else single, lambda known: known._replace(part=part)):
-                found = self._searched(single, rows, states, count)
+            try:
+                with heard_of(None if states else single, lambda known: known._replace(part=part)):
+                    found = self._searched(single, rows, states)
+            except InfeasibleError:
+                if not states:
+                    raise InfeasibleError(self.rows.names) from None
+                bound = -math.inf  # there are no others
+                break
             if found is not None:
                 states.append(found.z[0])
                 bound = min(bound, float((found.score if found.optimal[0] else found.bound)[0]))
                 bounds.append(bound)
                 rows = rows.without(found.z[0])
-        return np.stack(states), np.array(bounds + [bound] * (count - len(bounds)))
+        found_states, _ = filled(np.stack(states), np.zeros(len(states)), count)
+        return found_states, np.array(bounds + [bound] * (count - len(bounds)))
 
-    def _searched(self, single: Problem, rows: Rows, before: list[np.ndarray], count: int) -> Solution | None:
+    def _searched(self, single: Problem, rows: Rows, before: list[np.ndarray]) -> Solution | None:
         """The best state that satisfies `rows`; None where the time was too short for another one."""
         try:
             return self.solver.solve_within(single, rows, self.deadline.seconds)
-        except InfeasibleError:
-            _check_enough(len(before), count, self.rows)
-            raise
         except SolveInterrupted as stopped:
-            return stopped.solution
+            if stopped.found:
+                return stopped.solution
+            if not before:
+                raise
+            return None
         except SolveFailedError:
             if before and self.deadline.passed:
                 return None
             raise
 
     def _nearby(self, single: Problem, states: list[np.ndarray], count: int) -> list[np.ndarray]:
-        """The best states that satisfy the constraints one flip or swap away from those that were found."""
+        """Up to `count` in all: the best states that satisfy the constraints one flip or swap away from those found."""
         others = np.unique(np.concatenate([_neighbours(z) for z in states[:MOST_NEAR]]), axis=0)
         known = {z.tobytes() for z in states}
         others = others[self.rows.satisfied(others) & [z.tobytes() not in known for z in others]]
         missing = count - len(states)
-        if len(others) < missing:
-            raise SolveFailedError(
-                f"solver '{self.solver.name}' found {len(states)} of {count} states in its time; ask for fewer, or "
-                "give it longer"
-            )
         scores = [float(score_states(single, z[None])[0]) for z in others]
         return list(others[np.argsort(np.negative(scores), kind="stable")[:missing]])
 

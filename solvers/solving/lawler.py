@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Region(Protocol):
 
     @property
     def score(self) -> float:
-        """Of the state."""
+        """Of the state; minus infinity where none of the region is known."""
 
     @property
     def bound(self) -> float:
@@ -33,7 +34,10 @@ RegionT = TypeVar("RegionT", bound=Region)
 def lawler(
     whole: RegionT, count: int, others: Callable[[RegionT], Iterable[RegionT]]
 ) -> tuple[States, np.ndarray]:
-    """Up to `count` states `[found, n]`, and bounds `[found]` on all but those before each.
+    """`count` states `[count, n]`, and bounds `[count]` on all but those before each.
+
+    Where fewer states are known, the last rows hold -1. Their bound is that of the regions without a known state, which
+    is minus infinity if there are no more states at all.
 
     Args:
         whole: all states.
@@ -43,14 +47,50 @@ def lawler(
     References:
         Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
     """
-    heap, number = [(-whole.score, 0, whole)], 1
+    regions: _Regions[RegionT] = _Regions()
+    regions.add(whole)
     states: list[np.ndarray] = []
     bounds: list[float] = []
-    while heap and len(states) < count:
-        bounds.append(max(region.bound for *_, region in heap))
-        taken = heapq.heappop(heap)[2]
+    while len(states) < count and regions.best_score > -math.inf:
+        bounds.append(regions.bound)
+        taken = regions.take()
         states.append(taken.z)
         for region in others(taken) if len(states) < count else ():
-            heapq.heappush(heap, (-region.score, number, region))
-            number += 1
-    return np.stack(states), np.array(bounds)
+            regions.add(region)
+    # No state of the regions that remain is known; where there is no region, there is no other state.
+    bounds += [regions.bound] * (count - len(states))
+    missing = np.full((count - len(states), len(whole.z)), -1, whole.z.dtype)
+    return np.concatenate((np.reshape(states, (-1, len(whole.z))), missing)), np.array(bounds)
+
+
+class _Regions(Generic[RegionT]):
+    """Regions that are not taken yet: the one of the best state, and the highest bound of all."""
+
+    def __init__(self) -> None:
+        self._by_score: list[tuple[float, int, RegionT]] = []
+        self._by_bound: list[tuple[float, int]] = []
+        self._taken: set[int] = set()
+        self._number = 0
+
+    def add(self, region: RegionT) -> None:
+        heapq.heappush(self._by_score, (-region.score, self._number, region))
+        heapq.heappush(self._by_bound, (-region.bound, self._number))
+        self._number += 1
+
+    @property
+    def best_score(self) -> float:
+        """The highest score that is known; minus infinity where none is."""
+        return -self._by_score[0][0] if self._by_score else -math.inf
+
+    @property
+    def bound(self) -> float:
+        """On the scores of all regions; minus infinity where there are none."""
+        while self._by_bound and self._by_bound[0][1] in self._taken:
+            self._taken.remove(heapq.heappop(self._by_bound)[1])
+        return -self._by_bound[0][0] if self._by_bound else -math.inf
+
+    def take(self) -> RegionT:
+        """Remove the region of the best state."""
+        _, number, region = heapq.heappop(self._by_score)
+        self._taken.add(number)
+        return region

@@ -15,10 +15,11 @@ from ..algorithms.presolve.one_by_one import one_by_one
 from ..algorithms.presolve.ranked import ranked
 from ..arrays import States
 from ..compiled.threads import available_cores
-from ..limits.deadline import Deadline
+from ..limits.deadline import Deadline, preparing
 from ..limits.progress import watched_by
 from ..options import check_threads
 from ..problem import Problem
+from ..ranking import ranked_states
 from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver, Capabilities
@@ -183,12 +184,11 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
             deadline if seconds == math.inf else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
         )
         with watched_by(left.watch):
-            found = solver.best_states(problem, count, left.seconds)
+            found = ranked_states(solver, problem, count, left.seconds)
         if found is None:
             continue
-        last = float(problem.score_flat(found.z[:, -1])[0])
-        others = last if found.others is None else float(found.others[0])
-        if others - last <= problem.rounding[0]:
+        others = float(found.others[0])
+        if others - found.last[0] <= problem.rounding[0]:
             return found.z[0], others, solver.name
         if others < best[1]:
             best = found.z[0], others, solver.name
@@ -244,13 +244,15 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     elimination, branch_and_bound = _with_one_thread("elimination"), _with_one_thread("branch_and_bound")
     sparse, in_a_field = 2 * problem.e <= EDGE_DEGREE * problem.n, _in_a_field(problem)
     excludes = _excludes(problem)
-    if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
+    if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
         yield Turn(elimination)
         return
     if in_a_field or problem.n <= MOST_TURNED:
         few = SOME_VISITS if excludes else FEW_VISITS
         yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few))
-    if (entries := _entries(problem, SOON_WIDTH)) <= SOON_ENTRIES and _tables_in_time(entries, deadline):
+    if (entries := _entries(problem, SOON_WIDTH, deadline)) <= SOON_ENTRIES and _tables_in_time(
+        entries, deadline
+    ):
         yield Turn(elimination)
     elif excludes:
         yield Turn(third_party(problem.n))
@@ -259,14 +261,14 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     elif not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound)
     else:
-        if _tables_in_time(_entries(problem), deadline):
+        if _tables_in_time(_entries(problem, deadline=deadline), deadline):
             yield Turn(elimination)
         yield Turn(third_party(problem.n))
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn]:
     """Odd cycles, and where they are weaker, in a field or without, what else can be expected to end."""
-    entries = _entries(problem)
+    entries = _entries(problem, deadline=deadline)
     elimination, cuts = _with_one_thread("elimination"), _with_one_thread("cycle_cuts")
     branch_and_bound = _with_one_thread("branch_and_bound")
     tables = _tables_in_time(
@@ -307,12 +309,19 @@ def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
     return solver_class(name)().with_options(threads=1, **options)
 
 
-def _entries(problem: Problem, width: int | None = None) -> float:
-    """Entries of the tables of elimination; infinite where they are known to be too many, or above a width."""
+def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
+    """Return the entries of the tables of elimination.
+
+    They are infinite where they are known to be too many, or above a width, or where no order was found in a share of
+    the time.
+    """
     elimination = solver_class("elimination")
-    if width is not None and elimination.treewidth_bound(problem, width) is None:
-        return math.inf
-    return math.inf if elimination().why_not(problem) else elimination.entries(problem)
+    with preparing(None if deadline is None else deadline.seconds):
+        if width is not None and elimination.treewidth_bound(problem, width) is None:
+            return math.inf
+        if elimination().why_not(problem):
+            return math.inf
+    return elimination.entries(problem)
 
 
 def _tables_in_time(entries: float, deadline: Deadline, share: float = 1.0) -> bool:

@@ -91,7 +91,7 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
         word, aside = NAMES.get(quantity, quantity), ""
         if quantity == "bound" and _leaves_couplings_out(counted):
             word, aside = "number", " (not a bound where bits are coupled)"
-        yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}{_lengths(experiment, records)}."
+        yield f"Cells whose {word}{aside} is as good as the paper's or better: {own}."
         if experiment.beside is not None:
             other = lines[experiment.beside]
             pairs = {line: (names, other) for line, names in lines.items()}
@@ -102,6 +102,8 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
             near = _counts(experiment, records, quantity, same, partial(_within, deviation))
             spread = f"{deviation:.2f} {unit(quantity)}, the standard deviation over seeds"
             yield f"Within {spread}, of the paper's {word}: {near}."
+    if found:
+        yield _differences(experiment, records)
     if found and experiment.apart:
         yield f"Not counted: {', '.join(experiment.apart)}, whose images are not the paper's."
 
@@ -151,22 +153,46 @@ def of_the_papers_kind(records: Records, name: str, quantity: str) -> list[float
     return (values_of(runs, "bound_surrogate") if quantity == "bound" else []) or values_of(runs, quantity)
 
 
-def _lengths(experiment: Experiment, records: Records) -> str:
-    """By which recipe the cells were trained, how long, and how long the paper's."""
-    if experiment.paper_epochs is None:
-        return ""
+def _differences(experiment: Experiment, records: Records) -> str:
+    """Say how the cells that are compared with the paper's differ from them: images, epochs and recipe."""
     names = [name for names in _lines(experiment).values() for name in names]
     counted = [record for name in names for record in records.get(name, ())]
-    epochs = {record.trained for record in counted}
-    least, most = min(epochs), max(epochs)
-    ours = f"{least}" if least == most else f"{least} to {most}"
-    recipe = ", by another recipe" if all(record.config["recipe"] != "paper" for record in counted) else ""
-    early = [
-        f"{name} is held against it after {runs[0].trained}"
+    said = [_binarised(counted), _trained(experiment, counted), _recipe(counted)]
+    said += [
+        f"{name} is compared with the paper's number after {runs[0].trained} epochs"
         for name in names
         if (runs := records.get(name)) and experiment.read_early(name, runs[0].trained)
     ]
-    return ", ".join([f"{recipe}, after {ours} epochs; the paper has {experiment.paper_epochs}", *early])
+    return f"Setting of these cells: {'; '.join(part for part in said if part)}."
+
+
+def _binarised(counted: Sequence[Record]) -> str:
+    """How the images of these records became binary."""
+    kinds = {record.config["data"]["binarisation"] for record in counted}
+    return "images are thresholded" if kinds == {"threshold"} else f"images: {', '.join(sorted(kinds))}"
+
+
+def _trained(experiment: Experiment, counted: Sequence[Record]) -> str:
+    """How many epochs these records have, and how many the paper."""
+    epochs = {record.trained for record in counted}
+    least, most = min(epochs), max(epochs)
+    ours = f"{least}" if least == most else f"{least} to {most}"
+    paper = "does not say how many" if experiment.paper_epochs is None else f"has {experiment.paper_epochs}"
+    return f"training lasts {ours} epochs, and the paper {paper}"
+
+
+def _recipe(counted: Sequence[Record]) -> str:
+    """Whether objective, learning rate or dropout differ from the paper's; nothing where none does."""
+    differ = [_has_another_recipe(record) for record in counted]
+    if not any(differ):
+        return ""
+    return f"the recipe{'' if all(differ) else ' of some cells'} differs from the paper's"
+
+
+def _has_another_recipe(record: Record) -> bool:
+    config = record.config
+    falls = (config.get("rate_decay") or "none") != "none"
+    return config["recipe"] != "paper" or falls or bool(config.get("dropout"))
 
 
 def _orders(experiment: Experiment, records: Records) -> Iterator[str]:

@@ -139,7 +139,12 @@ class Counted:
 
 
 def search_counted(
-    problem: Problem, group: np.ndarray, low: int, high: int, deadline: Deadline
+    problem: Problem,
+    group: np.ndarray,
+    low: int,
+    high: int,
+    deadline: Deadline,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, float]:
     """The best state found `[n]` with `low` to `high` ones in a group, and a bound on the scores of all such states.
 
@@ -152,10 +157,12 @@ def search_counted(
         low: at most `high`.
         high: at least 0; `low` is at most the size of the group.
         deadline: when to end.
+        start: `[n]`, a state with such a count, to begin with.
     """
     counted = Counted.of(problem, group)
     low, high = max(low, 0), min(high, int(group.sum()))
     best, bound, highest = counted.repaired(np.zeros(problem.n, np.int8), low), math.inf, -math.inf
+    best = best if start is None else max(best, start, key=counted.score)
     inwards = 0
     if low < high:
         z, bound = counted.searched(0, 0, 0, deadline)

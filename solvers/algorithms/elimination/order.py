@@ -18,6 +18,8 @@ import numpy as np
 from ...arrays import Edges
 from ...compiled._kernels import elimination as kernels
 from ...compiled.graphs import neighbour_lists
+from ...errors import SolverError
+from ...limits.deadline import Deadline, preparation
 from .frontier_order import frontier_order
 from .schedule import MAX_BITS
 
@@ -32,6 +34,11 @@ SWEPT_WIDTH, SWEPT_DEGREE = 10, 10  # the least limit and the greatest mean degr
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
 NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
+NANOSECONDS = 1.0  # of greedy orders, about, for each pair of a variable with a variable or ten edges
+
+
+class OrderStoppedError(SolverError):
+    """The search for an order did not end in its share of the time limit; nothing is known of the width."""
 
 
 def _core(n: int, edges: Edges) -> tuple[np.ndarray, int, np.ndarray]:
@@ -103,13 +110,19 @@ def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray
 
 
 def _candidates(
-    graph: kernels.BitGraph, edges: np.ndarray, n: int, limit: int
+    graph: kernels.BitGraph, edges: np.ndarray, n: int, limit: int, stop: np.ndarray = NEVER
 ) -> list[tuple[int, float, np.ndarray]]:
-    """Width, entries and order of the heuristics that do not exceed `limit`."""
+    """Width, entries and order of the heuristics that do not exceed `limit`.
+
+    Raises:
+        OrderStoppedError: `stop [1]` was set meanwhile.
+    """
     found: list[tuple[int, float, np.ndarray]] = []
     for fill, degree in ((0.0, 1.0), (1.0, 0.0)):
         order = np.empty(n, np.int64)
-        found.append((*graph.greedy(fill, degree, 0.0, 0, limit, FAILED, order, NEVER), order))
+        found.append((*graph.greedy(fill, degree, 0.0, 0, limit, FAILED, order, stop), order))
+        if stop[0]:
+            raise OrderStoppedError
     afar = np.empty(n, np.int64)
     graph.breadth_first(0, afar)
     found += [(*graph.follow(order, limit), order) for order in (np.arange(n), afar)]
@@ -130,6 +143,9 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         n: number of variables.
         edges: `[e, 2]`, distinct pairs.
         give_up_above: greatest width of interest.
+
+    Raises:
+        OrderStoppedError: the time to choose a solver was over before (`preparing`).
     """
     if len(edges) > n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
@@ -140,5 +156,7 @@ def width_of(n: int, edges: Edges, give_up_above: int) -> int | None:
         return least if least <= give_up_above else None
     if size > MAX_CORE or len(inner) > size * give_up_above:
         return None
-    candidates = _candidates(kernels.BitGraph(size, inner), inner, size, give_up_above)
+    until = preparation() or Deadline.after(None)
+    with until.flag(1e-9 * NANOSECONDS * size * (size + 10 * len(inner))) as stop:
+        candidates = _candidates(kernels.BitGraph(size, inner), inner, size, give_up_above, stop)
     return min((max(width, least) for width, _, _ in candidates), default=None)

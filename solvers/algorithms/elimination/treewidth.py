@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...limits.memory import memory_in_turn
 from ...problem import Problem
 from ...topology import Topology
-from .order import width_of
+from .order import OrderStoppedError, width_of
 from .plan import Plan, cached_plan
 
 WIDEST = 30
@@ -24,10 +24,13 @@ SHARE = 0.6
 
 
 def treewidth_bound(topology: Topology, give_up_above: int) -> int | None:
-    """An upper bound on the treewidth of a graph; None where none up to the limit is found."""
+    """Return an upper bound on the treewidth of a graph; None where none up to the limit is found, or not in time."""
     if topology.e > topology.n * give_up_above:  # a graph of treewidth k has fewer than k n edges
         return None
-    return topology.recall(width_of, give_up_above)
+    try:
+        return topology.recall(width_of, give_up_above)
+    except OrderStoppedError:
+        return None
 
 
 def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str | None:

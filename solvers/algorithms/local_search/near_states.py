@@ -12,14 +12,22 @@ def states_around(problem: Problem, z: np.ndarray, count: int) -> States:
     """`near_states` of a state `[n]` of a single instance on the host."""
     if count == 1:
         return np.asarray(z[None], np.int8)
+    return near_states(z, flip_gains(problem, z), count)
+
+
+def flip_gains(problem: Problem, z: np.ndarray) -> np.ndarray:
+    """`[n]`: what flipping each variable of a state `[n]` adds to its score, of a single instance on the host."""
     field = problem.unary[0].astype(np.float64)
     for here, there in (problem.topology.pairs.T, problem.topology.pairs.T[::-1]):
         field += np.bincount(here, problem.pairwise[0] * z[there], problem.n)
-    return near_states(z, (1 - 2 * z) * field, count)
+    return np.asarray((1 - 2 * z) * field)
 
 
 def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     """`[found, n]`, none of them twice: a state, and at least `count` in all that differ where it costs least.
+
+    The state itself comes first. The others follow by what their flips would add one by one, which is not the order of
+    their scores.
 
     Args:
         z: `[n]` of zeros and ones.
@@ -28,7 +36,7 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
 
     Example:
         >>> near_states(np.array([1, 0]), np.array([-2.0, -1.0]), 2).tolist()
-        [[0, 0], [0, 1], [1, 0], [1, 1]]
+        [[1, 0], [1, 1], [0, 0], [0, 1]]
     """
     n = len(z)
     if count == 1:
@@ -43,4 +51,7 @@ def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     for end in pairs:
         flips[len(single) + np.arange(len(end)), end] = 1
     flips[len(flips) - len(codes) :, cheap[:bits]] = codes
-    return np.unique(z.astype(np.int8) ^ flips, axis=0)
+    flips = np.unique(flips, axis=0)
+    added = flips @ np.asarray(gains, np.float64)
+    added[~flips.any(axis=1)] = np.inf
+    return z.astype(np.int8) ^ flips[np.argsort(-added, kind="stable")]

@@ -39,7 +39,9 @@ def local_optimum(problem: Problem, deadline: Deadline) -> np.ndarray:
 
 
 def without_model(problem: Problem, known: np.ndarray | None, deadline: Deadline) -> np.ndarray:
-    """`[n]`: what tabu search finds until the deadline, or `known` where that is better."""
+    """`[n]`: what tabu search finds until the deadline, or `known` where that is better or an interrupt came."""
+    if known is not None and deadline.interrupted:
+        return known
     found = local_optimum(problem, deadline)
     if known is None:
         return found

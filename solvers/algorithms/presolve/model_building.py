@@ -39,14 +39,16 @@ def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iter
         deadline: of the search.
 
     Raises:
-        NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time that is left.
+        NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time that is left; or
+            an interrupt or a callback has ended the search.
     """
     if not time_to_build(weights, deadline):
         raise NoTimeToBuildError
     begin, share = now(), BUILDING_SHARE * deadline.left
     used = np.flatnonzero(weights)
     for start in range(0, len(used), PAIRS_A_LOOK):
-        if start and (now() - begin) * len(used) > share * start:
+        slow = (now() - begin) * len(used) > share * start
+        if deadline.interrupted or (start and slow):
             raise NoTimeToBuildError
         part = used[start : start + PAIRS_A_LOOK]
         yield from zip(*edges[part].T.tolist(), weights[part].tolist(), strict=True)

@@ -36,6 +36,9 @@ def ranked(
         time_limit: seconds for the batch.
         rank_one: the backend.
         threads: instances at once, for a backend that releases the interpreter's lock.
+
+    Returns:
+        The states of each instance in the order of the backend: `solvers.ranking` puts them in order.
     """
     deadline, pairs = Deadline.after(time_limit), problem.topology.pairs
 

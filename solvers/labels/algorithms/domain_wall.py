@@ -92,6 +92,9 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     binary = Problem(flat, np.ascontiguousarray(joined[1][:, order]), topology, (problem.batch,), NUMPY)
     rounding = 2 * binary.rounding + problem.rounding
     tolerance = problem.rounding + 64 * EPSILON * binary.magnitude
+    # Where rounding could hide a unit of the labels' scores, it must not.
+    confused = problem.tolerance < problem.rounding_of_sums
+    tolerance = np.where(confused, problem.tolerance, tolerance)
     return DomainWall(binary, constant, starts, forbidden / 2, rounding, tolerance)
 
 

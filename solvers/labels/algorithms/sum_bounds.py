@@ -62,6 +62,8 @@ def loopy(problem: LabelProblem) -> Sums:
 
 
 def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
+    if np.isinf(problem.tables).any():  # messages alone do not see all that pairs in a circle forbid
+        _allowed_labels(problem)
     unary = np.array(problem.unary[0], np.float64, order="C")
     message = np.zeros((problem.e, 2, problem.k))
     least, moved = np.inf, np.inf
@@ -81,19 +83,29 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
     return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
 
 
-def mean_field(problem: LabelProblem) -> Sums:
-    """The lower bound of a product of distributions, beginning with allowed labels alone."""
-    tree = Tree.of(problem).kernel
-    unary = np.array(problem.unary[0], np.float64, order="C")
+def _allowed_labels(problem: LabelProblem) -> np.ndarray:
+    """Return labels `[n]` with a finite score, or forbidden ones where the search ends before it knows of any.
+
+    Raises:
+        InfeasibleError: every assignment is forbidden.
+    """
     search = LabelSearch(WholeScores.of(problem))
     search.run(Deadline.after(None), 1)
     if problem.score_flat(search.labels[None])[0] == -np.inf:
         search.run(Deadline.after(None), VISITS)
     if search.bound == -np.inf:
         raise InfeasibleError()
-    q = (np.arange(problem.k) == search.labels[:, None]).astype(np.float64)
+    return np.asarray(search.labels)
+
+
+def mean_field(problem: LabelProblem) -> Sums:
+    """The lower bound of a product of distributions, beginning with allowed labels alone."""
+    tree = Tree.of(problem).kernel
+    unary = np.array(problem.unary[0], np.float64, order="C")
+    labels = _allowed_labels(problem)
+    q = (np.arange(problem.k) == labels[:, None]).astype(np.float64)
     moved = np.inf
-    allowed = problem.score_flat(search.labels[None])[0] > -np.inf
+    allowed = problem.score_flat(labels[None])[0] > -np.inf
     for _ in range(PASSES if allowed else 0):
         moved = kernels.raise_bound(tree, unary, q)
         if moved <= CLOSE:

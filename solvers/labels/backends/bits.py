@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...limits.deadline import Deadline
+from ...limits.deadline import Deadline, preparing
 from ...solution import Maximiser
 from ...solver import ArgmaxSolver, Capabilities
 from ...solving.selection import resolve
@@ -30,7 +30,9 @@ class Bits(LabelSolver):
     capabilities = Capabilities(exact=True, time_limit=True)
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
-        """What the binary solver says of the bits."""
+        """What the binary solver says of the bits; nothing where one is chosen for them."""
+        if isinstance(self.solver, str) and self.solver == "auto":
+            return ()
         bits = domain_wall(problem.to_host()).problem
         if not bits.n:
             return ()
@@ -42,7 +44,8 @@ class Bits(LabelSolver):
         coded = domain_wall(problem)
         if not coded.problem.n:  # one value each
             return Maximiser(coded.labels(coded.problem.unary))
-        binary = resolve(self.solver, coded.problem)
+        with preparing(time_limit):
+            binary = resolve(self.solver, coded.problem)
         binary.check(coded.problem)
         found = binary.solve_until(coded.problem, deadline.within_whole(coded.problem, coded.known))
         z, bound = coded.labels(found.z), coded.bound(found.bound)

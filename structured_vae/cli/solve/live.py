@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -30,7 +31,7 @@ class Live:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[known]}", markup=False),
+            TextColumn("solved{task.fields[known]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -62,7 +63,7 @@ class Live:
         self._line.update(self._task, completed=instances)
 
     def _hear(self, known: Known[Any]) -> None:
-        value, bound = (
-            float(self._conversion.value(part.reshape(-1)[0])) for part in (known.score, known.bound)
-        )
-        self._line.update(self._task, known=f"best {value:.8g}, bound {bound:.8g}")
+        score, bound = (float(part.reshape(-1)[0]) for part in (known.score, known.bound))
+        best = "no state yet" if math.isinf(score) else f"best {self._conversion.value(score):.8g}"
+        limit = "no bound yet" if math.isinf(bound) else f"bound {self._conversion.value(bound):.8g}"
+        self._line.update(self._task, known=f", {best}, {limit}")

@@ -1,0 +1,249 @@
+"""Tabu search by single flips on the score minus prices of violated constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from ...limits.deadline import Deadline
+from ...limits.progress import Known
+from ...problem import Problem
+from .linear_rows import FREE, LinearRows
+from .neighbours import Neighbours
+
+LOOKS = 8
+"""Flips between two looks at the clock."""
+
+LONGEST_TENURE = 12
+"""Most flips for which a variable that was flipped keeps its value."""
+
+PATIENCE = 10
+"""Flips per variable without a better state after which the search restarts near the best one."""
+
+STREAK = 10
+"""Flips in a row that violate constraints, or that violate none, after which prices change."""
+
+PRICE_FACTOR = 1.3
+"""By which prices change."""
+
+PRICE_RANGE = 1e4
+"""How far prices go from where they begin, as a factor up and down."""
+
+KICKED = 0.08
+"""Share of the free variables that a restart flips."""
+
+
+@dataclass(eq=False)
+class _Best:
+    """The best state that satisfies the constraints; its score is minus infinity where none is known."""
+
+    z: np.ndarray | None = None
+    score: float = -math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Instance:
+    """What stays the same during a search.
+
+    Attributes:
+        problem: a single instance.
+        rows: its constraints.
+        free: `[n]`, whether a variable may be flipped.
+        pairs: the other variables of each variable.
+        rows_of: the constraints of each variable.
+        low: `[entries]`, of the constraint of each entry of `rows`.
+        high: `[entries]`.
+        prices: `[c]`, of one unit of each constraint, in units of the largest gain: the smallest flip costs 1.
+        tenure: most flips for which a variable keeps its value.
+    """
+
+    problem: Problem
+    rows: LinearRows
+    free: np.ndarray
+    pairs: Neighbours
+    rows_of: Neighbours
+    low: np.ndarray
+    high: np.ndarray
+    prices: np.ndarray
+    tenure: int
+
+    @classmethod
+    def of(cls, problem: Problem, rows: LinearRows, free: np.ndarray) -> _Instance:
+        """Return it for an instance, its constraints and its free variables."""
+        unit = np.full(len(rows.low), np.iinfo(np.int64).max)
+        np.minimum.at(unit, rows.row, np.abs(rows.weight))
+        return cls(
+            problem,
+            rows,
+            free,
+            Neighbours.of(problem),
+            Neighbours.between(rows.column, rows.row, rows.weight, rows.n),
+            rows.low[rows.row],
+            rows.high[rows.row],
+            1.0 / unit,
+            max(1, min(LONGEST_TENURE, int(free.sum()) // 4)),
+        )
+
+
+class ConstrainedSearch:
+    """Local search for one instance among states that satisfy constraints, and through others that do not.
+
+    A flip costs the price of each constraint for each unit by which it violates it more. Prices rise while constraints
+    stay violated and fall while none is, so that the search crosses the border again and again (strategic oscillation).
+    A swap within a group, or an exchange in an assignment, is a sequence of flips that leaves the border and returns.
+    A flip that leads to a better state than any before is always taken.
+
+    References:
+        Glover, Hao (2011), The case for strategic oscillation.
+    """
+
+    def __init__(self, problem: Problem, rows: LinearRows, values: np.ndarray, seed: int = 0):
+        """Prepare the search of an instance.
+
+        Args:
+            problem: a single instance on the host.
+            rows: its constraints.
+            values: `[n]`, the values that variables keep, -1 for free ones.
+            seed: of the random numbers.
+        """
+        self._problem, self._rows, self._values = problem, rows, values
+        self._free = values == FREE
+        self._generator = np.random.default_rng(seed)
+        self._best = _Best()
+
+    @cached_property
+    def _instance(self) -> _Instance:
+        return _Instance.of(self._problem, self._rows, self._free)
+
+    @property
+    def state(self) -> np.ndarray | None:
+        """The best state `[n]` that satisfies the constraints; None where none is known."""
+        return self._best.z
+
+    def take(self, z: np.ndarray) -> None:
+        """Take a state `[n]` over where it satisfies the constraints and none better is known."""
+        score = float(self._problem.score_flat(z[None])[0])
+        if score > self._best.score and self._rows.satisfied(z[None])[0]:
+            self._best = _Best(z.astype(np.int8), score)
+
+    def run(self, begin: np.ndarray, flips: int, deadline: Deadline, least: int = 0) -> None:
+        """Search from a state `[n]`, which may violate constraints.
+
+        Args:
+            begin: `[n]` of zeros and ones.
+            flips: at most.
+            deadline: when to end.
+            least: flips to make after the deadline at most, while no state is known that satisfies the constraints, or
+                the best one still gets better.
+        """
+        begin = np.where(self._free, begin, self._values).astype(np.int8)
+        self.take(begin)
+        if not self._free.any():
+            return
+        walk = _Walk(self._instance, begin, self._generator)
+        improved = 0
+        for step in range(flips):
+            if step % LOOKS == 0:
+                climbs = self._best.z is None or improved > step - LOOKS
+                if deadline.passed and not (climbs and step < least):
+                    return
+                if self._best.z is not None:
+                    deadline.tell(partial(Known.of, self._best.z))
+            if step - improved > PATIENCE * len(begin):
+                walk = _Walk(self._instance, self._kicked(walk.z), self._generator)
+                improved = step
+            walk.flip(walk.choice(self._best.score))
+            if walk.feasible and walk.score > self._best.score:
+                self._best = _Best(walk.z.astype(np.int8), walk.score)
+                improved = step
+
+    def _kicked(self, z: np.ndarray) -> np.ndarray:
+        """Return the best state, or `z` where none is known, after some random flips."""
+        begin = (z if self._best.z is None else self._best.z).astype(np.int8)
+        free = np.flatnonzero(self._free)
+        count = max(2, int(KICKED * len(free)))
+        begin[self._generator.choice(free, min(count, len(free)), replace=False)] ^= 1
+        return begin
+
+
+class _Walk:
+    """A state with all sums that a flip changes, and the prices of violated constraints.
+
+    Attributes:
+        z: `[n]`, int64.
+        score: of it.
+    """
+
+    def __init__(self, instance: _Instance, begin: np.ndarray, generator: np.random.Generator):
+        rows = instance.rows
+        self._instance, self._generator = instance, generator
+        self.z = begin.astype(np.int64)
+        self.score = float(instance.problem.score_flat(self.z[None])[0])
+        self._field = instance.pairs.field(instance.problem.unary[0], self.z)
+        self._activity = rows.activity(self.z)
+        self._excess = _excess(self._activity, rows.low, rows.high)
+        self._violated = int(np.count_nonzero(self._excess))
+        self._tabu_until = np.zeros(len(begin), np.int64)
+        self._clock, self._streak = 0, 0
+        self._scale = float(np.abs(self._field[instance.free]).max(initial=0.0)) or 1.0
+        self._factor = np.ones(len(rows.low))
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the state satisfies all constraints."""
+        return self._violated == 0
+
+    def choice(self, best: float) -> int:
+        """Return the variable to flip: one that leads to more than `best`, else the best one that is not tabu."""
+        free, rows, n = self._instance.free, self._instance.rows, len(self.z)
+        direction = 1 - 2 * self.z
+        gain = direction * self._field
+        after = self._activity[rows.row] + rows.weight * direction[rows.column]
+        excess = _excess(after, self._instance.low, self._instance.high)
+        before = self._excess[rows.row]
+        violated = np.bincount(rows.column, (excess > 0).astype(np.float64) - (before > 0), n)
+        better = free & (self._violated + violated == 0) & (self.score + gain > best + 1e-9 * self._scale)
+        if better.any():
+            return int(np.where(better, gain, -np.inf).argmax())
+        price = self._scale * (self._instance.prices * self._factor)[rows.row]
+        value = gain - np.bincount(rows.column, price * (excess - before), n)
+        open_ = free & (self._tabu_until <= self._clock)
+        return int(np.where(open_ if open_.any() else free, value, -np.inf).argmax())
+
+    def flip(self, i: int) -> None:
+        """Flip variable i, and update what depends on it."""
+        instance, change = self._instance, int(1 - 2 * self.z[i])
+        self.score += change * float(self._field[i])
+        self.z[i] += change
+        near, weights = instance.pairs.of_one(i)
+        self._field[near] += change * weights
+        rows, weights = instance.rows_of.of_one(i)
+        self._activity[rows] += change * weights
+        excess = _excess(self._activity[rows], instance.rows.low[rows], instance.rows.high[rows])
+        self._violated += int(np.count_nonzero(excess)) - int(np.count_nonzero(self._excess[rows]))
+        self._excess[rows] = excess
+        self._clock += 1
+        self._tabu_until[i] = self._clock + int(self._generator.integers(1, instance.tenure + 1))
+        self._reprice()
+
+    def _reprice(self) -> None:
+        """Raise the prices of constraints that stay violated, and lower all where none has been for a while."""
+        if (self._streak > 0) != self.feasible:
+            self._streak = 0
+        self._streak += 1 if self.feasible else -1
+        if abs(self._streak) < STREAK:
+            return
+        if self.feasible:
+            self._factor = np.maximum(self._factor / PRICE_FACTOR, 1 / PRICE_RANGE)
+        else:
+            raised = np.minimum(self._factor * PRICE_FACTOR, PRICE_RANGE)
+            self._factor = np.where(self._excess > 0, raised, self._factor)
+        self._streak = 0
+
+
+def _excess(activity: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return by how much left sides are below or above their range."""
+    return np.asarray(np.maximum(np.maximum(low - activity, activity - high), 0))

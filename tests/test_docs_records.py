@@ -1,0 +1,126 @@
+"""Pages and tools say which records mix several versions of the code, and which times do not compare."""
+
+import importlib
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield importlib.import_module
+    for name in ("generated_pages", "api_pages", "learning_pages", "structure_pages", "build_marks"):
+        sys.modules.pop(name, None)
+
+
+def commits_in(part):
+    """All commits that a record or a part of one names."""
+    found = Counter()
+    if isinstance(part, dict):
+        found.update([part["commit"]] if isinstance(part.get("commit"), str) else [])
+        part = part.values()
+    if not isinstance(part, str | int | float | None):
+        for each in part:
+            found += commits_in(each)
+    return found
+
+
+def test_the_page_of_records_lists_those_whose_rows_are_of_several_commits():
+    page = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    section = page.split("## Records of several commits")[1].split("\n## ")[0]
+    listed = dict(re.findall(r"^\| `([\w.-]+)` \| (\d+) \|", section, re.MULTILINE))
+    counted = {}
+    for path in (ROOT / "results").glob("*.json"):
+        commits = commits_in(json.loads(path.read_text(encoding="utf-8")))
+        if len(commits) > 1:
+            counted[path.name] = str(len(commits))
+    assert listed == counted
+
+
+def rows_of(commits, seconds=5.0):
+    row = {"proved": True, "seconds": seconds, "published": {"A": 3600.0, "B": 3600.0}, "peers": {}}
+    about = {"n": 3, "mean_degree": 1.0, "solver": "auto", "value": 1.0, "best_known": 1.0, "limit": 9.0}
+    hardware = {"hardware": {"processor": "none"}}
+    return {f"QPLIB_3{k}": row | about | hardware | {"commit": commit} for k, commit in enumerate(commits)}
+
+
+def test_the_qplib_page_says_when_its_rows_are_of_several_commits(module):
+    pages = module("generated_pages")
+    assert "All rows of `auto` are of commit aaaaaaa." in pages._commits(rows_of(["a" * 40] * 2))
+    said = pages._commits(rows_of(["a" * 40, "b" * 40, "a" * 40]))
+    assert "2 commits, so the table describes no single version: aaaaaaa (30, 32), bbbbbbb (31)" in said
+
+
+def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_are_of_one_family(module):
+    pages, rows = module("generated_pages"), rows_of(["a" * 40] * 3)
+    assert "proves 3 of the instances that we prove; these are of one family" in pages._families(rows)
+    assert pages._slower(rows) == ""
+    rows["QPLIB_31"] |= {"seconds": 269.2, "published": {"A": 1.0, "B": 3600.0}}
+    assert pages._slower(rows) == " Instance 31 takes us 269 s, and the best published solver 1 s."
+    assert "proves 2 of" in pages._families(rows)
+    page = pages.qplib()
+    assert "Instance 5721 takes us" in page
+    assert "of one family, whose numbers begin with 3" in page
+
+
+def write_tiny(folder):
+    folder.mkdir(parents=True)
+    about = {"n": 3, "mean_degree": 4 / 3, "best_known": 2.0, "published_seconds": {"SCIP": 5.0}}
+    instances = {}
+    for name in ("first", "second"):
+        text = f"{name}\nQBB\nmaximize\n3\n2\n1 2 -6.0\n2 3 4.0\n1.0\n1\n3 -2.5\n0.5\n"
+        (folder / f"{name}.qplib").write_text(text)
+        instances[name] = about | {"file": f"{name}.qplib"}
+    (folder / "index.json").write_text(json.dumps({"instances": instances}))
+
+
+def test_qplib_measures_all_rows_of_another_commit_anew_and_resumes(module, tmp_path, monkeypatch):
+    qplib = module("benchmarks.qplib")
+    write_tiny(tmp_path / "problems" / "qplib")
+    output, commit, solved = tmp_path / "record.json", ["a" * 40], []
+    monkeypatch.setattr(qplib, "environment", lambda: {"commit": commit[0]})
+
+    def solve_here(work, path, solver, seconds):
+        solved.append(path.stem)
+        return work(path, solver, seconds)
+
+    monkeypatch.setattr(qplib, "in_a_process", solve_here)
+    call = ["--root", str(tmp_path), "--seconds", "60", "--output", str(output)]
+    qplib.main(call)
+    assert solved == ["first", "second"]
+    commit[0] = "b" * 40
+    qplib.main(call)
+    qplib.main([*call, "--anew", "--only", "second"])
+    assert solved == ["first", "second", "second"]
+    assert list(qplib.commits_of(json.loads(output.read_text())["rows"])) == ["a" * 40, "b" * 40]
+    qplib.main([*call, "--anew"])
+    qplib.main([*call, "--anew"])
+    assert solved == ["first", "second", "second", "first"]
+    assert list(qplib.commits_of(json.loads(output.read_text())["rows"])) == ["b" * 40]
+
+
+def test_qplib_refuses_a_table_of_one_commit_from_a_changed_checkout(module, tmp_path, monkeypatch, capsys):
+    qplib = module("benchmarks.qplib")
+    monkeypatch.setattr(qplib, "environment", lambda: {"commit": "c" * 40 + "-dirty"})
+    with pytest.raises(SystemExit):
+        qplib.main(["--root", str(tmp_path), "--anew"])
+    assert "--anew needs a checkout without changes" in capsys.readouterr().err
+
+
+def test_times_below_the_start_of_a_process_are_not_compared(module):
+    proofs = module("benchmarks.label_proofs")
+    assert proofs.seconds_shown(0.0499) == proofs.seconds_shown(0.003) == "< 0.05 s"
+    assert proofs.seconds_shown(0.0501) == "0.05 s"
+    table = module("generated_pages").label_proofs()
+    times = re.findall(r", (<? ?[\d.]+) s", table)
+    assert len(times) == 24
+    assert {time for time in times if float(time.strip("< ")) < 0.05} == set()
+    assert "| GEOM40_3 | 40, 3 | -64.47238, < 0.05 s | -64.47238, < 0.05 s |" in table

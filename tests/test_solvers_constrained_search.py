@@ -1,0 +1,232 @@
+"""Answers within constraints at a time limit: a state that satisfies them, never worse than the start, and a bound."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import InfeasibleError, Problem, SolveFailedError, solve, solver_class
+from solvers.algorithms.constrained_search.bound import bound_within
+from solvers.algorithms.constrained_search.linear_rows import LinearRows
+from solvers.algorithms.constrained_search.search import ConstrainedSearch
+from solvers.algorithms.presolve.constrained import each_instance
+from solvers.constraint_rows import Rows
+from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
+from solvers.limits.deadline import Deadline
+
+BACKENDS = [name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()]
+"""Those that build a model."""
+
+
+def dense(n, seed=0, batch=1):
+    """Gaussian scores between all pairs."""
+    generator = np.random.default_rng(seed)
+    pairwise = np.triu(generator.standard_normal((batch, n, n)), 1)
+    return Problem.from_arrays(generator.standard_normal((batch, n)), pairwise)
+
+
+def assignment(size):
+    """Constraints of an assignment: one per row and one per column of a square."""
+    rows = [range(size * i, size * (i + 1)) for i in range(size)]
+    columns = [range(j, size * size, size) for j in range(size)]
+    return [one_of(group) for group in (*rows, *columns)]
+
+
+KINDS = {
+    "cardinality": (64, [cardinality(20)]),
+    "cardinality and implication": (64, [cardinality(20), implies(0, 1)]),
+    "range of a count": (64, [at_least(20), at_most(25)]),
+    "knapsack": (64, [linear(np.arange(64) % 7 + 1.0, "<=", 40)]),
+    "knapsack with an equation": (64, [linear(np.arange(64) % 7 + 1.0, "==", 40)]),
+    "cover": (64, [linear(np.arange(64) % 7 + 1.0, ">=", 180)]),
+    "weights of both signs": (64, [linear(np.arange(64) % 9 - 4.0, ">=", 60)]),
+    "groups": (64, [one_of(range(i, i + 4)) for i in range(0, 64, 4)]),
+    "assignment": (64, assignment(8)),
+    "forbidden pairs and a count": (64, [cardinality(9), *(at_most(1, [i, i + 7]) for i in range(57))]),
+    "implications and a count": (64, [at_least(30), *(implies(i, i + 1) for i in range(63))]),
+}
+
+
+def enumerated(n, constraints):
+    """All states of n variables that satisfy constraints, and these as rows."""
+    states = (np.arange(1 << n)[:, None] >> np.arange(n) & 1).astype(np.int8)
+    rows = Rows.of(constraints, n)
+    return states[rows.satisfied(states)], rows
+
+
+def some_constraints(generator, n):
+    """One to three random constraints of any kind."""
+    found = []
+    for _ in range(generator.integers(1, 4)):
+        group = generator.choice(n, generator.integers(2, n + 1), replace=False).tolist()
+        count = int(generator.integers(0, len(group)))
+        weights = generator.integers(-4, 8, n).astype(float)
+        right = float(generator.integers(-3, 15))
+        kinds = [
+            at_most(count, group),
+            at_least(count, group),
+            cardinality(count),
+            one_of(group),
+            implies(group[0], group[1]),
+            *(linear(weights, comparison, right) for comparison in ("<=", ">=", "==")),
+        ]
+        found.append(kinds[generator.integers(len(kinds))])
+    return found
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_that_is_over_at_once_still_gives_a_state(kind, name):
+    n, constraints = KINDS[kind]
+    problem = dense(n)
+    found = solve(problem, constraints=constraints, solver=name, time_limit=1e-6)
+    assert Rows.of(constraints, n).satisfied(found.z).all()
+    assert found.bound >= found.score
+    assert np.isfinite(found.bound).all()
+
+
+@pytest.mark.parametrize("name", [*BACKENDS, "branch_and_bound"])
+@pytest.mark.parametrize("limit", [1e-6, 0.05])
+def test_the_answer_is_never_worse_than_a_start_that_satisfies_the_constraints(name, limit):
+    problem, constraints = dense(80, batch=2), [at_most(20)]
+    best = solve(problem, constraints=constraints, solver=BACKENDS[0], time_limit=1.0)
+    found = solve(problem, constraints=constraints, solver=name, time_limit=limit, start=best.z)
+    assert (found.score >= best.score).all()
+    assert found.stats["start"] == "used"
+
+
+def test_a_start_that_breaks_constraints_in_one_instance_counts_for_the_others():
+    problem = dense(80, batch=2)
+    best = solve(problem, constraints=[at_most(20)], time_limit=1.0)
+    start = best.z.copy()
+    start[1] = 1
+    found = solve(problem, constraints=[at_most(20)], time_limit=1e-6, start=start)
+    assert found.score[0] >= best.score[0]
+    assert (found.z.sum(axis=1) <= 20).all()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_knapsack_at_its_limit_is_better_than_greedy(name):
+    n = 120
+    problem, size = dense(n, 3), np.arange(n) % 7 + 1.0
+    symmetric = np.zeros((n, n))
+    symmetric[tuple(problem.topology.pairs.T)] = problem.pairwise[0]
+    symmetric = symmetric + symmetric.T
+    z, room = np.zeros(n, np.int8), 40.0
+    while True:
+        gain = (problem.unary[0] + symmetric @ z) / size
+        gain[(z > 0) | (size > room)] = -1
+        best = int(gain.argmax())
+        if gain[best] <= 0:
+            break
+        z[best], room = 1, room - size[best]
+    found = solve(problem, constraints=[linear(size, "<=", 40)], solver=name, time_limit=0.5)
+    assert found.score > problem.score_flat(z[None])[0]
+    assert found.bound[0] < 0.6 * problem.positive_part[0]
+
+
+@pytest.mark.parametrize("limit", [1e-6, 0.2])
+def test_every_instance_of_a_batch_gets_a_state(limit):
+    n, constraints = KINDS["assignment"]
+    found = solve(dense(n, batch=7), constraints=constraints, time_limit=limit)
+    assert Rows.of(constraints, n).satisfied(found.z).all()
+
+
+def test_a_large_dense_problem_gets_a_state_however_short_the_limit():
+    """Its pairs take longer than the limit to be read."""
+    n = 800
+    for constraints in ([cardinality(200), implies(0, 1)], [one_of(range(i, i + 4)) for i in range(0, n, 4)]):
+        found = solve(dense(n), constraints=constraints, time_limit=0.01)
+        assert Rows.of(constraints, n).satisfied(found.z).all()
+
+
+def test_fixed_values_and_constraints_at_a_limit():
+    n, constraints = KINDS["assignment"]
+    found = solve(dense(n), constraints=constraints, fix={3: 1, 12: 0}, time_limit=1e-6)
+    assert Rows.of(constraints, n).satisfied(found.z).all()
+    assert found.z[0, 3] == 1
+    assert found.z[0, 12] == 0
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_no_state_is_said_by_propagation_and_by_backends(name):
+    problem = dense(30)
+    chain = [implies(0, 1), implies(1, 2), linear({0: 1}, ">=", 1), linear({2: 1}, "<=", 0)]
+    with pytest.raises(InfeasibleError):
+        solve(problem, constraints=chain, solver=name, time_limit=1e-6)
+    odd = [one_of([0, 1]), one_of([1, 2]), one_of([0, 2])]
+    with pytest.raises(InfeasibleError):
+        solve(problem, constraints=odd, solver=name)
+
+
+def test_where_no_state_is_found_the_error_says_what_to_do():
+    odd = [one_of([0, 1]), one_of([1, 2]), one_of([0, 2])]
+    with pytest.raises(SolveFailedError, match="give it longer, or a start"):
+        solve(dense(30), constraints=odd, solver="cp_sat", time_limit=1e-6)
+
+
+def test_a_backend_that_says_infeasible_beside_a_state_is_at_fault():
+    def wrong(problem, deadline, start):
+        raise InfeasibleError(("at_most(3)",))
+
+    with pytest.raises(SolveFailedError, match="fault of the backend"):
+        each_instance(dense(30), Rows.of([at_most(3)], 30), None, wrong)
+
+
+def test_a_backend_gets_the_state_of_local_search_and_what_it_does_not_find_stays():
+    given = []
+
+    def nothing(problem, deadline, start):
+        given.append(start)
+        return None, np.inf
+
+    problem, rows = dense(40), Rows.of([at_most(10)], 40)
+    found = each_instance(problem, rows, 0.2, nothing)
+    assert rows.satisfied(given[0][None]).all()
+    assert problem.score_flat(found.z) >= problem.score_flat(given[0][None]) > 0
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**31))
+def test_forced_values_states_and_bounds_against_enumeration(seed):
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(3, 11))
+    problem = dense(n, seed)
+    states, rows = enumerated(n, some_constraints(generator, n))
+    entries = LinearRows.of(rows)
+    values = entries.implied()
+    if values is None:
+        assert not len(states)
+        return
+    assert (states[:, values >= 0] == values[values >= 0]).all()
+    search = ConstrainedSearch(problem, entries, values)
+    search.run(np.zeros(n, np.int8), 60 * n, Deadline.after(None))
+    bound = bound_within(problem, entries, values, Deadline.after(None))
+    if not len(states):
+        assert search.state is None
+        return
+    best = problem.instances(np.zeros(len(states), np.int64)).score_flat(states).max()
+    assert best <= bound + 1e-9
+    assert states.sum(axis=1).max() <= entries.most_ones()
+    assert search.state is not None
+    assert rows.satisfied(search.state[None]).all()
+    assert problem.score_flat(search.state[None]) >= 0.8 * best - 1.0
+
+
+def test_the_bound_of_a_count_is_the_sum_of_the_largest_scores():
+    problem = Problem.from_arrays(np.arange(10.0))
+    rows = LinearRows.of(Rows.of([cardinality(3)], 10))
+    bound = bound_within(problem, rows, rows.implied(), Deadline.after(None))
+    assert bound == pytest.approx(9 + 8 + 7)
+
+
+def test_the_search_solves_an_assignment_with_pairs():
+    """Rows are workers and columns are places; the identity is worth 8 and every other pair costs."""
+    size = 8
+    pairs = np.array([(a, b) for a in range(64) for b in range(a + 1, 64)])
+    same = (pairs % (size + 1) == 0).all(axis=1)
+    problem = Problem.from_arrays(np.zeros(64), np.where(same, 1.0, -1.0), edges=pairs)
+    rows = LinearRows.of(Rows.of(assignment(size), 64))
+    search = ConstrainedSearch(problem, rows, rows.implied())
+    search.run(np.zeros(64, np.int8), 20_000, Deadline.after(None))
+    assert search.state.reshape(size, size).tolist() == np.eye(size).tolist()

@@ -1,0 +1,193 @@
+"""Certificates where penalties are so large that rounding reaches the units of the other scores."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from solvers import Problem, SolverError, labels, solve, solver_class
+from solvers.labels import LabelProblem
+
+SOLVERS = [
+    "auto",
+    "exhaustive",
+    "elimination",
+    "branch_and_bound",
+    "dual_ascent",
+    "cycle_cuts",
+    "mini_buckets",
+    "max_flow",
+]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def with_penalties(random, n, penalty, scale):
+    """Small whole scores, and penalties on pairs, on variables, or on both as for groups of which one is 1."""
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    unary = random.integers(-9, 10, n).astype(float)
+    pairwise = random.integers(-5, 6, len(edges)).astype(float)
+    forbids = random.random(len(edges)) < 0.4
+    kind = random.integers(4)
+    pairwise[forbids] = -penalty if kind < 3 else penalty * np.sign(pairwise[forbids])
+    if kind == 1:
+        unary[random.random(n) < 0.5] -= penalty
+    if kind == 2:
+        unary, pairwise = unary + penalty, np.where(forbids, -2 * penalty, pairwise)
+    return unary * scale, pairwise * scale, edges
+
+
+def exact_scores(unary, pairwise, edges):
+    """Scores of all states, as fractions."""
+    states = list(itertools.product((0, 1), repeat=len(unary)))
+    fields, pairs = [Fraction(x) for x in unary], [Fraction(x) for x in pairwise]
+    scores = {}
+    for z in states:
+        total = sum((f for f, bit in zip(fields, z, strict=True) if bit), Fraction(0))
+        scores[z] = total + sum(w for w, (i, j) in zip(pairs, edges, strict=True) if z[i] and z[j])
+    return scores
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seeds,
+    st.integers(2, 7),
+    st.sampled_from([1e10, 1e13, 1e14, 5e14, 1e15, 1e18, 1e20]),
+    st.sampled_from([1.0, 0.5, 0.1, 1000.0, 2.0**-40, 3.0]),
+    st.sampled_from(SOLVERS),
+)
+def test_optimal_states_are_optimal_to_the_last_unit(seed, n, penalty, scale, solver):
+    unary, pairwise, edges = with_penalties(np.random.default_rng(seed), n, penalty, scale)
+    scores = exact_scores(unary, pairwise, edges)
+    try:
+        found = solve(unary, pairwise, edges=edges, solver=solver)
+    except SolverError:
+        assert solver == "max_flow"
+        return
+    best, own = max(scores.values()), scores[tuple(found.z.tolist())]
+    if penalty < 5e14 or scale != 0.1:  # decimals are rounded before they come here
+        assert not found.optimal or best - own < Fraction(scale) / 2
+    assert Fraction(float(found.bound)) >= best - Fraction(scale) / 2
+
+
+@pytest.mark.parametrize("solver", SOLVERS[:7])
+def test_sums_that_are_exact_are_certified(solver):
+    """Four penalties of 1e14: rounding alone would allow two units."""
+    unary, pairwise = np.array([3.0, 4.0, 5.0, -1.0]), np.array([-1e14, -1e14, 2.0, -1e14, 1.0, -1e14])
+    edges = np.stack(np.triu_indices(4, 1), axis=1)
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    assert problem.rounding.tolist() == [0.5]
+    found = solve(problem, solver=solver)
+    assert found.score == 5.0
+    assert found.bound == 5.0
+    assert found.optimal
+    for k, score in enumerate(solve(problem, solver=solver, k_best=4).score.tolist()):
+        assert score == [5.0, 4.0, 4.0, 4.0][k]
+
+
+@pytest.mark.parametrize(
+    ("scores", "penalty"),
+    [
+        ([3.0, 4.0, 5.0], 1e18),
+        ([0.3, 0.4, 0.5], 1e16),
+        ([3e-9, 4e-9, 5e-9], 1e9),
+        ([384.0, 512.0, 640.0], 1e20),
+    ],
+    ids=["integers", "decimals", "small decimals", "multiples of a power of two"],
+)
+@pytest.mark.parametrize("solver", ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"])
+def test_nothing_is_certified_where_sums_lose_units(scores, penalty, solver):
+    pairs = {"edges": [[0, 1], [1, 2], [0, 2]], "solver": solver}
+    found = solve(scores, [-penalty] * 3, **pairs)
+    assert not found.optimal
+    assert found.bound > max(scores)
+    several = solve(scores, [-penalty] * 3, k_best=9, **pairs)
+    assert several.optimal.tolist() == [False] * 8 + [True]  # there is no ninth state
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 1e12])
+def test_real_numbers_keep_the_rounding_of_sums(scale):
+    random = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(6, 1), axis=1)
+    problem = Problem.from_arrays(
+        scale * random.normal(size=(50, 6)), scale * random.normal(size=(50, 15)), edges=edges
+    )
+    expected = 2 * np.finfo(float).eps * 22 * problem.magnitude
+    np.testing.assert_array_equal(problem.rounding, expected)
+    assert problem.tolerance is problem.rounding
+
+
+def test_instances_of_a_batch_are_judged_by_themselves():
+    problem = Problem.from_arrays(
+        [[3.0, 1.0], [3.0, 1.0], [0.7123, 1.0 / 3]], [[-1e14], [-1e18], [-1e15]], edges=[[0, 1]]
+    )
+    assert problem.tolerance[0] == problem.rounding[0] < 0.5
+    assert problem.tolerance[1] == -np.inf
+    assert problem.tolerance[2] == problem.rounding[2]
+    assert solve(problem).optimal.tolist() == [True, False, True]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seeds,
+    st.sampled_from([1e13, 1e14, 1e15, 1e18]),
+    st.sampled_from(["auto", "exhaustive", "elimination", "dual_ascent", "bits", "branch_and_bound"]),
+)
+def test_optimal_labels_are_optimal_to_the_last_unit(seed, penalty, solver):
+    random = np.random.default_rng(seed)
+    n, k = int(random.integers(2, 5)), int(random.integers(2, 4))
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    unary = random.integers(-9, 10, (1, n, k)).astype(float)
+    tables = random.integers(-5, 6, (1, len(edges), k, k)).astype(float)
+    tables[random.random(tables.shape) < 0.4] = -penalty
+    unary[random.random(unary.shape) < 0.2] -= penalty
+    problem = LabelProblem.from_arrays(unary, tables, edges=edges)
+    found = labels.solve(problem, solver=solver)
+    scores = {}
+    for x in itertools.product(range(k), repeat=n):
+        total = sum(Fraction(unary[0, i, x[i]]) for i in range(n))
+        scores[x] = total + sum(Fraction(tables[0, e, x[i], x[j]]) for e, (i, j) in enumerate(edges))
+    best, own = max(scores.values()), scores[tuple(found.labels[0].tolist())]
+    assert not found.optimal[0] or own == best
+    assert Fraction(float(found.bound[0])) >= best - Fraction(1, 2)
+
+
+def test_a_finite_score_that_forbids_labels_is_no_reason_to_certify():
+    different = np.where(np.eye(3) > 0, -1e18, 0.0)
+    unary = [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
+    assert not labels.solve(unary, different, edges=[[0, 1]]).optimal
+    infinite = labels.solve(unary, np.where(np.eye(3) > 0, -np.inf, 0.0), edges=[[0, 1]])
+    assert infinite.optimal
+    assert infinite.score == 6.0
+
+
+@pytest.mark.parametrize("solver", ["cp_sat", "cplex", "highs", "pymaxflow", "toulbar2"])
+def test_third_parties_are_held_to_the_last_unit(solver):
+    package = labels.solver_class(solver) if solver == "toulbar2" else solver_class(solver)
+    if missing := package.missing_packages():
+        pytest.skip(f"needs {missing}")
+    random = np.random.default_rng(3)
+    call = labels.solve if solver == "toulbar2" else solve
+    for _ in range(4):
+        unary, pairwise, edges = with_penalties(random, 5, 1e14, 1.0)
+        if solver == "pymaxflow":
+            pairwise = np.abs(pairwise)
+        scores = exact_scores(unary, pairwise, edges)
+        if solver == "toulbar2":
+            tables = np.zeros((len(edges), 2, 2))
+            tables[:, 1, 1] = pairwise
+            found = call(np.stack([0 * unary, unary], axis=1), tables, edges=edges, solver=solver)
+        else:
+            found = call(unary, pairwise, edges=edges, solver=solver)
+        own = scores[tuple(int(value) for value in found.z)]
+        assert not found.optimal or own == max(scores.values())
+
+
+def test_what_cancellation_leaves_makes_no_integers_of_real_numbers():
+    random = np.random.default_rng(0)
+    unary = np.append(random.normal(size=6), 0.1 + 0.2 - 0.3)
+    problem = Problem.from_arrays(unary, random.normal(size=3) * 100, edges=[[0, 1], [1, 2], [2, 6]])
+    assert problem.tolerance is problem.rounding
+    assert solve(problem).optimal
