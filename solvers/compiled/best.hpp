@@ -10,7 +10,7 @@ namespace solvers {
 // States without repetition. A search need not find a state that does not beat the last one.
 template <class Score>
 struct Best {
-    std::span<Score> scores;    // [count] falling, exact
+    std::span<Score> scores;     // [count] falling, exact
     std::span<Index> places;     // [count] rows of `states`
     Matrix<std::int8_t> states;  // [count, n]
 

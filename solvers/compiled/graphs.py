@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import jit
+from ._kernels import common as kernels
 
 
-@jit.strict
-def neighbour_lists(n, edges):
-    """The neighbours of every vertex, one list behind the other.
+def neighbour_lists(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the neighbours of every vertex, one list behind the other.
 
     Args:
         n: number of vertices.
@@ -18,18 +17,9 @@ def neighbour_lists(n, edges):
     Returns:
         `[n + 1]`, the start of every list; `[2 e]`, the neighbours; and `[2 e]`, the edges to them.
     """
-    starts = np.zeros(n + 1, np.int64)
-    for e in range(len(edges)):
-        starts[edges[e, 0] + 1] += 1
-        starts[edges[e, 1] + 1] += 1
-    starts = np.cumsum(starts)
-    end = starts.copy()
+    starts = np.empty(n + 1, np.int64)
     near, which = np.empty(2 * len(edges), np.int64), np.empty(2 * len(edges), np.int64)
-    for e in range(len(edges)):
-        for side in range(2):
-            v = edges[e, side]
-            near[end[v]], which[end[v]] = edges[e, 1 - side], e
-            end[v] += 1
+    kernels.neighbour_lists(n, np.ascontiguousarray(edges, np.int64).reshape(-1, 2), starts, near, which)
     return starts, near, which
 
 

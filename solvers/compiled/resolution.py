@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from . import jit
+from ._kernels import common as kernels
 from .plain import plain
 
 EXACT_UNITS = 2.0**50
@@ -19,8 +19,8 @@ EXACT_UNITS = 2.0**50
 SMALL_UNITS = 2.0**33
 """If the smallest score is at most so many units, and most scores are short, they are no real numbers."""
 
-SHORT, MOST_SHORT = 2.0**47, 0.75
-"""A short score is at most so many times its last binary digit, as few real numbers are; and the share of these."""
+MOST_SHORT = 0.75
+"""The share of scores with few binary digits from which on they are no real numbers."""
 
 DECIMALS = 4
 """Digits of the smallest score, at most, by which decimals are recognised."""
@@ -48,10 +48,10 @@ def resolutions(
     """
     digits = DOUBLE if first.dtype == np.float64 else SINGLE
     arrays = plain(first), plain(second), plain(magnitude)
-    if not _suspicious(*arrays, factor, digits):
+    if not kernels.suspicious(*arrays, factor, digits):
         return None
     units, least, short = (np.empty(len(magnitude)) for _ in range(3))
-    _find_units(*arrays, factor, digits, units, least, short)
+    kernels.find_units(*arrays, factor, digits, units, least, short)
     rounding = factor * magnitude
     few_digits = (least <= SMALL_UNITS * units) & (short >= MOST_SHORT)
     found = _classified(units, magnitude, rounding, few_digits)
@@ -88,96 +88,3 @@ def _multiples(scores: np.ndarray, exponent: int) -> bool:
     values = np.abs(scores[np.isfinite(scores)].astype(np.float64))
     multiples = values / 10.0**exponent if exponent >= 0 else values * 10.0**-exponent
     return bool((np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples).all())
-
-
-@jit.strict
-def _suspicious(first, second, magnitude, factor, digits):
-    """Whether rounding could confuse the scores of an instance."""
-    found = False
-    for b in range(len(magnitude)):
-        if _is_suspicious(first, second, b, magnitude[b], factor, digits):
-            found = True
-            break
-    return found
-
-
-@jit.strict
-def _find_units(first, second, magnitude, factor, digits, units, least, short):
-    """Sets the largest power of two that divides all scores, the smallest absolute score and the share of short ones.
-
-    Each is `[batch]`. The first two are infinity for instances whose scores rounding does not confuse.
-    """
-    for b in range(len(magnitude)):
-        units[b], least[b], short[b] = np.inf, np.inf, 0.0
-        if _is_suspicious(first, second, b, magnitude[b], factor, digits):
-            row = b if second.shape[0] > 1 else 0
-            least[b] = min(_least(first, b), _least(second, row))
-            units[b] = min(_last_digit(first, b, 0.0), _last_digit(second, row, 0.0))
-            few, some = _count_short(first, b)
-            more, others = _count_short(second, row)
-            short[b] = (few + more) / (some + others)
-
-
-@jit.strict_inner
-def _is_suspicious(first, second, b, magnitude, factor, digits):
-    """Whether rounding could confuse the scores of instance b: a quick test, which nearly all fail.
-
-    A unit divides all scores, so the smallest of them bounds it from above, and so does the last digit of any. Real
-    numbers fail by the last digit of the first score that is looked at.
-    """
-    row = b if second.shape[0] > 1 else 0
-    least = min(_least(first, b), _least(second, row))
-    most = 2.0 * factor * magnitude  # rounding reaches no larger unit
-    if digits * least > most or least == np.inf:
-        return False
-    if least * LEAST_DECIMAL <= most:
-        return True
-    useful = min(magnitude / EXACT_UNITS, least / SMALL_UNITS)
-    unit = _last_digit(first, b, useful)
-    if unit > 0.0:
-        unit = min(unit, _last_digit(second, row, useful))
-    return 0.0 < unit <= most
-
-
-@jit.strict_inner
-def _least(scores, row):
-    """The smallest absolute score of a row that is not zero."""
-    least = np.inf
-    for k in range(scores.shape[1]):
-        value = abs(np.float64(scores[row, k]))
-        if 0.0 < value < least:
-            least = value
-    return least
-
-
-@jit.strict_inner
-def _count_short(scores, row):
-    """How many scores of a row are short, and how many are neither zero nor forbidden."""
-    short = count = 0
-    for k in range(scores.shape[1]):
-        value = np.float64(scores[row, k])
-        if value == 0.0 or value == -np.inf:
-            continue
-        count += 1
-        fraction = math.frexp(value)[0]
-        whole = np.int64(math.ldexp(fraction, 53))
-        if abs(whole) <= SHORT * (whole & -whole):
-            short += 1
-    return short, count
-
-
-@jit.strict_inner
-def _last_digit(scores, row, useful):
-    """The largest power of two that divides all scores of a row; 0 where it is below `useful`."""
-    least = np.inf
-    for k in range(scores.shape[1]):
-        value = np.float64(scores[row, k])
-        if value == 0.0 or value == -np.inf:
-            continue
-        fraction, exponent = math.frexp(value)
-        whole = np.int64(math.ldexp(fraction, 53))
-        own = math.ldexp(np.float64(whole & -whole), exponent - 53)
-        if own < useful:
-            return 0.0
-        least = min(least, own)
-    return least

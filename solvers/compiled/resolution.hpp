@@ -1,0 +1,150 @@
+// What the scores of an instance are whole multiples of; resolution.py says why that matters.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solvers/compiled/views.hpp"
+
+namespace solvers {
+
+// Sums of so many units are exact, and so are those of their quarters, of which minimum cuts are
+// made.
+inline constexpr double EXACT_UNITS = 0x1p50;
+
+// If the smallest score is at most so many units, and most scores are short, they are no real
+// numbers.
+inline constexpr double SMALL_UNITS = 0x1p33;
+
+// A short score is at most so many times its last binary digit, as few real numbers are.
+inline constexpr double SHORT = 0x1p47;
+
+// Decimals are recognised by so much of the smallest score.
+inline constexpr double LEAST_DECIMAL = 1e-4;
+
+// Scores of a batch in two parts; the second part may be one row for all instances.
+template <class First, class Second>
+class Resolution {
+public:
+    // Args:
+    //     first: `[batch, m]`; minus infinity counts as no score.
+    //     second: `[batch, m]` or `[1, m]`.
+    //     magnitude: `[batch]`, no sum of scores that is ever taken is larger.
+    //     factor: the part of the magnitude that is allowed for rounding.
+    //     digits: a score is a whole multiple of so much of itself, at least.
+    Resolution(Matrix<const First> first, Matrix<const Second> second,
+               std::span<const double> magnitude, double factor, double digits)
+        : first_(first), second_(second), magnitude_(magnitude), factor_(factor), digits_(digits) {}
+
+    // Whether rounding could confuse the scores of some instance.
+    bool suspicious() const {
+        for (Index b = 0; b < length(magnitude_); ++b)
+            if (suspicious(b)) return true;
+        return false;
+    }
+
+    // Writes the largest power of two that divides all scores, the smallest absolute score and the
+    // share of short ones.
+    //
+    // The first two are infinity, and the third is 0, for instances whose scores rounding does not
+    // confuse.
+    void find_units(std::span<double> units, std::span<double> least,
+                    std::span<double> short_share) const {
+        for (Index b = 0; b < length(magnitude_); ++b) {
+            units[b] = least[b] = INFINITE;
+            short_share[b] = 0.0;
+            if (!suspicious(b)) continue;
+            least[b] = least_of(b);
+            units[b] = std::min(last_digit(first_[b], 0.0), last_digit(second_[row_of(b)], 0.0));
+            const Count few = count_short(first_[b]);
+            const Count more = count_short(second_[row_of(b)]);
+            short_share[b] = static_cast<double>(few.of_short + more.of_short) /
+                             static_cast<double>(few.all + more.all);
+        }
+    }
+
+private:
+    static constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
+    struct Count {
+        Index of_short = 0;
+        Index all = 0;  // neither zero nor forbidden
+    };
+
+    Index row_of(Index b) const { return second_.rows > 1 ? b : 0; }
+
+    // A quick test, which nearly all instances fail.
+    //
+    // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
+    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
+    bool suspicious(Index b) const {
+        const double least = least_of(b);
+        const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
+        if (digits_ * least > most || least == INFINITE) return false;
+        if (least * LEAST_DECIMAL <= most) return true;
+        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
+        double unit = last_digit(first_[b], useful);
+        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
+        return 0.0 < unit && unit <= most;
+    }
+
+    // The smallest absolute score that is not zero.
+    double least_of(Index b) const {
+        return std::min(least_in(first_[b]), least_in(second_[row_of(b)]));
+    }
+
+    template <class Score>
+    static double least_in(std::span<const Score> scores) {
+        double least = INFINITE;
+        for (Score score : scores) {
+            const double value = std::abs(static_cast<double>(score));
+            if (0.0 < value && value < least) least = value;
+        }
+        return least;
+    }
+
+    // The 53 binary digits of a score as a whole number, and their exponent.
+    static Index whole_digits(double value, int& exponent) {
+        return static_cast<Index>(std::ldexp(std::frexp(value, &exponent), 53));
+    }
+
+    template <class Score>
+    static Count count_short(std::span<const Score> scores) {
+        Count count;
+        for (Score score : scores) {
+            const double value = static_cast<double>(score);
+            if (value == 0.0 || value == -INFINITE) continue;
+            ++count.all;
+            int exponent = 0;
+            const Index whole = whole_digits(value, exponent);
+            const double size = std::abs(static_cast<double>(whole));
+            count.of_short += size <= SHORT * static_cast<double>(whole & -whole);
+        }
+        return count;
+    }
+
+    // The largest power of two that divides all scores; 0 where it is below `useful`.
+    template <class Score>
+    static double last_digit(std::span<const Score> scores, double useful) {
+        double least = INFINITE;
+        for (Score score : scores) {
+            const double value = static_cast<double>(score);
+            if (value == 0.0 || value == -INFINITE) continue;
+            int exponent = 0;
+            const Index whole = whole_digits(value, exponent);
+            const double digit = std::ldexp(static_cast<double>(whole & -whole), exponent - 53);
+            if (digit < useful) return 0.0;
+            least = std::min(least, digit);
+        }
+        return least;
+    }
+
+    Matrix<const First> first_;
+    Matrix<const Second> second_;
+    std::span<const double> magnitude_;
+    double factor_;
+    double digits_;
+};
+
+}  // namespace solvers
