@@ -11,6 +11,7 @@ from ..problem import Problem
 from .conversion import Conversion, Labels, Sense, converted, places_of
 from .couplings import check_terms, couplings_of, ends_of, ordered_labels
 from .energy import energy_of, named
+from .objective import Quadratic
 from .terms import real_array, sums_at
 
 SPINS = (-1, 1)
@@ -41,12 +42,13 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     linear[[place[label] for label in fields]] = real_array("h", list(fields.values()), 1)
     check_terms([[label] for label in labels], linear)
     pairs, weights = couplings_of(J, labels)
+    original = Quadratic((), linear, pairs, weights, SPINS)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = weights.sum() - linear.sum()
     pairs, weights = pairs[~loops], weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
-    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS)
+    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS, original)
 
 
 def to_ising(

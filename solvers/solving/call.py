@@ -229,6 +229,8 @@ def _answer(
 ) -> Answer | tuple[Answer, ...]:
     if isinstance(fix, Mapping):
         fix = conversion.states(fix)
+    if conversion.fixed:
+        fix = _with_fixed_ones(conversion, fix)
     if isinstance(start, Mapping):
         states = conversion.states(start)
         if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
@@ -239,6 +241,23 @@ def _answer(
         return conversion.answer(found)
     parts = zip(found.z, found.score, found.optimal, found.bound, strict=True)
     return tuple(conversion.answer(Solution(*part, found.solver, found.stats)) for part in parts)
+
+
+def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
+    """What a caller fixes, and what the conversion does.
+
+    Raises:
+        OptionError: they differ.
+    """
+    if fix is None or isinstance(fix, Mapping):
+        return {**(fix or {}), **conversion.fixed}
+    values = Fixing.of(conversion.problem, fix).values[0].copy()
+    for place, state in conversion.fixed.items():
+        if values[place] not in (state, -1):
+            label = shortened(conversion.labels[place])
+            raise OptionError(f"fix gives {label} the value {values[place]}; it is {state}")
+        values[place] = state
+    return values
 
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import as_array, to_numpy
 from ...conversions.conversion import Sense
+from ...conversions.objective import FactorSum
 from ...errors import OptionError, ProblemError, shortened
 from ...limits.memory import check_memory
 from ...options import is_whole
@@ -61,7 +62,8 @@ def from_factors(
     constant = _finite(constant)
     sign = 1 if sense == "maximise" else -1
     total = _Sum(_sizes(sizes))
-    for number, (scope, table) in enumerate(_pairs(factors)):
+    given = list(_pairs(factors))
+    for number, (scope, table) in enumerate(given):
         total.add(number, scope, sign * table)
     if not math.isfinite(total.constant):
         raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
@@ -73,7 +75,8 @@ def from_factors(
         fit = False
     if not fit:
         raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
-    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values)
+    original = FactorSum(constant, given)
+    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values, original)
 
 
 def _finite(constant: Any) -> float:

@@ -62,7 +62,8 @@ class Live:
         self._line.update(self._task, completed=instances)
 
     def _hear(self, known: Known[Any]) -> None:
-        value, bound = (
-            float(self._conversion.value(part.reshape(-1)[0])) for part in (known.score, known.bound)
-        )
+        z, score, limit = (part.reshape(-1) for part in (known.z, known.score, known.bound))
+        value, bound = (float(self._conversion.value(part[0])) for part in (score, limit))
+        if z[0] >= 0:
+            value, bound = self._conversion.objective(z), self._conversion.objective_bound(z, float(limit[0]))
         self._line.update(self._task, known=f"best {value:.8g}, bound {bound:.8g}")
