@@ -117,7 +117,8 @@ class LabelProblem(Generic[ArrayT]):
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
                 given[name] = as_array(array, name)
-        if "potts" in given and given["potts"].ndim == 0:
+        alone = "potts" in given and given["potts"].ndim == 0
+        if alone:
             number = to_numpy(given["potts"])  # of no library
             if number.dtype.kind not in "biuf":
                 raise ProblemError(f"potts must be a number, or [..., e]; got {shortened(potts)}")
@@ -128,7 +129,7 @@ class LabelProblem(Generic[ArrayT]):
         size = _sizes(sizes, n, k)
         topology, swapped = _topology(edges, n)
         if "potts" in scores:
-            parts = _of_potts(scores["potts"], topology.e, k)
+            parts = _of_potts(scores["potts"], topology.e, k, shared=alone)
         else:
             parts = _of_tables(scores.get("pairwise"), scores["unary"], topology, swapped)
         problem = _flatten(cls, scores["unary"], *parts, sizes=size, topology=topology, home=home)
@@ -341,10 +342,10 @@ def _topology(edges: Any, n: int) -> tuple[Topology, np.ndarray]:
     return topology, given[:, 0] > given[:, 1]
 
 
-def _of_potts(weights: Array, e: int, k: int) -> tuple[Array, np.ndarray, Array]:
+def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, np.ndarray, Array]:
     """Tables, which of them, and weights, of scores for equal values."""
     xp = namespace_of(weights)
-    if weights.shape[-1] == 1 != e:
+    if shared:
         weights = xp.broadcast_to(weights, (*weights.shape[:-1], e))
     if weights.shape[-1] != e:
         raise ProblemError(

@@ -54,7 +54,8 @@ def from_factors(
 
     Raises:
         ProblemError: a table that does not have the shape of its scope, a scope that repeats a variable, a factor of
-            three variables or more that allows more than 4,096 tuples, or what `LabelProblem.from_arrays` refuses.
+            three variables or more that allows more than 4,096 tuples, two variables or values of one name, or what
+            `LabelProblem.from_arrays` refuses.
         OptionError: `sense` is neither word.
     """
     if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
@@ -69,14 +70,37 @@ def from_factors(
         raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
+    _check_words(list(sizes), names, values)
+    original = FactorSum(constant, given)
+    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values, original)
+
+
+def _check_words(sizes: list[int], names: Any, values: Any) -> None:
+    """Refuses names that are not one for each variable, and one for each value, all different."""
     try:
-        fit = len(names) == len(sizes) and [len(own) for own in values] == list(sizes)
+        fit = len(names) == len(sizes) and [len(own) for own in values] == sizes
     except TypeError:
         fit = False
     if not fit:
         raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
-    original = FactorSum(constant, given)
-    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values, original)
+    if not isinstance(names, range):
+        _check_different("variables", names)
+    for name, own in zip(names, values, strict=True):
+        if not isinstance(own, range):
+            _check_different(f"values of {shortened(name)}", own)
+
+
+def _check_different(what: str, words: Sequence[Hashable]) -> None:
+    places: dict[Hashable, int] = {}
+    for place, word in enumerate(words):
+        try:
+            first = places.setdefault(word, place)
+        except TypeError as error:  # a list, say
+            raise ProblemError(f"{shortened(word)} cannot be a name; pass a text or a number") from error
+        if first != place:
+            raise ProblemError(
+                f"two {what} have the name {shortened(word)}: numbers {first} and {place}; rename one of them"
+            )
 
 
 def _finite(constant: Any) -> float:
