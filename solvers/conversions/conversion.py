@@ -90,8 +90,8 @@ class Conversion:
         Example:
             >>> from solvers.conversions import from_ising
             >>> model = from_ising({"a": 1e16, "b": 0.1}, {("a", "a"): 1e16})
-            >>> model.objective([0, 1]), model.value(model.problem.score([0, 1]))
-            (0.1, 0.0)
+            >>> model.objective([0, 1]), float(model.value(model.problem.score([0, 1])))
+            (0.1, 0.2)
         """
         return self._objective_at(self._states_of(z))
 

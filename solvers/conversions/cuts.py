@@ -114,7 +114,9 @@ def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) ->
             "infinite; give one of them a finite capacity"
         )
     cut = total(capacities[side[arcs[:, 0]] & ~side[arcs[:, 1]]])
-    return np.minimum(capacities, 2 * cut if cut else 1.0)
+    most = 2 * cut if cut else 1.0
+    capped: np.ndarray = np.minimum(capacities, most)
+    return capped
 
 
 def _widest_path(

@@ -63,7 +63,8 @@ class Quadratic:
         """The constants, and a term for each variable and pair."""
         v = np.asarray(self.values, np.float64)[z]
         first, second = self.pairs.T
-        return np.concatenate([self.constants, self.linear * v, self.weights * v[first] * v[second]])
+        products = self.weights * v[first] * v[second]
+        return np.concatenate([np.asarray(self.constants, np.float64), self.linear * v, products])
 
     solved_terms = terms
     least = -math.inf
@@ -100,7 +101,8 @@ class Cut:
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The weights of the pairs that are cut."""
-        return self.weights[z[self.pairs[:, 0]] != z[self.pairs[:, 1]]]
+        crossing: np.ndarray = self.weights[z[self.pairs[:, 0]] != z[self.pairs[:, 1]]]
+        return crossing
 
     solved_terms = terms
     least = -math.inf
@@ -130,13 +132,15 @@ class Capacity:
 
     def terms(self, z: np.ndarray) -> np.ndarray:
         """The capacities of the arcs that are cut."""
-        return self.capacities[self._cut(z)]
+        cut: np.ndarray = self.capacities[self._cut(z)]
+        return cut
 
     least = 0.0
 
     def solved_terms(self, z: np.ndarray) -> np.ndarray:
         """The capped capacities of the arcs that are cut."""
-        return self.capped[self._cut(z)]
+        cut: np.ndarray = self.capped[self._cut(z)]
+        return cut
 
     def coefficients(self) -> np.ndarray:
         """The capped capacities."""
@@ -147,7 +151,8 @@ class Capacity:
         return _most(self.arcs.ravel())
 
     def _cut(self, z: np.ndarray) -> np.ndarray:
-        return z[self.arcs[:, 0]] > z[self.arcs[:, 1]]
+        cut: np.ndarray = z[self.arcs[:, 0]] > z[self.arcs[:, 1]]
+        return cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +180,8 @@ class FactorSum:
         """The finite entries of all tables."""
         entries = [np.ravel(table) for scope, table in self.factors if len(scope)]
         whole = np.concatenate([np.empty(0), *entries])
-        return whole[np.isfinite(whole)]
+        finite: np.ndarray = whole[np.isfinite(whole)]
+        return finite
 
     def most_summed(self) -> int:
         """Four entries for each factor of one variable."""

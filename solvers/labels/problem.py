@@ -149,9 +149,9 @@ class LabelProblem(Generic[ArrayT]):
         _check_finite(problem)
         return problem
 
-    @classmethod
+    @staticmethod
     def from_tables(
-        cls, unary: np.ndarray, tables: Sequence[np.ndarray], edges: Edges, sizes: np.ndarray
+        unary: np.ndarray, tables: Sequence[np.ndarray], edges: Edges, sizes: np.ndarray
     ) -> LabelProblem[np.ndarray]:
         """One instance with a table of its own size for each edge.
 
@@ -168,7 +168,9 @@ class LabelProblem(Generic[ArrayT]):
         none = np.zeros((1, 0, k, k))
         topology, home = pairs.topology_of(edges, len(unary)), home_of(unary)
         which, own = np.arange(len(tables)), tuple(tables)
-        problem = cls(unary[None], none, which, None, sizes, topology, (), home, own)
+        problem: LabelProblem[np.ndarray] = LabelProblem(
+            unary[None], none, which, None, sizes, topology, (), home, own
+        )
         _check_finite(problem)
         return problem
 

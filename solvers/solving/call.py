@@ -251,7 +251,7 @@ def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
     """
     if fix is None or isinstance(fix, Mapping):
         return {**(fix or {}), **conversion.fixed}
-    values = Fixing.of(conversion.problem, fix).values[0].copy()
+    values: np.ndarray = Fixing.of(conversion.problem, fix).values[0].copy()
     for place, state in conversion.fixed.items():
         if values[place] not in (state, -1):
             label = shortened(conversion.labels[place])
