@@ -221,3 +221,14 @@ def test_tables_that_memory_does_not_hold_are_refused_before_they_are_made():
     wide = from_factors([60000] + [2] * 40, [((0, i), np.zeros((60000, 2))) for i in range(1, 41)]).problem
     with pytest.raises(ProblemTooLargeError, match="tables of 60000 x 60000"):
         wide.dense()
+
+
+def test_tables_of_their_own_sizes_have_a_trivial_bound_and_units():
+    sizes = [3000] + [2] * 20
+    generator = np.random.default_rng(0)
+    factors = [((0, i), generator.integers(-5, 6, (3000, 2)).astype(float)) for i in range(1, 21)]
+    problem = from_factors(sizes, factors).problem
+    assert problem.own is not None
+    best = sum(table.max() for _, table in factors)
+    assert problem.trivial_bound[0] == pytest.approx(best)
+    assert problem.rounding[0] < 0.5

@@ -267,6 +267,8 @@ class LabelProblem(Generic[ArrayT]):
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
         tables = self.tables if self.weights is None else self.weights
+        if self.own is not None:
+            tables = np.concatenate([np.ravel(table) for table in self.own])[None]
         parts = self.unary, tables
         if not isinstance(self.unary, np.ndarray) and sum(math.prod(part.shape) for part in parts) > BLOCK:
             return None  # which would have to come from a device
@@ -280,6 +282,11 @@ class LabelProblem(Generic[ArrayT]):
         total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
         if not self.e:
             return total
+        if self.own is not None:
+            return total + sum(float(np.max(table)) for table in self.own)
+        if self.is_potts:
+            weights = as_float64(self.weights)
+            return total + xp.sum(xp.where(weights > 0, weights, 0 * weights), axis=-1)
         tables = as_float64(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
         of_edges = beside(self.unary, self.table_of)
         highest = xp.take(xp.max(tables, axis=-1), of_edges, axis=-1)
