@@ -149,6 +149,7 @@ def _array_of(values: Any, name: str) -> Array:
         )
     if array_api_compat.is_array_api_obj(values) and not isinstance(values, np.ndarray | np.generic):
         return values
+    _check_order(values, name)
     try:
         array = np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
     except ValueError as error:
@@ -159,6 +160,18 @@ def _array_of(values: Any, name: str) -> Array:
         found = shortened(values)
         raise ProblemError(f"{name} must be an array of real numbers, or lists of them; got {found}")
     return array
+
+
+def _check_order(values: Any, name: str) -> None:
+    """Refuses a table of pandas whose columns have the names of its rows in another order: places say nothing then."""
+    if not hasattr(values, "columns") or not hasattr(values, "index") or callable(values.index):
+        return
+    rows, columns = list(values.index), list(values.columns)
+    if rows != columns and len(rows) == len(columns) and set(rows) == set(columns):
+        raise ProblemError(
+            f"the rows and columns of {name} have the same names in different orders; pass "
+            f"{name}.loc[names, names].to_numpy(), names being a list of them"
+        )
 
 
 def _check_dense(tensor: Array, name: str) -> None:

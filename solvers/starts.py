@@ -11,6 +11,27 @@ from .errors import OptionError, shortened
 from .problem import Problem
 
 
+def over_batch(name: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Values of all n variables, of one instance or of each of a batch, as `[..., n]` of the batch.
+
+    Args:
+        name: of the argument, for errors.
+        values: `[n]`, or `[..., n]` whose leading dimensions broadcast; a value for one variable is none for all.
+        shape: of the result.
+
+    Raises:
+        OptionError: another shape.
+    """
+    if values.ndim and values.shape[-1] == shape[-1]:
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            pass
+    said = "a number" if not values.ndim else f"of the shape {values.shape}"
+    whole = f"[{shape[-1]}]" if len(shape) == 1 else f"[{shape[-1]}] or {list(shape)}"
+    raise OptionError(f"{name} must be {whole}, a value for each variable; it is {said}")
+
+
 def given_states(start: Any, problem: Problem) -> States | None:
     """`[batch, n]` int8: the caller's assignments, which broadcast to the batch; None if there are none.
 
@@ -20,13 +41,7 @@ def given_states(start: Any, problem: Problem) -> States | None:
     if start is None:
         return None
     states = to_numpy(as_array(start, "start"))
-    try:
-        states = np.broadcast_to(states, (*problem.leading, problem.n))
-    except ValueError:
-        raise OptionError(
-            f"start must be [..., {problem.n}] and broadcast to {(*problem.leading, problem.n)}; its shape "
-            f"is {states.shape}"
-        ) from None
+    states = over_batch("start", states, (*problem.leading, problem.n))
     if states.dtype.kind not in "biuf" or not np.isin(states, (0, 1)).all():
         raise OptionError(f"start must hold zeros and ones alone; got {shortened(start)}")
     return states.reshape(problem.batch, problem.n).astype(np.int8)

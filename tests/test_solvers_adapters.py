@@ -266,7 +266,7 @@ def test_two_edges_are_read_row_by_row():
 
 def test_edges_in_a_csv_file(tmp_path):
     path = tmp_path / "edges.csv"
-    path.write_text('source,target,weight\n"b",c d,3\nb,,-1\nc d,c d,-1.5\n\nc,b,2e0\nb,c d,0.5\n')
+    path.write_text('i,j,score\n"b",c d,3\nb,,-1\nc d,c d,-1.5\n\nc,b,2e0\nb,c d,0.5\n')
     conversion = read_problem(path)
     assert list(conversion.labels) == ["b", "c d", "c"]
     problem = conversion.problem
@@ -290,12 +290,12 @@ def test_a_table_of_pandas(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b\n", "three columns"),
-        ("i,j,w\n", "no rows"),
-        ("i,j,w\na,b\n", "line 2: expected a variable"),
-        ("i,j,w\n,b,1\n", "expected a variable"),
-        ("i,j,w\na,b,much\n", "w must be a finite number"),
-        ("i,j,w\na,b,nan\n", "w must be a finite number"),
+        ("i,j\n", "no column 'score'"),
+        ("i,j,score\n", "no rows"),
+        ("i,j,score\na,b\n", "line 2: the line has 2 cells"),
+        ("i,j,score\n,b,1\n", "line 2: i is empty, and every row needs a variable"),
+        ("i,j,score\na,b,much\n", "the score must be a finite number"),
+        ("i,j,score\na,b,nan\n", "the score must be a finite number"),
     ],
 )
 def test_what_is_no_table(tmp_path, text, words):

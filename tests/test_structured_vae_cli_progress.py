@@ -16,9 +16,9 @@ from structured_vae.cli.solve.live import Live
 @pytest.mark.parametrize(
     ("score", "bound", "expected"),
     [
-        (3.0, 5.5, "0/1 solved, best -3, bound -5.5"),
+        (0.0, 5.5, "0/1 solved, best 0, bound -5.5"),
         (-math.inf, 5.5, "0/1 solved, no state yet, bound -5.5"),
-        (3.0, math.inf, "0/1 solved, best -3, no bound yet"),
+        (0.0, math.inf, "0/1 solved, best 0, no bound yet"),
         (-math.inf, math.inf, "0/1 solved, no state yet, no bound yet"),
     ],
 )

@@ -75,7 +75,7 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
         states = conversion.assignment(found.z)  # spins as -1 and 1
         info = {
             "optimal": bool(found.optimal),
-            "lower_bound": float(conversion.value(found.bound)),
+            "lower_bound": conversion.objective_bound(found.z, float(found.bound)),
             "solver": found.solver,
         }
         return dimod.SampleSet.from_samples_bqm(states, bqm, info=info)

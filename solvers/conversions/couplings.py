@@ -14,6 +14,47 @@ from .conversion import Labels, places_of
 from .terms import Pairs, Weights, real_array
 
 
+def by_names(name: str, values: Any) -> Any:
+    """A table or a column of pandas as a dict of its own names; anything else as it is.
+
+    Args:
+        name: of the argument, for errors.
+        values: a DataFrame, whose rows and columns are the same names in any order; a Series; or something else.
+
+    Raises:
+        ProblemError: a name that comes twice, or rows that are not named as columns are.
+    """
+    if not hasattr(values, "index") or not hasattr(values, "to_numpy"):
+        return values
+    rows = list(values.index)
+    _check_names(name, "row", rows)
+    numbers = values.to_numpy().tolist()
+    if not hasattr(values, "columns"):
+        return dict(zip(rows, numbers, strict=True))
+    columns = list(values.columns)
+    _check_names(name, "column", columns)
+    for one, other in ((rows, columns), (columns, rows)):
+        if missing := [label for label in one if label not in set(other)]:
+            raise ProblemError(
+                f"the rows and columns of {name} must have the same names; {shortened(missing[0])} is the name of one "
+                f"alone. Pass {name}.to_numpy() where names mean nothing"
+            )
+    return {
+        (i, j): number
+        for i, row in zip(rows, numbers, strict=True)
+        for j, number in zip(columns, row, strict=True)
+    }
+
+
+def _check_names(name: str, what: str, labels: list[Hashable]) -> None:
+    if len(set(labels)) < len(labels):
+        first = next(label for label in labels if labels.count(label) > 1)
+        places = [place for place, label in enumerate(labels) if label == first][:2]
+        raise ProblemError(
+            f"{name} has two {what}s of the name {shortened(first)}, at the places {places[0]} and {places[1]}"
+        )
+
+
 def ends_of(couplings: Any) -> Iterable[Hashable]:
     """The labels that a dict of pairs, or a matrix, speaks of.
 
@@ -30,6 +71,8 @@ def ends_of(couplings: Any) -> Iterable[Hashable]:
 def ordered_labels(found: Iterable[Hashable]) -> Labels:
     """The different labels: in order where all are integers, else as they come."""
     labels = list(dict.fromkeys(found))
+    if any(label != label for label in labels):
+        raise ProblemError("a label is nan, which equals no other and names no variable; drop or rename it")
     return tuple(sorted(labels)) if all(isinstance(label, Integral) for label in labels) else tuple(labels)  # type: ignore[type-var]  # integers
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
+import math
+import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +13,11 @@ import numpy as np
 from ..errors import ProblemError, shortened
 from ..options import is_whole
 from .conversion import Conversion, converted
-from .terms import edge_list, sums_at
+from .objective import Capacity, Cut, total
+from .terms import Pairs, Weights, edge_list, sums_at
+
+EVEN = 2.0**20
+"""Capacities of which none is so many times another are taken as they are."""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
@@ -33,7 +41,7 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
     crossing = pairs[:, 0] != pairs[:, 1]
     pairs, values = pairs[crossing], values[crossing]
     linear = sums_at(n, pairs.ravel(), np.repeat(values, 2))
-    return converted("maximise", range(n), linear, pairs, -2 * values, 0.0)
+    return converted("maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
@@ -41,36 +49,38 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     """From the capacity of a cut between source and sink, minimised; its minimum is the maximum flow.
 
     cut(z) = sum_(u,v) c_uv z_u (1 - z_v), with z = 1 on the side of the source. The problem is
-    supermodular. Source and sink keep their places in z, without scores: whatever z says of them, the
-    source counts as 1 and the sink as 0.
+    supermodular. Source and sink keep their places in z, without scores: `Conversion.fixed` says that the source is
+    1 and the sink is 0, and `solve` of the conversion keeps to it.
 
     Args:
         n: number of nodes.
         arcs: `[e, 2]` integers, from and to; parallel and opposite arcs add up.
-        capacities: `[e]`, >= 0.
+        capacities: `[e]`, >= 0; infinity for an arc that may not be cut. In the problem a capacity that is larger than
+            some whole cut counts as twice that cut, so that it does not cost the others their digits.
         source: a node.
         sink: another node.
 
     Raises:
         ProblemError: shapes that do not match, a node outside 0..n-1, source and sink the same,
-            capacities that are negative or not finite.
+            capacities that are negative or nan, or infinite on a whole path from source to sink.
 
     Example:
         >>> network = from_min_cut(3, [[0, 1], [1, 2]], [5.0, 3.0], source=0, sink=2)
         >>> float(network.value(network.problem.score([1, 1, 0])))
         3.0
     """
-    pairs, values = edge_list(n, arcs, capacities)
+    pairs, capacity = edge_list(n, arcs, capacities, largest=math.inf)
     if not (is_whole(source, 0, n - 1) and is_whole(sink, 0, n - 1)) or source == sink:
         raise ProblemError(
             f"source {shortened(source)} and sink {shortened(sink)} must be two nodes of 0..{n - 1}"
         )
-    if (values < 0).any():
-        arc = int(np.flatnonzero(values < 0)[0])
-        raise ProblemError(f"capacities[{arc}] is {values[arc]}; capacities must be >= 0")
+    if (capacity < 0).any():
+        arc = int(np.flatnonzero(capacity < 0)[0])
+        raise ProblemError(f"capacities[{arc}] is {capacity[arc]}; capacities must be >= 0")
     start, end = pairs.T
     cuttable = (start != end) & (start != sink) & (end != source)
-    pairs, values = pairs[cuttable], values[cuttable]
+    pairs, capacity = pairs[cuttable], capacity[cuttable]
+    values = _capped(n, pairs, capacity, int(source), int(sink))
     start, end = pairs.T
     leaves, enters = start == source, end == sink
     # c z_u (1 - z_v) is c (1 - z_v) from the source, c z_u into the sink
@@ -78,4 +88,66 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     linear -= sums_at(n, start[~leaves], values[~leaves])
     inner = ~leaves & ~enters
     constant = float(values[leaves].sum())
-    return converted("minimise", range(n), -linear, pairs[inner], -values[inner], constant)
+    original = Capacity(pairs, capacity, values)
+    found = converted(
+        "minimise", range(n), -linear, pairs[inner], -values[inner], constant, original=original
+    )
+    return replace(found, fixed={int(source): 1, int(sink): 0})
+
+
+def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) -> Weights:
+    """Capacities that give the same minimum cuts, none much larger than the value of these.
+
+    A cut through an arc of more than U is no minimum where some cut has U. So all that matters of such a capacity is
+    that it is more.
+
+    Raises:
+        ProblemError: every cut is infinite.
+    """
+    positive = capacities[capacities > 0]
+    if not positive.size or positive.max() <= min(EVEN * positive.min(), sys.float_info.max):
+        return capacities
+    width, side = _widest_path(n, arcs, capacities, source, sink)
+    if width == math.inf:
+        raise ProblemError(
+            f"arcs of infinite capacity lead from the source {source} to the sink {sink}, so every cut is "
+            "infinite; give one of them a finite capacity"
+        )
+    cut = total(capacities[side[arcs[:, 0]] & ~side[arcs[:, 1]]])
+    most = 2 * cut if cut else 1.0
+    capped: np.ndarray = np.minimum(capacities, most)
+    return capped
+
+
+def _widest_path(
+    n: int, arcs: Pairs, capacities: Weights, source: int, sink: int
+) -> tuple[float, np.ndarray]:
+    """The least capacity along the path on which it is largest, 0 without a path, and a cut of no larger arcs.
+
+    Dijkstra's algorithm: nodes are settled in falling order of the width of the widest path to them. The cut separates
+    those that are settled before the width falls to that of the sink.
+
+    Returns:
+        The width, and `[n]` which nodes lie on the source's side.
+    """
+    order = np.argsort(arcs[:, 0], kind="stable")
+    first = np.searchsorted(arcs[order, 0], np.arange(n + 1)).tolist()
+    ends, wide = arcs[order, 1].tolist(), capacities[order].tolist()
+    best = [0.0] * n
+    best[source] = math.inf
+    waiting, settled = [(-math.inf, source)], np.zeros(n, bool)
+    while waiting:
+        width, node = heapq.heappop(waiting)
+        if node == sink:
+            break
+        if settled[node]:
+            continue
+        settled[node] = True
+        for place in range(first[node], first[node + 1]):
+            through = min(-width, wide[place])
+            if through > best[ends[place]]:
+                best[ends[place]] = through
+                heapq.heappush(waiting, (-through, ends[place]))
+    side = settled & (np.array(best) > best[sink])
+    side[source] = True
+    return best[sink], side

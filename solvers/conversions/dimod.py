@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from ..constraints import Constraint, linear
 from ..errors import ProblemError, SolverError, shortened
@@ -16,6 +16,7 @@ from ..problem import Problem
 from .conversion import Conversion, Labels
 from .energy import energy_of, named
 from .ising import from_ising
+from .objective import Quadratic
 from .qubo import from_qubo
 from .terms import real_array
 
@@ -50,7 +51,7 @@ def from_dimod(bqm: Any) -> Conversion:
         found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
     if not math.isfinite(offset):
         raise ProblemError(f"the offset must be a finite number; got {offset}")
-    return replace(found, constant=found.constant + offset)
+    return _plus(found, offset)
 
 
 def _from_constrained(model: Any) -> Conversion:
@@ -63,8 +64,13 @@ def _from_constrained(model: Any) -> Conversion:
     quadratic = _biases(model.objective.quadratic)
     found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
     constraints = tuple(_constraint(label, each, found.places) for label, each in model.constraints.items())
-    constant = found.constant + float(model.objective.offset)
-    return replace(found, constant=constant, constraints=constraints)
+    return replace(_plus(found, float(model.objective.offset)), constraints=constraints)
+
+
+def _plus(conversion: Conversion, offset: float) -> Conversion:
+    """The conversion of an objective with a constant more."""
+    original = cast("Quadratic", conversion.original)  # of a QUBO or an Ising model
+    return replace(conversion, constant=conversion.constant + offset, original=original.plus(offset))
 
 
 def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constraint:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..problem import Problem
 from .conversion import Conversion, Labels, Sense, converted, places_of
-from .couplings import check_terms, couplings_of, ends_of, ordered_labels
+from .couplings import by_names, check_terms, couplings_of, ends_of, ordered_labels
 from .energy import energy_of, named
+from .objective import Quadratic
 from .terms import real_array, sums_at
 
 SPINS = (-1, 1)
@@ -21,8 +22,9 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     """From sum_i h_i s_i + sum_(i,j) J[i,j] s_i s_j with spins s = 2z - 1, every entry counted.
 
     Args:
-        h: `[n]`, or a dict of labels.
-        J: `[n, n]`, or a dict of label pairs; an entry (i, i) is a constant, since s_i^2 = 1.
+        h: `[n]`, or a dict of labels, or a pandas Series.
+        J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as `from_qubo` takes one; an entry (i, i) is a
+            constant, since s_i^2 = 1.
         sense: whether the original is minimised or maximised.
 
     Raises:
@@ -34,6 +36,7 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
         >>> float(conversion.value(conversion.problem.score([0, 0])))  # spins -1, -1
         -1.5
     """
+    h, J = by_names("h", h), by_names("J", J)  # noqa: N806  # its name
     fields = h if isinstance(h, Mapping) else dict(enumerate(real_array("h", h, 1).tolist()))
     labels = ordered_labels((*fields, *ends_of(J)))
     linear = np.zeros(len(labels))
@@ -41,12 +44,13 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     linear[[place[label] for label in fields]] = real_array("h", list(fields.values()), 1)
     check_terms([[label] for label in labels], linear)
     pairs, weights = couplings_of(J, labels)
+    original = Quadratic((), linear, pairs, weights, SPINS)
     loops = pairs[:, 0] == pairs[:, 1]
     constant = weights.sum() - linear.sum()
     pairs, weights = pairs[~loops], weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
-    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS)
+    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS, original)
 
 
 def to_ising(

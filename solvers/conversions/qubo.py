@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem import Problem
 from .conversion import Conversion, Labels, Sense, converted
-from .couplings import couplings_of, ends_of, ordered_labels
+from .couplings import by_names, couplings_of, ends_of, ordered_labels
 from .energy import energy_of, named
 
 
@@ -17,7 +17,8 @@ def from_qubo(Q: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  #
     """From sum_(i,j) Q[i,j] z_i z_j, every entry counted, those with i = j being the linear terms.
 
     Args:
-        Q: a dict of label pairs, or `[n, n]` (symmetric, triangular or neither).
+        Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas DataFrame, whose rows and
+            columns are the same labels in any order.
         sense: whether the original is minimised or maximised.
 
     Raises:
@@ -29,6 +30,7 @@ def from_qubo(Q: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  #
         >>> float(conversion.problem.score([1, 1])), conversion.value(1.0)
         (1.0, -1.0)
     """
+    Q = by_names("Q", Q)  # noqa: N806  # its name everywhere
     labels = ordered_labels(ends_of(Q))
     pairs, weights = couplings_of(Q, labels)
     return converted(sense, labels, np.zeros(len(labels)), pairs, weights, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,8 +80,14 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def edge_list(n: int, edges: Any, weights: Any) -> tuple[Pairs, Weights]:
+def edge_list(n: int, edges: Any, weights: Any, largest: float = sys.float_info.max) -> tuple[Pairs, Weights]:
     """Edges `[e, 2]` among 0..n-1 and their weights `[e]`, ones where there are none.
+
+    Args:
+        n: number of variables.
+        edges: `[e, 2]`.
+        weights: `[e]`, or None.
+        largest: the largest weight; infinity where a weight may be that.
 
     Raises:
         ProblemError: other shapes or types, an end outside 0..n-1, a weight that is not finite.
@@ -97,8 +104,9 @@ def edge_list(n: int, edges: Any, weights: Any) -> tuple[Pairs, Weights]:
     values = np.ones(len(pairs)) if weights is None else real_array("weights", weights, 1)
     if len(values) != len(pairs):
         raise ProblemError(f"{len(pairs)} edges came with {len(values)} weights")
-    if not np.isfinite(values).all():
-        edge = int(np.flatnonzero(~np.isfinite(values))[0])
+    fits = np.isfinite(values) | (values == largest)
+    if not fits.all():
+        edge = int(np.flatnonzero(~fits)[0])
         raise ProblemError(f"the weight of edges[{edge}] is {values[edge]}; weights must be finite")
     if ((pairs < 0) | (pairs >= n)).any():
         raise ProblemError(f"edges must join 0..{n - 1}; they reach {pairs.min()}..{pairs.max()}")

@@ -77,7 +77,7 @@ FORMATS: Mapping[str, Format[Conversion]] = {
         suffixes=(".qplib",),
     ),
     "csv": Format(
-        "a line of names, then 'i,j,score', a variable's own where j is empty; the score",
+        "a table with the columns i, j and score, a variable's own where j is empty; the score",
         partial(lines, read_csv),
         suffixes=(".csv",),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import math
 import re
@@ -76,20 +77,42 @@ class TextFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise self.error(f"the gzip stream is damaged: {error}") from error
 
-    def cells(self) -> Iterator[list[bytes]]:
-        """The cells of each line of a table, between commas, without quotes; blank lines are skipped.
+    def lines(self) -> Iterator[bytes]:
+        """The lines as they are, without blank ones and comments, which `rows` skips too.
 
         Raises:
             ProblemFileError: as `rows`.
         """
         silent = 0
         for line in self._lines():
-            if line.strip():
+            words = line.split(maxsplit=1)
+            if words and words[0] != b"c" and not words[0].startswith(b"#"):
                 silent -= 1
-                yield [cell.strip().strip(b'"') for cell in line.split(b",")]
+                yield line
             else:
                 silent += 1
                 self._check_silence(silent)
+
+    def table(self) -> Iterator[list[str]]:
+        """The cells of each row of a table, between commas, without quotes and blanks around them.
+
+        Blank lines are skipped. A cell between double quotes may have commas.
+
+        Raises:
+            ProblemFileError: as `rows`; also text that is no UTF-8, or quotes that do not end.
+        """
+        silent = 0
+        try:
+            for cells in csv.reader(map(self.name, self._lines()), strict=True, skipinitialspace=True):
+                row = [cell.strip() for cell in cells]
+                if len(row) > 1 or any(row):
+                    silent -= 1
+                    yield row
+                else:
+                    silent += 1
+                    self._check_silence(silent)
+        except csv.Error as error:
+            raise self.error(f"the line is no row of a table: {error}") from error
 
     def words(self) -> Iterator[bytes]:
         """The words of all lines, one by one."""
@@ -101,7 +124,7 @@ class TextFile:
         return ProblemFileError(self.path, self.line or None, message)
 
     def name(self, word: bytes) -> str:
-        """What a variable is called.
+        """A name, or a line of names, as text.
 
         Raises:
             ProblemFileError: no UTF-8.
@@ -109,7 +132,10 @@ class TextFile:
         try:
             return word.decode()
         except UnicodeDecodeError as error:
-            raise self.error(f"a name must be UTF-8; it is {shown(word)}") from error
+            near = word[max(0, error.start - 10) : error.start + 10]
+            raise self.error(
+                f"the text must be UTF-8, and {shown(near)} is not; save the file as UTF-8"
+            ) from error
 
     def integer(self, word: bytes, name: str, low: int, high: int) -> int:
         """The integer that `word` writes, called `name` in errors.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..conversions.conversion import Conversion, converted
+from ..conversions.objective import FactorSum
 from .text import TextFile, shown
 
 MOST_AXES = 64  # of numpy's arrays
@@ -57,7 +58,9 @@ def read_uai(text: TextFile) -> Conversion:
             pairs.extend(scope)
             weights.append(table[3] - table[2] - table[1] + table[0])
     ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-    return converted("maximise", range(n), linear, ends, np.asarray(weights, np.float64), constant)
+    couplings = np.asarray(weights, np.float64)
+    original = FactorSum(0.0, network.factors)
+    return converted("maximise", range(n), linear, ends, couplings, constant, original=original)
 
 
 def read_network(text: TextFile, binary: bool) -> Network:

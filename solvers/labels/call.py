@@ -20,6 +20,7 @@ from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
 from ..solving.selection import naming_alternatives
+from ..starts import over_batch
 from .conversions import LabelConversion
 from .k_best import k_best as best_of_many
 from .problem import LabelProblem
@@ -252,11 +253,11 @@ def _values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
         return values
     try:
         given = to_numpy(as_array(fix, "fix"))
-        values = np.broadcast_to(given, (*problem.leading, problem.n)).reshape(problem.batch, problem.n)
-    except (ProblemError, ValueError):
+        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(problem.batch, problem.n)
+    except (ProblemError, OptionError) as error:
         raise OptionError(
-            f"fix must be {{variable: value}} or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
-        ) from None
+            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
+        ) from error
     if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
         raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
     return values

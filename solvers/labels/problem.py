@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, overload
 
@@ -30,6 +31,7 @@ from ..arrays import (
 )
 from ..errors import ProblemError, shortened
 from ..kept import kept
+from ..limits.memory import check_memory
 from ..problem import (
     BLOCK,
     EPSILON,
@@ -42,6 +44,12 @@ from ..problem import (
 )
 from ..topology import Topology, ends
 
+MOST_EQUAL = 128
+"""Values up to which scores of equal values are a table; its zeros would take more than all else beyond."""
+
+COPIES = 4
+"""Of tables, that a solver holds at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem(Generic[ArrayT]):
@@ -53,13 +61,17 @@ class LabelProblem(Generic[ArrayT]):
 
     Attributes:
         unary: `[batch, n, k]`, float32 or float64; minus infinity beyond `sizes`.
-        tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond `sizes`.
+        tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond `sizes`. None, t = 0, where
+            they would waste memory: where there are `own`, and for scores of equal values of more than 128 (`dense`
+            has them).
         table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's lower variable.
         weights: `[1 or batch, e]`, by which the table of an edge is multiplied; None for ones.
         sizes: `[n]`, numpy int64: how many values a variable has.
         topology: the pairs, each in the order i < j.
         leading: the caller's leading dimensions; their product is `batch`.
         home: where answers go back to.
+        own: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes differ so much that tables of
+            k x k would be much larger; None elsewhere.
 
     Example:
         >>> problem = LabelProblem.from_arrays([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], potts=[3.0], edges=[[0, 1]])
@@ -75,6 +87,7 @@ class LabelProblem(Generic[ArrayT]):
     topology: Topology
     leading: tuple[int, ...]
     home: Home[ArrayT]
+    own: tuple[np.ndarray, ...] | None = None
 
     @overload
     @classmethod
@@ -126,7 +139,8 @@ class LabelProblem(Generic[ArrayT]):
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
                 given[name] = as_array(array, name)
-        if "potts" in given and given["potts"].ndim == 0:
+        alone = "potts" in given and given["potts"].ndim == 0
+        if alone:
             number = to_numpy(given["potts"])  # of no library
             if number.dtype.kind not in "biuf":
                 raise ProblemError(f"potts must be a number, or [..., e]; got {shortened(potts)}")
@@ -137,12 +151,60 @@ class LabelProblem(Generic[ArrayT]):
         size = _sizes(sizes, n, k)
         topology, swapped = _topology(edges, n)
         if "potts" in scores:
-            parts = _of_potts(scores["potts"], topology.e, k)
+            parts = _of_potts(scores["potts"], topology.e, k, shared=alone)
         else:
             parts = _of_tables(scores.get("pairwise"), scores["unary"], topology, swapped)
         problem = _flatten(cls, scores["unary"], *parts, sizes=size, topology=topology, home=home)
         _check_finite(problem)
         return problem
+
+    @staticmethod
+    def from_tables(
+        unary: np.ndarray, tables: Sequence[np.ndarray], edges: Edges, sizes: np.ndarray
+    ) -> LabelProblem[np.ndarray]:
+        """One instance with a table of its own size for each edge.
+
+        Args:
+            unary: `[n, k]`, float64; minus infinity beyond `sizes`.
+            tables: `[e]` of `[sizes[i], sizes[j]]`, float64.
+            edges: `[e, 2]`, i < j.
+            sizes: `[n]`.
+
+        Raises:
+            ProblemError: as `from_arrays`.
+        """
+        k = unary.shape[1]
+        none = np.zeros((1, 0, k, k))
+        topology, home = pairs.topology_of(edges, len(unary)), home_of(unary)
+        which, own = np.arange(len(tables)), tuple(tables)
+        problem: LabelProblem[np.ndarray] = LabelProblem(
+            unary[None], none, which, None, sizes, topology, (), home, own
+        )
+        _check_finite(problem)
+        return problem
+
+    @property
+    def is_potts(self) -> bool:
+        """Whether pairs score equal values alone, by `weights`, and there are no tables that say so."""
+        return bool(self.e) and self.own is None and int(self.tables.shape[1]) == 0
+
+    def dense(self) -> LabelProblem[ArrayT]:
+        """This problem with tables of k x k.
+
+        Raises:
+            ProblemTooLargeError: memory does not hold them and what solvers make of them.
+        """
+        if self.own is None and not self.is_potts:
+            return self
+        if self.own is None:
+            check_memory(f"a table of {self.k} x {self.k} values", COPIES * self.k**2)
+            eye = np.eye(self.k, dtype=to_numpy(self.unary[:0]).dtype)
+            return replace(self, tables=beside(self.unary, eye[None, None]))
+        check_memory(f"{self.e} tables of {self.k} x {self.k} values", COPIES * self.e * self.k**2)
+        tables = np.zeros((1, self.e, self.k, self.k))
+        for edge, own in enumerate(self.own):
+            tables[0, edge, : own.shape[0], : own.shape[1]] = own
+        return replace(self, tables=tables, own=None)
 
     @property
     def batch(self) -> int:
@@ -176,6 +238,10 @@ class LabelProblem(Generic[ArrayT]):
         total = xp.sum(_largest(self.unary), axis=-1)
         if not self.e:
             return total
+        if self.own is not None:
+            return total + sum(_largest(np.ravel(table)) for table in self.own)
+        if self.is_potts:
+            return total + xp.sum(xp.abs(as_float64(self.weights)), axis=-1)
         largest = _largest(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
         of_edges = xp.take(largest, beside(self.unary, self.table_of), axis=-1)
         if self.weights is not None:
@@ -201,6 +267,8 @@ class LabelProblem(Generic[ArrayT]):
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
         tables = self.tables if self.weights is None else self.weights
+        if self.own is not None:
+            tables = np.concatenate([np.ravel(table) for table in self.own])[None]
         parts = self.unary, tables
         if not isinstance(self.unary, np.ndarray) and sum(math.prod(part.shape) for part in parts) > BLOCK:
             return None  # which would have to come from a device
@@ -214,6 +282,11 @@ class LabelProblem(Generic[ArrayT]):
         total = xp.sum(as_float64(xp.max(self.unary, axis=-1)), axis=-1)
         if not self.e:
             return total
+        if self.own is not None:
+            return total + sum(float(np.max(table)) for table in self.own)
+        if self.is_potts:
+            weights = as_float64(self.weights)
+            return total + xp.sum(xp.where(weights > 0, weights, 0 * weights), axis=-1)
         tables = as_float64(xp.reshape(self.tables, (*self.tables.shape[:2], self.k**2)))
         of_edges = beside(self.unary, self.table_of)
         highest = xp.take(xp.max(tables, axis=-1), of_edges, axis=-1)
@@ -231,6 +304,11 @@ class LabelProblem(Generic[ArrayT]):
     def pairwise(self, edge: int) -> Float[Array, "shared ki kj"]:
         """The float64 table of an edge, `[1 or batch, sizes[i], sizes[j]]`."""
         i, j = self.topology.pairs[edge]
+        if self.own is not None:
+            return self.own[edge][None]
+        if self.is_potts:
+            equal = np.eye(int(self.sizes[i]), int(self.sizes[j]))
+            return beside(self.unary, equal[None]) * as_float64(self.weights)[:, edge][:, None, None]
         part = as_float64(
             self.tables[:, int(self.table_of[edge]), : int(self.sizes[i]), : int(self.sizes[j])]
         )
@@ -246,7 +324,7 @@ class LabelProblem(Generic[ArrayT]):
         """
         shared = max(self.tables.shape[0], 1 if self.weights is None else self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
-        tables = np.asarray(self.tables[:, self.table_of], np.float64)
+        tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
         return tables if self.weights is None else tables * np.asarray(self.weights)[:, :, None, None]
 
     def score(self, labels: Any) -> ArrayT:
@@ -289,6 +367,11 @@ class LabelProblem(Generic[ArrayT]):
         if not self.e:
             return total
         first, second = (beside(self.unary, end) for end in self.topology.recall(ends))
+        if self.own is not None:
+            return total + _own_scores(self.own, self.topology.pairs, labels)
+        if self.is_potts:
+            equal = xp.take(labels, first, axis=-1) == xp.take(labels, second, axis=-1)
+            return total + xp.sum(as_float64(self.weights) * as_float64(equal), axis=-1)
         pair = xp.take(labels, first, axis=-1) * self.k + xp.take(labels, second, axis=-1)
         table = beside(self.unary, self.table_of)[None, :]
         if self.tables.shape[0] > 1:
@@ -318,6 +401,14 @@ class LabelProblem(Generic[ArrayT]):
             return self
         weights = None if self.weights is None else to_numpy(self.weights)
         return replace(self, unary=to_numpy(self.unary), tables=to_numpy(self.tables), weights=weights)
+
+
+def _own_scores(own: tuple[np.ndarray, ...], edges: Edges, labels: np.ndarray) -> np.ndarray:
+    """`[batch]`: the sum of the entries of each edge's own table at labels `[batch, n]`."""
+    total = np.zeros(len(labels))
+    for table, (i, j) in zip(own, edges.tolist(), strict=True):
+        total += table[labels[:, i], labels[:, j]]
+    return total
 
 
 def check_label_problem(problem: object) -> None:
@@ -386,10 +477,10 @@ def _topology(edges: Any, n: int) -> tuple[Topology, np.ndarray]:
     return topology, given[:, 0] > given[:, 1]
 
 
-def _of_potts(weights: Array, e: int, k: int) -> tuple[Array, np.ndarray, Array]:
+def _of_potts(weights: Array, e: int, k: int, *, shared: bool) -> tuple[Array, np.ndarray, Array]:
     """Tables, which of them, and weights, of scores for equal values."""
     xp = namespace_of(weights)
-    if weights.shape[-1] == 1 != e:
+    if shared:
         weights = xp.broadcast_to(weights, (*weights.shape[:-1], e))
     if weights.shape[-1] != e:
         raise ProblemError(
@@ -397,6 +488,9 @@ def _of_potts(weights: Array, e: int, k: int) -> tuple[Array, np.ndarray, Array]
         )
     if not bool(xp.all(xp.isfinite(weights))):
         raise ProblemError("potts must be finite")
+    if k > MOST_EQUAL:
+        none = np.zeros((0, k, k), to_numpy(weights[..., :0]).dtype)
+        return beside(weights, none), np.zeros(e, np.int64), weights
     table = beside(weights, np.eye(k, dtype=to_numpy(weights[..., :0]).dtype))
     return table[None, :, :], np.zeros(e, np.int64), weights
 
@@ -481,6 +575,8 @@ def _padded(
     """
     k = int(unary.shape[-1])
     xp = namespace_of(unary)
+    if len(table_of) and not tables.shape[1]:  # equal values, which have no tables
+        table_of = table_of[:0]
     has = np.arange(k) < sizes[:, None]
     if not has.all():
         unary = xp.where(beside(unary, has), unary, xp.full_like(unary, -math.inf))
@@ -501,7 +597,9 @@ def _padded(
 def _check_finite(problem: LabelProblem) -> None:
     """Refuses nan, plus infinity, variables without a value, and scores whose sums might overflow."""
     xp = namespace_of(problem.unary)
-    for name, array in (("unary", problem.unary), ("pairwise", problem.tables)):
+    named = [("unary", problem.unary), ("pairwise", problem.tables)]
+    named += [(f"pairwise {edge}", table) for edge, table in enumerate(problem.own or ())]
+    for name, array in named:
         if array.shape[1] and bool(xp.any(~(array < math.inf))):
             where = np.argwhere(~(to_numpy(array) < math.inf))[0].tolist()
             raise ProblemError(

@@ -8,6 +8,7 @@ from ..errors import UnknownSolverError
 from ..registry import BINARY
 from ..solver import ArgmaxSolver
 from .backends.bits import Bits
+from .backends.elimination import Elimination
 from .portfolio import Portfolio, elimination_entries
 from .problem import LabelProblem
 from .registry import LABELS
@@ -69,12 +70,15 @@ def select_solver(problem: LabelProblem) -> Selection:
     """
     if not problem.e:
         return _select("independent", "there are no pairwise scores")
+    if problem.is_potts and Elimination.is_linear(problem):
+        return _select("elimination", "pairs score equal values, and their graph is a forest")
     if int(problem.sizes.max()) <= 2:
         return Selection(Bits(), "all variables are binary")
     entries = elimination_entries(problem)
     if 0 < entries <= QUICK_ENTRIES:
         return _select("elimination", f"its tables have {entries:.2g} entries")
-    if not Bits("max_flow").why_not(problem):
+    has_tables = not problem.is_potts and problem.own is None
+    if has_tables and not Bits("max_flow").why_not(problem):
         return Selection(
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"
         )

@@ -236,6 +236,8 @@ def _answer(
 ) -> Answer | tuple[Answer, ...]:
     if isinstance(fix, Mapping):
         fix = conversion.states(fix)
+    if conversion.fixed:
+        fix = _with_fixed_ones(conversion, fix)
     if isinstance(start, Mapping):
         states = conversion.states(start)
         if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
@@ -245,6 +247,23 @@ def _answer(
     if k_best is None:
         return conversion.answer(found)
     return tuple(conversion.answer(part) for part in each_found(found))
+
+
+def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
+    """What a caller fixes, and what the conversion does.
+
+    Raises:
+        OptionError: they differ.
+    """
+    if fix is None or isinstance(fix, Mapping):
+        return {**(fix or {}), **conversion.fixed}
+    values: np.ndarray = Fixing.of(conversion.problem, fix).values[0].copy()
+    for place, state in conversion.fixed.items():
+        if values[place] not in (state, -1):
+            label = shortened(conversion.labels[place])
+            raise OptionError(f"fix gives {label} the value {values[place]}; it is {state}")
+        values[place] = state
+    return values
 
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:

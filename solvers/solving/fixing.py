@@ -13,6 +13,7 @@ from ..errors import OptionError, ProblemError, shortened
 from ..limits.progress import Known
 from ..problem import Problem
 from ..solution import Solution
+from ..starts import over_batch
 from ..topology import Topology
 
 Fix: TypeAlias = Mapping[int, int] | ArrayLike
@@ -134,11 +135,11 @@ def _values_of(fix: Fix, problem: Problem) -> States:
         return values
     try:
         given = to_numpy(as_array(fix, "fix"))
-        states = np.broadcast_to(given, (*problem.leading, n)).reshape(problem.batch, n)
-    except (ProblemError, ValueError):
+        states = over_batch("fix", given, (*problem.leading, n)).reshape(problem.batch, n)
+    except (ProblemError, OptionError) as error:
         raise OptionError(
-            f"fix must be {{variable: value}} or [..., {n}] with -1 for a free variable; got {shortened(fix)}"
-        ) from None
+            f"fix must be {{variable: value}}, or [..., {n}] with -1 for a free variable; got {shortened(fix)}"
+        ) from error
     if states.dtype.kind not in "biuf" or not np.isin(states, (-1, 0, 1)).all():
         raise OptionError(f"fix must hold -1, 0 and 1 alone; got {shortened(fix)}")
     if ((states < 0) != (states[:1] < 0)).any():

@@ -28,7 +28,13 @@ class Wording(Protocol):
         """The original's names of values."""
 
     def value(self, score: Any, /) -> Any:
-        """The original's objective."""
+        """The original's objective, by a score."""
+
+    def objective(self, labels: Any, /) -> float:
+        """The original's objective of states."""
+
+    def objective_bound(self, labels: Any, bound: float, /) -> float:
+        """A bound on the original's objective, by one on scores."""
 
 
 def heard_by(callback: Callback, problem: Problem, state: States | None) -> AbstractContextManager[None]:
@@ -110,9 +116,11 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
         z, score, bound = (
             part.reshape(-1) for part in map(np.asarray, (progress.z, progress.score, progress.bound))
         )
-        words = conversion.assignment(z) if z[0] >= 0 else {}
-        values = float(conversion.value(score[0])), float(conversion.value(bound[0]))
-        return callback(Progress(words, *values, progress.seconds))
+        if z[0] < 0:  # nothing is found so far
+            values = float(conversion.value(score[0])), float(conversion.value(bound[0]))
+            return callback(Progress({}, *values, progress.seconds))
+        limit = conversion.objective_bound(z, float(bound[0]))
+        return callback(Progress(conversion.assignment(z), conversion.objective(z), limit, progress.seconds))
 
     return call
 

@@ -52,6 +52,7 @@ class Tree:
     @classmethod
     def of(cls, problem: LabelProblem) -> Tree:
         """Of a host problem of one instance."""
+        problem = problem.dense()
         starts, near, edge = neighbour_lists(problem.n, problem.topology.pairs)
         side = sides_of(starts, edge, problem.topology.pairs)
         order = kernels.roots_last(starts, near)

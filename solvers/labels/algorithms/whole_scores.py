@@ -92,6 +92,9 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
     none = np.zeros((0, problem.k, problem.k)), np.zeros(0)
     if not problem.e:
         return *none, problem.table_of
+    if problem.is_potts and problem.weights is not None:
+        return none[0], np.asarray(problem.weights[0], np.float64), problem.table_of
+    problem = problem.dense()
     tables = np.asarray(problem.tables[0], np.float64)
     equal = tables[:, 0, 0] if problem.k > 1 else np.zeros(len(tables))
     diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...algorithms.elimination.treewidth import treewidth_bound
 from ...arrays import States, namespace_of
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.buckets import WIDEST, Buckets, buckets_of, in_parts, why_not_eliminated
 from ..algorithms.max_sum import max_sum
+from ..algorithms.potts_max_sum import potts_max_sum
 from ..algorithms.tree_max_sum import tree_max_sum
 from ..problem import LabelProblem
 from ..solver import LabelSolver
@@ -32,8 +34,15 @@ class Elimination(LabelSolver):
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """Tables that do not fit into the free memory."""
-        reason = why_not_eliminated(problem, _bytes_of)
+        reason = None if self.is_linear(problem) else why_not_eliminated(problem, _bytes_of)
         return (*super().why_not(problem), *((reason,) if reason else ()))
+
+    @staticmethod
+    def is_linear(problem: LabelProblem) -> bool:
+        """Whether a message takes as long as a variable has values: scores of equal values, on a forest."""
+        if not problem.is_potts or not isinstance(problem.unary, np.ndarray):
+            return False
+        return treewidth_bound(problem.topology, 1) == 1
 
     @staticmethod
     def entries(problem: LabelProblem) -> int:
@@ -49,7 +58,10 @@ class Elimination(LabelSolver):
 
 def _states(problem: LabelProblem, buckets: Buckets) -> States:
     if buckets.width <= 1 and isinstance(problem.unary, np.ndarray):
-        return tree_max_sum(problem, buckets)
+        if problem.is_potts:
+            return potts_max_sum(problem, buckets)
+        if problem.own is None:
+            return tree_max_sum(problem, buckets)
     states = [max_sum(part, buckets) for part in in_parts(problem, buckets)]
     return states[0] if len(states) == 1 else namespace_of(problem.unary).concat(states, axis=0)
 

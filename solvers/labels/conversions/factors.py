@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import as_array, to_numpy
 from ...conversions.conversion import Sense
+from ...conversions.objective import FactorSum
 from ...errors import OptionError, ProblemError, shortened
 from ...limits.memory import check_memory
 from ...options import is_whole
@@ -40,7 +41,7 @@ def from_factors(
 
     Factors of one scope are added up. One of three variables or more gets a variable of its own, whose values are
     the allowed tuples, and which forbids all values that are not those of its tuple: the same maxima, and the same
-    sums.
+    sums. One that allows many tuples gets two, for the tuples of either half of its scope, with a table between them.
 
     Args:
         sizes: `[n]`, how many values each variable has.
@@ -53,7 +54,8 @@ def from_factors(
 
     Raises:
         ProblemError: a table that does not have the shape of its scope, a scope that repeats a variable, a factor of
-            three variables or more that allows more than 4,096 tuples, or what `LabelProblem.from_arrays` refuses.
+            three variables or more that allows more than 4,096 tuples, two variables or values of one name, or what
+            `LabelProblem.from_arrays` refuses.
         OptionError: `sense` is neither word.
     """
     if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
@@ -61,19 +63,44 @@ def from_factors(
     constant = _finite(constant)
     sign = 1 if sense == "maximise" else -1
     total = _Sum(_sizes(sizes))
-    for number, (scope, table) in enumerate(_pairs(factors)):
+    given = list(_pairs(factors))
+    for number, (scope, table) in enumerate(given):
         total.add(number, scope, sign * table)
     if not math.isfinite(total.constant):
         raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
+    _check_words(list(sizes), names, values)
+    original = FactorSum(constant, given)
+    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values, original)
+
+
+def _check_words(sizes: list[int], names: Any, values: Any) -> None:
+    """Refuses names that are not one for each variable, and one for each value, all different."""
     try:
-        fit = len(names) == len(sizes) and [len(own) for own in values] == list(sizes)
+        fit = len(names) == len(sizes) and [len(own) for own in values] == sizes
     except TypeError:
         fit = False
     if not fit:
         raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
-    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values)
+    if not isinstance(names, range):
+        _check_different("variables", names)
+    for name, own in zip(names, values, strict=True):
+        if not isinstance(own, range):
+            _check_different(f"values of {shortened(name)}", own)
+
+
+def _check_different(what: str, words: Sequence[Hashable]) -> None:
+    places: dict[Hashable, int] = {}
+    for place, word in enumerate(words):
+        try:
+            first = places.setdefault(word, place)
+        except TypeError as error:  # a list, say
+            raise ProblemError(f"{shortened(word)} cannot be a name; pass a text or a number") from error
+        if first != place:
+            raise ProblemError(
+                f"two {what} have the name {shortened(word)}: numbers {first} and {place}; rename one of them"
+            )
 
 
 def _finite(constant: Any) -> float:
@@ -119,6 +146,19 @@ def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
         yield tuple(map(int, whole)), array.astype(np.float64)
 
 
+WHOLE_TUPLES = 64
+"""A factor that allows no more has one variable for its tuples; another has two, for the tuples of either half."""
+
+MOST_JOINT = 1 << 20
+"""Entries of the table between the two halves of a factor."""
+
+SMALL_TABLES = 1 << 20
+"""Tables of no more entries together are padded to one size, which is fastest."""
+
+WORTH_PADDING = 2
+"""Tables that are padded take so many times their own entries at most."""
+
+
 class _Sum:
     """Factors, added up by scope."""
 
@@ -154,32 +194,80 @@ class _Sum:
         self._pairs[i, j] = self._pairs.get((i, j), 0.0) + table
 
     def _add_tuples(self, number: int, scope: tuple[int, ...], table: np.ndarray) -> None:
-        """A variable whose values are the tuples that are not forbidden."""
+        """A variable whose values are the tuples that are not forbidden, or two, for the halves of large ones."""
         allowed = np.argwhere(table > -np.inf)
         if not 0 < len(allowed) <= MOST_TUPLES:
             raise ProblemError(
                 f"factor {number} has {len(scope)} variables and allows {len(allowed)} of their tuples; one of three "
                 f"or more variables may allow 1 to {MOST_TUPLES}"
             )
+        scores = table[tuple(allowed.T)]
+        place = _best_cut(allowed, table.shape)
+        if not place:
+            own, _ = self._stand_in(scope, allowed)
+            self._unary[own] = scores
+            return
+        first, rows = self._stand_in(scope[:place], allowed[:, :place])
+        second, columns = self._stand_in(scope[place:], allowed[:, place:])
+        joint = np.full((self.sizes[first], self.sizes[second]), -np.inf)
+        joint[rows, columns] = scores
+        self._add_pair((first, second), joint)
+
+    def _stand_in(self, scope: tuple[int, ...], tuples: np.ndarray) -> tuple[int, np.ndarray]:
+        """A variable whose values are the different tuples of a scope, and `[tuples]` which of them each one is.
+
+        Of one variable it is that variable.
+        """
+        if len(scope) == 1:
+            return scope[0], tuples[:, 0]
+        shape = tuple(self.sizes[v] for v in scope)
+        different, which = np.unique(_codes(tuples, shape), return_inverse=True)
         own = len(self.sizes)
-        self.sizes.append(len(allowed))
-        self._unary[own] = table[tuple(allowed.T)]
-        for place, v in enumerate(scope):
-            agree = allowed[:, place] == np.arange(self.sizes[v])[:, None]
+        self.sizes.append(len(different))
+        for v, values in zip(scope, np.unravel_index(different, shape), strict=True):
+            agree = values == np.arange(self.sizes[v])[:, None]
             self._pairs[v, own] = np.where(agree, 0.0, -np.inf)
+        return own, which
 
     def problem(self) -> LabelProblem[np.ndarray]:
         """All of it as arrays."""
         n, k = len(self.sizes), max(self.sizes, default=0)
-        check_memory(
-            f"{n} variables and {len(self._pairs)} pairs of up to {k} values", n * k + len(self._pairs) * k**2
-        )
+        check_memory(f"{n} variables of up to {k} values", n * k)
         unary = np.full((n, k), -np.inf)
         for v, size in enumerate(self.sizes):
             unary[v, :size] = self._unary.get(v, 0.0)
         if not self._pairs:
             return LabelProblem.from_arrays(unary, sizes=self.sizes)
+        padded, real = len(self._pairs) * k**2, sum(table.size for table in self._pairs.values())
+        if padded > max(WORTH_PADDING * real, SMALL_TABLES):
+            ends, sizes = np.array(list(self._pairs)), np.array(self.sizes)
+            return LabelProblem.from_tables(unary, list(self._pairs.values()), ends, sizes)
+        check_memory(f"{len(self._pairs)} pairs of up to {k} values", padded)
         pairwise = np.zeros((len(self._pairs), k, k))
         for edge, ((i, j), table) in enumerate(self._pairs.items()):
             pairwise[edge, : self.sizes[i], : self.sizes[j]] = table
         return LabelProblem.from_arrays(unary, pairwise, edges=list(self._pairs), sizes=self.sizes)
+
+
+def _codes(tuples: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`[allowed]`: a number for each tuple of a scope, its place in a table of the scope."""
+    codes: np.ndarray = np.ravel_multi_index(tuple(tuples.T), shape)
+    return codes
+
+
+def _best_cut(tuples: np.ndarray, shape: tuple[int, ...]) -> int:
+    """Where a scope falls into two parts whose variables of their own have few values; 0 to leave it whole.
+
+    Args:
+        tuples: `[allowed, variables]`.
+        shape: of the factor's table.
+    """
+    if len(tuples) <= WHOLE_TUPLES:
+        return 0
+    best, least = 0, len(tuples)
+    for place in range(1, tuples.shape[1]):
+        first = len(np.unique(_codes(tuples[:, :place], shape[:place])))
+        second = len(np.unique(_codes(tuples[:, place:], shape[place:])))
+        if max(first, second) < least and first * second <= MOST_JOINT:
+            best, least = place, max(first, second)
+    return best

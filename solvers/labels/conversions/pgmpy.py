@@ -58,6 +58,11 @@ def _reordered(
     table = np.asarray(factor.values, np.float64)
     for axis, name in enumerate(factor.variables):
         own = list(factor.state_names[name])
+        if set(own) != set(names[name]) or len(own) != len(names[name]):
+            raise ProblemError(
+                f"the factors name the values of {shortened(name)} differently: {shortened(own)} and "
+                f"{shortened(names[name])}"
+            )
         table = np.take(table, [own.index(value) for value in names[name]], axis=axis)
     with np.errstate(divide="ignore"):
         return [place[name] for name in factor.variables], np.log(table)

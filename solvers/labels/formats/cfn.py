@@ -25,8 +25,11 @@ def read_cfn(text: TextFile) -> LabelConversion:
         ProblemFileError: another form, a global cost function, or a cost function of three variables or more that
             allows too many tuples.
     """
+    whole = bytearray()  # a list of lines takes twenty times the memory of short ones
+    for line in text.lines():
+        whole += line
     try:
-        content = json.loads(b" ".join(text.words()), object_pairs_hook=_unrepeated)
+        content = json.loads(whole, object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
         raise text.error(f"no JSON: {str(error)[:80]}") from error
     return _Reader(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from solvers import Solution
 from solvers.conversions import Conversion
 
 from ...atomic import whole_file
@@ -26,12 +27,26 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         "reached": answers.reached,
         "z": solution.z.tolist(),
         **({} if names == list(range(len(names))) else {"variables": [str(name) for name in names]}),
-        "value": conversion.value(solution.score).tolist(),
+        "value": objectives(conversion, solution).tolist(),
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),
         "bound": solution.bound.tolist(),
         "stats": plain_stats(solution.stats),
     }
+
+
+def objectives(conversion: Conversion, solution: Solution) -> np.ndarray:
+    """`[...]`: the objective in the file's own terms; a batch is one of scores, which are that."""
+    if solution.z.ndim > 1:
+        return np.asarray(conversion.value(solution.score))
+    return np.asarray(conversion.objective(solution.z))
+
+
+def objective_bounds(conversion: Conversion, solution: Solution) -> np.ndarray:
+    """`[...]`: the bounds on the objective in the file's own terms."""
+    if solution.z.ndim > 1:
+        return np.asarray(conversion.value(solution.bound))
+    return np.asarray(conversion.objective_bound(solution.z, float(solution.bound)))
 
 
 def plain_stats(stats: Mapping[str, Any]) -> dict[str, Any]:

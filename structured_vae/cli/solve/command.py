@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
 
 from ..terminal import command, console_of
-from .answers import answer_record, check_writable, write_answers
+from .answers import answer_record, check_writable, objective_bounds, objectives, write_answers
 from .chunks import Answers, left_behind, solve_in_chunks
 from .live import Live
 from .of_labels import check_name, label_record, label_table, read, solve_labels
@@ -134,6 +134,7 @@ class FileSolver:
             self._refuse(message if file in message or not several else f"{file}: {message}")
             self.records.append({"file": file, "error": message})
             return
+        answers = replace(answers, solution=conversion.completed(answers.solution))
         self.records.append(answer_record(file, conversion, answers))
         self.console.print(solution_table(conversion, answers.solution, file if several else ""))
         self.console.print(_summary(conversion.problem, answers, reason))
@@ -149,7 +150,7 @@ class FileSolver:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
         record = label_record(file, conversion, answer)
         self.records.append(record)
-        self.console.print(label_table(record, conversion, file if several else ""))
+        self.console.print(label_table(record, conversion, answer.solution, file if several else ""))
         problem, proved = conversion.problem, "proved optimal" if record["optimal"] else "not proved"
         self.console.print(
             f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in {answer.seconds:.3g} s, {proved}"
@@ -205,7 +206,7 @@ def solution_table(conversion: Conversion, solution: Solution, file: str = "", s
     whole = z.shape[-1] <= SHOWN_WHOLE
     for column in ("instance", "value", "optimal", "bound", "z" if whole else "ones"):
         table.add_column(column, justify="right", overflow="fold")
-    arrays = (conversion.value(solution.score), solution.optimal, conversion.value(solution.bound))
+    arrays = (objectives(conversion, solution), solution.optimal, objective_bounds(conversion, solution))
     rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
     for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
         ones = "".join(map(str, state.tolist())) if whole else f"{int(state.sum())} of {len(state)}"

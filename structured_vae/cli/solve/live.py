@@ -63,7 +63,11 @@ class Live:
         self._line.update(self._task, completed=instances)
 
     def _hear(self, known: Known[Any]) -> None:
-        score, bound = (float(part.reshape(-1)[0]) for part in (known.score, known.bound))
-        best = "no state yet" if math.isinf(score) else f"best {self._conversion.value(score):.8g}"
-        limit = "no bound yet" if math.isinf(bound) else f"bound {self._conversion.value(bound):.8g}"
-        self._line.update(self._task, known=f", {best}, {limit}")
+        z, score, limit = (part.reshape(-1) for part in (known.z, known.score, known.bound))
+        found, bounded = math.isfinite(score[0]), math.isfinite(limit[0])
+        value, bound = (float(self._conversion.value(part[0])) for part in (score, limit))
+        if found:
+            value, bound = self._conversion.objective(z), self._conversion.objective_bound(z, float(limit[0]))
+        best = f"best {value:.8g}" if found else "no state yet"
+        limit_text = f"bound {bound:.8g}" if bounded else "no bound yet"
+        self._line.update(self._task, known=f", {best}, {limit_text}")

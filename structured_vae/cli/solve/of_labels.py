@@ -110,7 +110,7 @@ def label_record(file: str, conversion: LabelConversion, answer: LabelAnswer) ->
         "assignment": {
             str(name): str(value) for name, value in conversion.assignment(solution.labels).items()
         },
-        "value": float(conversion.value(solution.score)),
+        "value": conversion.objective(solution.labels),
         "score": float(solution.score),
         "optimal": bool(solution.optimal),
         "bound": float(solution.bound),
@@ -118,8 +118,11 @@ def label_record(file: str, conversion: LabelConversion, answer: LabelAnswer) ->
     }
 
 
-def label_table(record: dict[str, Any], conversion: LabelConversion, file: str = "") -> Table:
+def label_table(
+    record: dict[str, Any], conversion: LabelConversion, solution: Solution, file: str = ""
+) -> Table:
     """Value, bound and the first few values, in the words of the file."""
+    limit = conversion.objective_bound(solution.labels, float(solution.bound))
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {record['solver']}")
     for column in ("value", "optimal", "bound", "values"):
@@ -129,7 +132,7 @@ def label_table(record: dict[str, Any], conversion: LabelConversion, file: str =
     table.add_row(
         f"{record['value']:.10g}",
         "yes" if record["optimal"] else "no",
-        f"{float(conversion.value(record['bound'])):.10g}",
+        f"{limit:.10g}",
         f"{' '.join(values[:SHOWN])}{more}",
     )
     return table
