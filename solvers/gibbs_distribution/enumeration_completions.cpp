@@ -1,0 +1,114 @@
+#include "solvers/gibbs_distribution/enumeration_completions.hpp"
+
+#include "solvers/gibbs_distribution/weights.hpp"
+
+namespace solvers::gibbs_distribution {
+namespace {
+
+// The leaf below a node that the uniforms of the variables `first`, ..., `first + bits - 1` lead
+// to.
+Index descend(const Tree& tree, Index node, Index first, Index bits,
+              std::span<const double> uniforms) {
+    for (Index i = first + bits - 1; i >= first; --i)
+        node = 2 * node + (uniforms[i] < tree.share(node));
+    return node;
+}
+
+// The samples of one instance after another.
+class Sampler {
+public:
+    Sampler(const Triangle& triangle)
+        : triangle_(triangle),
+          depth_(depth_of(triangle.n)),
+          low_(std::min(triangle.n, BLOCK_BITS)),
+          weights_(triangle.n),
+          top_(depth_),
+          own_(BLOCK_BITS),
+          other_(BLOCK_BITS) {}
+
+    void load(std::span<const double> coefficients, double reference,
+              std::span<const double> sums) {
+        weights_.load(coefficients, triangle_);
+        reference_ = reference;
+        top_.fill(sums);
+    }
+
+    // The state that the uniforms of all variables lead to.
+    Index draw(std::span<const double> uniforms) {
+        above_ = descend(top_, 1, BLOCK_BITS, depth_, uniforms);
+        leaf_ = descend_block(above_, own_, uniforms);
+        return state(above_, leaf_);
+    }
+
+    // P(z_v = 1 | drawn before) for the latest sample.
+    double conditional(Index v) const {
+        if (v < BLOCK_BITS) return own_.share(leaf_ >> (v + 1));
+        return top_.share(above_ >> (v - BLOCK_BITS + 1));
+    }
+
+    // The latest sample with variable v the other way, and those after it drawn again.
+    Index complete(Index v, std::span<const double> uniforms) {
+        if (v < BLOCK_BITS) return state(above_, descend(own_, leaf_ >> v ^ 1, 0, v, uniforms));
+        const Index place = v - BLOCK_BITS;
+        const Index there = descend(top_, above_ >> place ^ 1, BLOCK_BITS, place, uniforms);
+        return state(there, descend_block(there, other_, uniforms));
+    }
+
+private:
+    // Fills the tree of a block, a leaf of the top tree, and descends in it; bits of a block beyond
+    // n are zeros.
+    Index descend_block(Index above, Tree& tree, std::span<const double> uniforms) {
+        weights_.fill(above - top_.leaves(), reference_, block_);
+        tree.fill(block_.states);
+        return descend(tree, Index{1} << (BLOCK_BITS - low_), 0, low_, uniforms);
+    }
+
+    Index state(Index above, Index leaf) const {
+        return (above - top_.leaves()) << BLOCK_BITS | (leaf - BLOCK);
+    }
+
+    const Triangle& triangle_;
+    int depth_;
+    int low_;  // variables in a block
+    Weights weights_;
+    Tree top_;  // over the blocks
+    Tree own_;  // over the states of the latest sample's block
+    Tree other_;
+    Block block_;
+    double reference_ = 0.0;
+    Index above_ = 0;  // the leaves of the latest sample
+    Index leaf_ = 0;
+};
+
+}  // namespace
+
+void Tree::fill(std::span<const double> leaves) {
+    double* nodes = nodes_.data();
+    std::ranges::copy(leaves, nodes + leaves.size());
+    for (Index size = length(leaves) / 2; size; size /= 2) {
+        const double* below = nodes + 2 * size;
+        double* level = nodes + size;
+#pragma omp simd
+        for (Index k = 0; k < size; ++k) level[k] = below[2 * k] + below[2 * k + 1];
+    }
+}
+
+void complete(const Triangle& triangle, const Running& running, Cube<const double> uniforms,
+              Cube<const Index> chosen, const Completed& completed) {
+    Sampler sampler(triangle);
+    for (Index b = 0; b < uniforms.depth; ++b) {
+        sampler.load(running.coefficients[b], running.references[b], running.sums[b]);
+        for (Index k = 0; k < uniforms.rows; ++k) {
+            const std::span<const double> u = uniforms[b][k];
+            write_state(sampler.draw(u), completed.z[b][k]);
+            const Matrix<std::int8_t> others = completed.completed[b * uniforms.rows + k];
+            for (Index c = 0; c < chosen.columns; ++c) {
+                const Index v = chosen(b, k, c);
+                completed.conditionals(b, k, c) = sampler.conditional(v);
+                write_state(sampler.complete(v, u), others[c]);
+            }
+        }
+    }
+}
+
+}  // namespace solvers::gibbs_distribution
