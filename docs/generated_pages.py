@@ -239,7 +239,7 @@ def losses() -> str:
         )
         for name, row in sorted(record["rows"].items(), key=lambda item: -median(ends(item[1])))
     ]
-    versions = ", ".join(f"{name} {record['versions'][name]}" for name in ("torch", "numpy", "numba"))
+    versions = ", ".join(f"{name} {record['versions'][name]}" for name in ("torch", "numpy"))
     return (
         table(heading, lines)
         + f"\nMedian of {len(row_seeds(record))} seeds and the worst of them, {record['held_out']} test images; "

@@ -2,8 +2,7 @@
 
 score(z) = sum_i unary[i] z_i + sum_(i<j) pairwise[i,j] z_i z_j,  z in {0,1}^n,  maximised.
 
-The public names are listed in `__init__.pyi` and imported on first use: who solves without a compiled backend does not
-wait for numba.
+The public names are listed in `__init__.pyi` and imported on first use.
 """
 
 import lazy_loader

@@ -22,7 +22,6 @@ from .solving.call import solve
 from .solving.prepared import Prepared, prepare
 from .solving.selection import Selection, naming_alternatives, resolve, select_solver
 from .solving.streams import Failure, solve_many
-from .warming import warmup
 
 __all__ = [
     "ArgmaxSolver",
@@ -59,5 +58,4 @@ __all__ = [
     "solve_many",
     "solver_class",
     "uniforms_shape",
-    "warmup",
 ]

@@ -17,7 +17,6 @@ PACKAGES = (
     "torch",
     "lightning",
     "numpy",
-    "numba",
     "PyMaxflow",
     "pytoulbar2",
     "ortools",

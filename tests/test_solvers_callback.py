@@ -104,7 +104,7 @@ def test_a_search_is_heard_and_stopped(name):
     assert len(heard.said) == heard.calls
     assert min(np.diff(heard.times)) >= progress.INTERVAL
     assert heard.threads == {threading.current_thread()}
-    assert deadline.now() - heard.last < LIMIT / 2  # on a clock that stands still while kernels are compiled
+    assert deadline.now() - heard.last < LIMIT / 2  # on a clock that stands still while packages are loaded
     assert 0 < heard.said[0].seconds <= heard.said[-1].seconds
     assert not solution.optimal.any()
     assert "callback" not in solution.stats

@@ -1,98 +1,98 @@
-"""What kernels share: the ways in which they are compiled, and their random numbers."""
+"""The compiled kernels as a whole: which level is loaded, what their bindings refuse, their random numbers."""
 
-import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import solvers
-from solvers.compiled import jit
-from solvers.compiled.random import below, random_bits, random_states, seeded, uniform
+from solvers.compiled import _kernels
+from solvers.compiled._kernels import common, exhaustive
+from solvers.compiled.best import Best, in_order, take
+from solvers.compiled.random import random_states
 
-VARIANTS = (jit.strict, jit.borrowing, jit.inlined, jit.fused, jit.reordered, jit.reduction)
-GENERATOR = np.random.default_rng(0)
-
-
-def compiled_here(variant, function):
-    """The function compiled by a variant; not from the disk, where those of all variants are the same file."""
-    kernel = variant(function)
-    kernel._cache.disable()
-    return kernel
+ROOT = Path(__file__).parents[1]
 
 
-def total(values):
-    result = 0.0
-    for i in range(len(values)):
-        result += values[i]
-    return result
+def imported_level(**environment):
+    code = "from solvers.compiled import _kernels; print(_kernels.level_module.__name__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or done.stderr
 
 
-def largest(values):
-    result = values[0]
-    for i in range(len(values)):
-        result = max(result, values[i])
-    return result
+def test_the_highest_level_that_the_processor_has_is_loaded():
+    assert _kernels.level_module.__name__.rsplit("_", 1)[1].isdigit()
 
 
-def quotient(a, b):
-    return a / b
+@pytest.mark.parametrize("level", _kernels._installed_levels())
+def test_a_lower_level_is_loaded_where_it_is_asked_for(level):
+    assert imported_level(STRUCTURED_VAE_KERNELS=str(level)).endswith(f"_level_{level}")
 
 
-def test_one_module_says_how_kernels_are_compiled():
-    root = Path(solvers.__file__).parent
-    named = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if "njit" in path.read_text()}
-    assert named == {"compiled/jit.py", "compiled/cache.py"}  # the second asks where kernels can be kept
+def test_a_level_that_is_not_there_ends_with_advice():
+    assert "install the package again on this machine" in imported_level(STRUCTURED_VAE_KERNELS="-1")
 
 
-def test_strict_sums_are_taken_in_the_order_of_the_source():
-    values = GENERATOR.standard_normal(1001) * 10.0 ** GENERATOR.integers(-8, 8, 1001)
-    for variant in (jit.strict, jit.fused):
-        assert compiled_here(variant, total)(values) == total(values.tolist())
+def test_the_seed_of_a_stream_gives_its_state():
+    assert common.seeded(5) == (5 * 0x9E3779B97F4A7C15 + 1) % 2**64
+    states = random_states(1000, np.random.default_rng(0))
+    assert states.min() > 0
+    assert len(np.unique(states)) == 1000
 
 
-@pytest.mark.parametrize("variant", [jit.reordered, jit.reduction])
-def test_reordered_sums_are_exact_where_whole_numbers_are(variant):
-    values = GENERATOR.integers(-(2**40), 2**40, 1001).astype(np.float64)
-    assert compiled_here(variant, total)(values) == total(values.tolist())
+def test_the_best_states_stay_in_order_and_apart():
+    random = np.random.default_rng(0)
+    best = Best.of(np.zeros((3, 4), np.int8), np.full(3, -np.inf), 3)
+    seen = {}
+    for _ in range(200):
+        z = random.integers(0, 2, 4).astype(np.int8)
+        score = float(random.integers(0, 9)) if z.tobytes() not in seen else seen[z.tobytes()]
+        seen[z.tobytes()] = score
+        take(best, score, z)
+    assert best.scores.tolist() == sorted(seen.values(), reverse=True)[:3]
+    states = in_order(best)
+    assert len({z.tobytes() for z in states}) == 3
+    assert [seen[z.tobytes()] for z in states] == best.scores.tolist()
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_infinities_keep_their_meaning(variant):
-    values = GENERATOR.standard_normal(1001)
-    values[::7] = -np.inf
-    assert compiled_here(variant, largest)(values) == values.max()
-    assert compiled_here(variant, total)(values) == -np.inf
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (np.zeros(3, np.uint64), 2, np.zeros((1, 2)), np.zeros((1, 2), np.int8)),
+        (np.full(2, 10**6, np.uint64), 2, np.zeros((1, 2)), np.zeros((1, 2), np.int8)),
+        (np.zeros(2, np.uint64), 99, np.zeros((1, 2)), np.zeros((1, 99), np.int8)),
+        (np.zeros(2, np.uint64), 2, np.zeros((3, 2)), np.zeros((1, 2), np.int8)),
+    ],
+)
+def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
+    with pytest.raises(ValueError, match=r"position|n is outside|one row"):
+        exhaustive.maximise(*arguments)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_division_by_zero_raises_nothing(variant):
-    assert compiled_here(variant, quotient)(1.0, 0.0) == math.inf
+@pytest.mark.parametrize(
+    "z",
+    [
+        np.zeros((1, 2), np.int64),
+        np.zeros((2, 2), np.int8).T[::-1],
+        [[0, 0]],
+        np.zeros((1, 4), np.int8)[:, ::2],
+    ],
+)
+def test_kernels_convert_no_arrays(z):
+    with pytest.raises(TypeError):
+        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), z)
 
 
-def test_random_bits_are_those_of_xorshift64_star():
-    state, x, mask = seeded(5), 5 * 0x9E3779B97F4A7C15 + 1 & 2**64 - 1, 2**64 - 1
-    for _ in range(1000):
-        x ^= x >> 12
-        x ^= x << 25 & mask
-        x ^= x >> 27
-        assert random_bits(state) == (x * 2685821657736338717 & mask) >> 4
-    assert state[0] == x
-
-
-@pytest.mark.parametrize("states", [[*map(seeded, range(20))], random_states(20, GENERATOR)[:, None]])
-def test_streams_are_even_and_apart(states):
-    draws = np.array([[uniform(state) for _ in range(5000)] for state in states])
-    assert draws.min() >= 0
-    assert draws.max() < 1
-    deviation = math.sqrt(1 / 12 / draws.shape[1])
-    assert abs(draws.mean(axis=1) - 0.5).max() < 4.5 * deviation
-    correlation = np.corrcoef(draws) - np.eye(len(draws))
-    assert abs(correlation).max() < 4.5 / math.sqrt(draws.shape[1])
-
-
-def test_numbers_below_a_limit_are_even():
-    state, counts = seeded(1), np.zeros(7)
-    for _ in range(70_000):
-        counts[below(7, random_bits(state))] += 1
-    assert abs(counts - 10_000).max() < 4.5 * math.sqrt(10_000)
+def test_kernels_may_not_write_into_what_is_read_only():
+    z = np.zeros((1, 2), np.int8)
+    z.flags.writeable = False
+    with pytest.raises(TypeError):
+        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), z)

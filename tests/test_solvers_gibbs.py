@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
+from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
 from solvers.gibbs_distribution.sum_product import lanes_of
 from solvers.instances import spin_glass, tree
 

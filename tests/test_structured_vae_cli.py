@@ -30,7 +30,6 @@ from solvers import (
     available_solvers,
     solve,
     solver_class,
-    warming,
 )
 from solvers.conversions import Conversion
 from solvers.instances import dense
@@ -754,7 +753,7 @@ def test_progress_is_for_long_work_on_a_terminal_and_goes_away(stream, seconds, 
     np.savez("a[b].npz", unary=UNARY, pairwise=MATRIX)
     errors = stream()
     consoles = {"console": Console(file=StringIO()), "errors": Console(file=errors)}
-    solve(UNARY, MATRIX, solver="local_search")  # compiles, which is long
+    solve(UNARY, MATRIX, solver="local_search")
     solver = FileSolver("local_search", None, time_limit=seconds, threads=1, **consoles)
     assert solver.solve(["a[b].npz"], None) == 0
     written = errors.getvalue()
@@ -1056,16 +1055,6 @@ def test_the_keyboard_keeps_what_was_found():
     assert (stopped["file"], stopped["reached"], stopped["optimal"]) == ("hard.npz", reached, [False, False])
     assert stopped["score"][0] > 0 or not reached
     assert stopped["bound"][0] > stopped["score"][0]
-
-
-def test_kernels_are_compiled_turn_by_turn(monkeypatch, capsys):
-    monkeypatch.setattr(warming, "_problems", lambda: [Problem.from_arrays([1.0, -1.0])])
-    for name in ("_gibbs", "_label_gibbs", "_hard", "_solve_labels"):
-        monkeypatch.setattr(warming, name, lambda *names: ())
-    main(["warmup"])
-    shown = capsys.readouterr().out
-    for name in ("branch_and_bound", "labels elimination", "labels gibbs"):
-        assert name in shown
 
 
 def test_commands_without_networks_do_not_load_torch():

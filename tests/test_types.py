@@ -7,7 +7,7 @@ CACHE = Path(__file__).parents[1] / ".mypy_cache" / SCRIPT.stem
 
 # Nothing in the script comes from these, and two thirds of mypy's time would go to them.
 OF_TORCH = ("_dynamo", "_export", "_functorch", "_inductor", "ao", "distributed", "fx")
-UNRELATED = ("dask", "distributed", "lightning", "matplotlib", "numba", "rich", "torchmetrics")
+UNRELATED = ("dask", "distributed", "lightning", "matplotlib", "rich", "torchmetrics")
 
 
 def test_a_script_in_another_folder_is_typed(tmp_path):

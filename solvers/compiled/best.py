@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import jit
+from ._kernels import common as kernels
 
 
 class Best(NamedTuple):
@@ -34,24 +34,10 @@ def in_order(best: Best) -> np.ndarray:
     return np.asarray(best.states[best.places])
 
 
-@jit.strict
-def take(best, score, z):
-    """Puts a state `z [n]` to its place, behind those of equal score, and drops the last; unless it is there."""
-    scores, places, states = best
-    last = len(scores) - 1
-    if not score > scores[last]:
-        return False
-    k = last
-    while k > 0 and scores[k - 1] < score:
-        k -= 1
-    same = k - 1
-    while same >= 0 and scores[same] == score:
-        if (states[places[same]] == z).all():
-            return False
-        same -= 1
-    row = places[last]
-    for j in range(last, k, -1):
-        scores[j], places[j] = scores[j - 1], places[j - 1]
-    states[row] = z
-    scores[k], places[k] = score, row
-    return True
+def take(best: Best, score: float, z: np.ndarray) -> bool:
+    """Put a state `z [n]` in its place, behind states of equal score, and drop the last one.
+
+    Returns:
+        Whether the state is better than the last one, and was not there.
+    """
+    return bool(kernels.take(*best, score, z))

@@ -1,8 +1,7 @@
-"""When a search has to end: at a time of a clock that stands still while kernels are compiled, or at a word."""
+"""When a search has to end: at a time of a clock that stands still while packages are loaded, or at a word."""
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import threading
@@ -18,11 +17,6 @@ import numpy as np
 from .interrupts import abandoned, first_interrupts, interrupts
 from .progress import Aside, Known, Part, Tell, Watch, watch
 
-LOGGER = logging.getLogger("solvers")
-
-NOTICED = 1.0
-"""Seconds of compilation in a process after which a line of the log says so."""
-
 WATCHED = 0.05
 """Seconds of work that are worth an alarm, which takes about a tenth of a millisecond."""
 
@@ -31,13 +25,12 @@ TICK = 0.02
 
 
 class _Clock:
-    """Seconds since some moment, without those in which a kernel was compiled or a package loaded."""
+    """Seconds since some moment, without those in which a package was loaded."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._since, self._paused = 0.0, 0.0
         self._pauses: Counter[int] = Counter()  # by thread: a signal may come between a beginning and its end
-        self._noticed = False
 
     def now(self) -> float:
         with self._lock:
@@ -69,17 +62,6 @@ class _Clock:
         if self._pauses.pop(thread, 0) and not self._pauses:
             self._paused += time.monotonic() - self._since
 
-    def paused(self) -> float:
-        with self._lock:
-            return self._paused + (time.monotonic() - self._since if self._pauses else 0.0)
-
-    def noticed(self, seconds: float) -> bool:
-        """Whether pauses are longer than that for the first time."""
-        if self._noticed or self.paused() < seconds:
-            return False
-        self._noticed = True
-        return True
-
 
 _CLOCK = _Clock()
 
@@ -98,51 +80,21 @@ def now() -> float:
     return _CLOCK.now()
 
 
-def loading_begins() -> None:
-    """Stops the clock, until as many calls of `loading_ends`."""
-    _CLOCK.stop()
-
-
-def loading_ends() -> None:
-    """Lets the clock run again."""
-    _CLOCK.start()
-
-
-def compilation_begins() -> None:
-    """Stops the clock, until as many calls of `compilation_ends`."""
-    _CLOCK.stop()
-
-
-def compilation_ends() -> None:
-    """Lets the clock run again; says once where it was stopped for long."""
-    if _CLOCK.noticed(NOTICED):
-        LOGGER.warning(
-            "kernels are being compiled, once for each kind of problem here; that does not count against time limits. "
-            "`structured-vae warmup` or solvers.warmup() compiles all of them at a time of your choice"
-        )
-    _CLOCK.start()
-
-
-def expect_compilation() -> None:
-    """From now on the log does not say that kernels are compiled: whoever waits has asked for it."""
-    _CLOCK.noticed(0.0)
-
-
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Inside it no time limit runs down: for loading packages."""
     try:
-        loading_begins()
+        _CLOCK.stop()
         yield
     finally:
-        loading_ends()
+        _CLOCK.start()
 
 
 @dataclass(frozen=True)
 class Deadline:
     """When to come back with the best that was found: a moment, or before, at an interrupt or where a callback says so.
 
-    The clock stands still while a kernel is compiled, in whatever thread: that counts against no limit.
+    The clock stands still while a package is loaded, in whatever thread: that counts against no limit.
 
     Attributes:
         end: on the clock `now`; infinite for none.

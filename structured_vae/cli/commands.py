@@ -14,7 +14,7 @@ from rich.console import Console
 from solvers import SolverError
 
 from ..errors import StructuredVAEError, TerminatedError
-from . import evaluate, explore, export, gradients, reproduce, solvers, train, warmup
+from . import evaluate, explore, export, gradients, reproduce, solvers, train
 from .solve import command as solve
 from .spelling import Parser, with_underscores
 from .terminal import console_of
@@ -51,7 +51,6 @@ COMMANDS: Final[dict[str, Command]] = {
     "gradients": Command(gradients.options, gradients.run, "bias and variance of the estimators"),
     "solve": Command(solve.options, solve.run, "solve the problems in a file"),
     "solvers": Command(solvers.options, solvers.run, "list the backends"),
-    "warmup": Command(warmup.options, warmup.run, "compile the kernels of all backends"),
     "reproduce": Command(
         reproduce.reproduce_options, reproduce.run_reproduce, "run the cells of an experiment", _AGAIN
     ),
