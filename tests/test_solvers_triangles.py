@@ -7,9 +7,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from solvers import Problem, solve
+from solvers import Problem, instances, solve
+from solvers.algorithms.branch_and_bound import forecast, strong_tree
 from solvers.algorithms.branch_and_bound import search as search_module
-from solvers.algorithms.branch_and_bound import strong_tree
+from solvers.algorithms.branch_and_bound.forecast import Forecast
 from solvers.algorithms.branch_and_bound.low_rank import SIGNS, Triangles, new_workspace
 from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import StrongTree
@@ -228,3 +229,44 @@ def test_pairs_that_exclude_each_other_need_no_triangles(monkeypatch):
     z, bound, nodes = search_dense(problem, Deadline.after(None))
     assert bound == problem.score_flat(z[None])[0]
     assert nodes < 10_000
+
+
+def refuse(*_):
+    raise AssertionError("the search with triangle inequalities began")
+
+
+def test_a_depth_first_search_that_will_end_sooner_is_not_given_up(monkeypatch):
+    problem = instances.dense(80, 1, np.random.default_rng(0)).problem()
+    _, expected, nodes = search_dense(problem, Deadline.after(None))
+    monkeypatch.setattr(search_module, "LARGE_GAP", -1.0)
+    monkeypatch.setattr(search_module, "WORK_A_CALL", 80**3)  # a node a call
+    monkeypatch.setattr(search_module, "FIRST_CALLS", nodes // 2)
+    monkeypatch.setattr(search_module, "StrongTree", refuse)
+    monkeypatch.setattr(forecast, "STRONG_SECONDS", 1.0)
+    assert search_dense(problem, Deadline.after(None))[1] == expected
+    monkeypatch.setattr(forecast, "STRONG_SECONDS", 0.0)
+    with pytest.raises(AssertionError, match="began"):
+        search_dense(problem, Deadline.after(None))
+
+
+def test_the_forecast_of_a_depth_first_search_follows_how_fast_it_rises():
+    depths = [40] * 250 + [30] * 250 + [20] * 500
+    steady = Forecast(100, 2.0, 1000)
+    for depth in depths:
+        assert not steady.is_due
+        steady.note(depth)
+    assert steady.is_due
+    assert steady.factor == 2.0 ** (20 / 10) - 1.0
+    assert not steady.depth_first_ends_sooner(-1.0)
+    assert not steady.is_due
+    stuck = Forecast(100, 2.0, 1000)
+    for depth in [5] * 100 + [30] * 900:
+        stuck.note(depth)
+    assert stuck.factor == math.inf
+    assert not stuck.depth_first_ends_sooner(math.inf)
+    assert Forecast(100, math.inf, 0).factor == math.inf
+
+
+def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
+    assert Forecast(100, 2.0, 1).strong < Forecast(100, 2.5, 1).strong < Forecast(200, 2.5, 1).strong
+    assert math.isfinite(Forecast(600, math.inf, 1).strong)

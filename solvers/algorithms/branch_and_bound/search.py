@@ -21,6 +21,7 @@ from ..local_search.improvement import improved
 from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state
 from ..precision.units import Units, to_units
+from .forecast import Forecast
 from .nodes import new_levels, new_slots
 from .strong_tree import StrongTree
 from .tree import Incumbent, new_scratch, search, start_search
@@ -42,8 +43,9 @@ normal scores and for +1 and -1 alike, n = 60 to 120.
 """
 
 FIRST_CALLS, FIRST_SHARE = 1000, 0.2
-"""Calls of the search without them before it is given up for them, and the share of the time left: where pairs exclude
-each other, the gap of the root is large, and few nodes are left.
+"""Calls of the search without them, and its share of the time left, after which `Forecast` says whether it is given up
+for them; asked again whenever the calls have doubled. Where pairs exclude each other, for one, the gap of the root is
+large, and few nodes are left.
 """
 
 
@@ -119,14 +121,20 @@ def rank_dense(
         start_search(h, matrix, levels, slots, scratch, stop)
     top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
     root = float(slots.bound[0])
-    wide = top >= 0 and root - best.scores[-1] > LARGE_GAP * levels.diagonal[0, :n].mean()
-    at_once, calls = max(1, WORK_A_CALL // n**3), 0
+    gap = _ratio(root - float(best.scores[-1]), float(levels.diagonal[0, :n].mean()))
+    wide = top >= 0 and gap > LARGE_GAP
+    at_once, forecast = max(1, WORK_A_CALL // n**3), Forecast(n, gap, FIRST_CALLS)
     first = deadline.within(FIRST_SHARE * deadline.left) if wide else deadline
-    while top >= 0 and not first.passed and not (wide and calls == FIRST_CALLS):
+    while top >= 0 and not deadline.passed:
+        if wide and (first.passed or forecast.is_due):
+            if not forecast.depth_first_ends_sooner(deadline.left):
+                break
+            first = deadline
         deadline.tell(partial(_known, turned, units, incumbent, slots.bound[: top + 1]))
         top, handled = search(top, at_once, levels, slots, incumbent, scratch)
-        nodes, calls = nodes + handled, calls + 1
-        if top >= 0 and not wide:
+        nodes += handled
+        forecast.note(top)
+        if top >= 0 and first is deadline:
             _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
     if not wide or top < 0:
         return _whole(best, turned)[:count], _bound(units, incumbent, slots.bound[: top + 1]), nodes
@@ -136,6 +144,13 @@ def rank_dense(
         soon = deadline.within(improver.wait)
         tree.search(soon, lambda: _known(turned, units, incumbent, tree.open_bounds))
     return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
+
+
+def _ratio(gap: float, scale: float) -> float:
+    """The gap in units of the scale, which is 0 where no two variables meet."""
+    if scale > 0.0:
+        return gap / scale
+    return math.inf if gap > 0.0 else 0.0
 
 
 def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> Best:
