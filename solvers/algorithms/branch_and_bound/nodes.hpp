@@ -42,7 +42,7 @@ struct Level {
     Row matrix;                      // [m, stride] W
     Row unary;                       // [stride] u
     Row diagonal;                    // [stride] d
-    Row vectors;                     // [m, RANK] of the semidefinite relaxation
+    Row vectors;                     // [m, VECTOR_STRIDE] of the semidefinite relaxation
     std::vector<Index> variable;     // [m] numbers of the variables in the whole problem
     std::vector<std::int8_t> fixed;  // [n] the whole problem with its fixed variables
 };

@@ -51,7 +51,7 @@ Level::Level(Index m, Index n, Index depth)
       matrix(m * padded(m) + PADDING),
       unary(padded(m)),
       diagonal(padded(m)),
-      vectors(m * RANK),
+      vectors(m * VECTOR_STRIDE),
       variable(m),
       fixed(n) {}
 
@@ -95,7 +95,8 @@ void Node::descend(Level& level, std::span<const Index> order) {
         gather_runs(row, old.row(i), runs);
         std::fill(row + level.size, row + level.stride, 0.0);
         level.variable[a] = old.variable[i];
-        std::copy_n(&old.vectors[i * RANK], RANK, &level.vectors[a * RANK]);
+        std::copy_n(&old.vectors[i * VECTOR_STRIDE], VECTOR_STRIDE,
+                    &level.vectors[a * VECTOR_STRIDE]);
     }
     level_ = &level;
     free_count_ = level.size;

@@ -20,6 +20,7 @@
 namespace solvers::branch_and_bound {
 
 inline constexpr Index RANK = 12;
+inline constexpr Index VECTOR_STRIDE = 16;  // of vectors of RANK numbers, with zeros behind
 inline constexpr double ROUNDOFF = 0x1p-53;
 
 struct Sweeps {
@@ -32,7 +33,7 @@ struct Sweeps {
 // Args:
 //     pairwise: W, symmetric, with a zero diagonal.
 //     linear: `[m]` t.
-//     vectors: `[m, RANK]`, unit rows, in and out; e is the first unit vector.
+//     vectors: `[m, VECTOR_STRIDE]`, unit rows, in and out; e is the first unit vector.
 //     lengths: `[m]`, output.
 //     sweeps: when to end.
 //     stop: the sweeps end once it is set.
@@ -56,8 +57,14 @@ private:
     template <int Rows>
     bool decompose_rows(PaddedMatrix<const double> pairwise, const double* diagonal, double shift,
                         Index first);
+    template <int Rows, int Registers>
+    void subtract_rows_above(PaddedMatrix<const double> pairwise, Index first, Index c,
+                             Register (&rest)[Rows][Registers]) const;
     template <int Rows>
-    void subtract_rows_above(PaddedMatrix<const double> pairwise, Index first);
+    bool decompose_corner(const double* diagonal, double shift, Index first);
+    template <int Rows, int Registers>
+    void finish(const double (&corner)[Rows][Rows], Index first, Index c,
+                Register (&rest)[Rows][Registers]);
     void solve_transposed(double* x) const;
     void solve(double* x) const;
     double* row(Index i) { return rows_.data() + i * stride_; }

@@ -5,40 +5,31 @@
 namespace solvers::branch_and_bound {
 namespace {
 
-// Four float64; three of them are a vector, and four vectors fit into the registers of AVX2.
-typedef double Quad __attribute__((vector_size(4 * sizeof(double))));
-constexpr Index QUADS = RANK / 4;
+constexpr Index PARTS = (RANK + REGISTER_LANES - 1) / REGISTER_LANES;  // registers of a vector
 
-struct Vector12 {
-    Quad quads[QUADS];
+// Vectors whose fields are summed side by side: as many as the processor has registers for.
+constexpr Index BLOCK = REGISTER_LANES == 2 ? 2 : 4;
 
-    void load(const double* from) { std::memcpy(quads, from, sizeof quads); }
-    void store(double* to) const { std::memcpy(to, quads, sizeof quads); }
-    void add(double factor, const Vector12& other) {
-        for (Index q = 0; q < QUADS; ++q) quads[q] += factor * other.quads[q];
-    }
-    double square() const {
-        const Quad squares = quads[0] * quads[0] + quads[1] * quads[1] + quads[2] * quads[2];
-        return (squares[0] + squares[2]) + (squares[1] + squares[3]);
-    }
-};
+double square(const Register (&vector)[PARTS]) {
+    Register squares{};
+    for (Index p = 0; p < PARTS; ++p) squares += vector[p] * vector[p];
+    return sum(squares);
+}
 
-constexpr Index BLOCK = 4;  // vectors whose fields are summed side by side
-
-// fields[a] = sum_j W_(first + a) j v_j over j of begin .. end - 1.
+// fields[a] += sum_j W_(first + a) j v_j over j of begin .. end - 1.
 template <Index Size>
-void add_fields(PaddedMatrix<const double> pairwise, const double* vectors, Index first,
-                Index begin, Index end, Vector12* fields) {
-    const double* row[Size];
-    for (Index a = 0; a < Size; ++a) row[a] = pairwise[first + a];
-    Vector12 sums[Size];
-    for (Index a = 0; a < Size; ++a) sums[a] = fields[a];
+inline void add_fields(PaddedMatrix<const double> pairwise, const double* vectors, Index first,
+                       Index begin, Index end, Register (&fields)[Size][PARTS]) {
+    const double* rows = pairwise[first];
+    const Index stride = pairwise.stride;
     for (Index j = begin; j < end; ++j) {
-        Vector12 vector;
-        vector.load(vectors + j * RANK);
-        for (Index a = 0; a < Size; ++a) sums[a].add(row[a][j], vector);
+#pragma GCC unroll 8
+        for (Index p = 0; p < PARTS; ++p) {
+            const Register part = load_register(vectors + j * VECTOR_STRIDE + p * REGISTER_LANES);
+#pragma GCC unroll 8
+            for (Index a = 0; a < Size; ++a) fields[a][p] += spread(rows[a * stride + j]) * part;
+        }
     }
-    for (Index a = 0; a < Size; ++a) fields[a] = sums[a];
 }
 
 // Moves v_i of `Size` rows from `first` on to their best places, one after the other; returns the
@@ -50,28 +41,34 @@ void add_fields(PaddedMatrix<const double> pairwise, const double* vectors, Inde
 template <Index Size>
 double mix_block(PaddedMatrix<const double> pairwise, const double* linear, double* vectors,
                  double* lengths, Index first) {
-    Vector12 fields[Size] = {};
+    Register fields[Size][PARTS] = {};
+#pragma GCC unroll 8
+    for (Index a = 0; a < Size; ++a) fields[a][0][0] = linear[first + a];  // t_i e
     add_fields<Size>(pairwise, vectors, first, first, pairwise.size, fields);
     add_fields<Size>(pairwise, vectors, first, 0, first, fields);
-    double moved = 0.0;
+    Register moved{};
+#pragma GCC unroll 8
     for (Index a = 0; a < Size; ++a) {
         const Index i = first + a;
-        fields[a].quads[0][0] += linear[i];
-        const double length = std::sqrt(fields[a].square());
+        const double length = std::sqrt(square(fields[a]));
         lengths[i] = length;
-        if (!(length > 0.0)) continue;
-        Vector12 change;
-        change.load(vectors + i * RANK);
-        const double inverse = 1.0 / length;
-        for (Index q = 0; q < QUADS; ++q) {
-            fields[a].quads[q] *= inverse;  // v_i = sum_j W_ij v_j + t_i e, made as long as 1
-            change.quads[q] = fields[a].quads[q] - change.quads[q];
+        // v_i = sum_j W_ij v_j + t_i e, made as long as 1; without a field it stays.
+        const double inverse = length > 0.0 ? 1.0 / length : 0.0;
+        const double kept = length > 0.0 ? 0.0 : 1.0;
+#pragma GCC unroll 8
+        for (Index p = 0; p < PARTS; ++p) {
+            double* place = vectors + i * VECTOR_STRIDE + p * REGISTER_LANES;
+            const Register before = load_register(place);
+            const Register after = spread(inverse) * fields[a][p] + spread(kept) * before;
+            const Register change = after - before;
+            store_register(place, after);
+            moved += change * change;
+#pragma GCC unroll 8
+            for (Index b = a + 1; b < Size; ++b)
+                fields[b][p] += spread(pairwise(first + b, i)) * change;
         }
-        fields[a].store(vectors + i * RANK);
-        moved += change.square();
-        for (Index b = a + 1; b < Size; ++b) fields[b].add(pairwise(first + b, i), change);
     }
-    return moved;
+    return sum(moved);
 }
 
 }  // namespace
@@ -89,47 +86,90 @@ void mix(PaddedMatrix<const double> pairwise, const double* linear, double* vect
     }
 }
 
-// Rows `first` to `first + Rows - 1` become those of -W, less what the rows above have of them:
+// The registers from column c on of rows i from `first` on of -W, less what the rows above have of
+// them:
 //
-//     U_ic' = -W_ic - sum_(k < first) U_ki U_kc
-//
-// for all columns c from about `first` on, two registers of them at a time.
-template <int Rows>
-void Factor::subtract_rows_above(PaddedMatrix<const double> pairwise, Index first) {
-    constexpr Index step = PADDING == REGISTER_LANES ? PADDING : 2 * REGISTER_LANES;
-    constexpr Index registers = step / REGISTER_LANES;
-    for (Index c = first / PADDING * PADDING; c < stride_; c += step) {
-        Register rest[Rows][registers];
-        for (Index a = 0; a < Rows; ++a)
-            for (Index s = 0; s < registers; ++s)
-                rest[a][s] = -load_register(pairwise[first + a] + c + s * REGISTER_LANES);
-        const double* above = rows_.data();
-        for (Index k = 0; k < first; ++k, above += stride_) {
-            for (Index s = 0; s < registers; ++s) {
-                const Register lanes = load_register(above + c + s * REGISTER_LANES);
-                for (Index a = 0; a < Rows; ++a) rest[a][s] -= spread(above[first + a]) * lanes;
-            }
+//     rest_ic = -W_ic - sum_(k < first) U_ki U_kc.
+template <int Rows, int Registers>
+void Factor::subtract_rows_above(PaddedMatrix<const double> pairwise, Index first, Index c,
+                                 Register (&rest)[Rows][Registers]) const {
+    const double* row = pairwise[first] + c;
+#pragma GCC unroll 8
+    for (int a = 0; a < Rows; ++a, row += stride_)
+#pragma GCC unroll 8
+        for (int s = 0; s < Registers; ++s) rest[a][s] = -load_register(row + s * REGISTER_LANES);
+    const double* above = rows_.data();
+    for (Index k = 0; k < first; ++k, above += stride_)
+#pragma GCC unroll 8
+        for (int s = 0; s < Registers; ++s) {
+            const Register lanes = load_register(above + c + s * REGISTER_LANES);
+#pragma GCC unroll 8
+            for (int a = 0; a < Rows; ++a) rest[a][s] -= spread(above[first + a]) * lanes;
         }
-        for (Index a = 0; a < Rows; ++a)
-            for (Index s = 0; s < registers; ++s)
-                store_register(row(first + a) + c + s * REGISTER_LANES, rest[a][s]);
-    }
 }
 
+// U of the square of the `Rows` rows and columns from `first` on, whose rest is in its place; and
+// one over its diagonal. Returns false where a pivot is not positive.
+template <int Rows>
+bool Factor::decompose_corner(const double* diagonal, double shift, Index first) {
+    for (Index i = first; i < first + Rows; ++i) {
+        double pivot = row(i)[i] + (diagonal[i] + shift);
+        for (Index k = first; k < i; ++k) pivot -= row(k)[i] * row(k)[i];
+        if (!(pivot > 0.0)) return false;
+        inverse_[i] = 1.0 / std::sqrt(pivot);
+        for (Index j = i + 1; j < first + Rows; ++j) {
+            double rest = row(i)[j];
+            for (Index k = first; k < i; ++k) rest -= row(k)[i] * row(k)[j];
+            row(i)[j] = rest * inverse_[i];
+        }
+    }
+    return true;
+}
+
+// U_ic = (rest_ic - sum_(first <= k < i) U_ki U_kc) / U_ii, from the rest of some columns and the
+// corner.
+template <int Rows, int Registers>
+void Factor::finish(const double (&corner)[Rows][Rows], Index first, Index c,
+                    Register (&rest)[Rows][Registers]) {
+#pragma GCC unroll 8
+    for (int a = 0; a < Rows; ++a)
+#pragma GCC unroll 8
+        for (int s = 0; s < Registers; ++s) {
+#pragma GCC unroll 8
+            for (int k = 0; k < a; ++k) rest[a][s] -= spread(corner[k][a]) * rest[k][s];
+            rest[a][s] *= spread(inverse_[first + a]);
+            store_register(row(first + a) + c + s * REGISTER_LANES, rest[a][s]);
+        }
+}
+
+// The first columns have the corner, which all others need.
 template <int Rows>
 bool Factor::decompose_rows(PaddedMatrix<const double> pairwise, const double* diagonal,
                             double shift, Index first) {
-    subtract_rows_above<Rows>(pairwise, first);
-    const Index begin = first / PADDING * PADDING;
-    for (Index i = first; i < first + Rows; ++i) {
-        double* line = row(i);
-        const double pivot = line[i] + (diagonal[i] + shift);
-        if (!(pivot > 0.0)) return false;
-        inverse_[i] = 1.0 / std::sqrt(pivot);
-        std::fill(line + begin, line + i + 1, 0.0);
-        scale(line, inverse_[i], stride_, begin);
-        for (Index below = i + 1; below < first + Rows; ++below)
-            add(row(below), -line[below], line, stride_, begin);
+    constexpr int registers = PADDING / REGISTER_LANES;
+    Index c = first / PADDING * PADDING;
+    Register rest[Rows][registers];
+    subtract_rows_above(pairwise, first, c, rest);
+    for (int a = 0; a < Rows; ++a)
+        for (int s = 0; s < registers; ++s)
+            store_register(row(first + a) + c + s * REGISTER_LANES, rest[a][s]);
+    if (!decompose_corner<Rows>(diagonal, shift, first)) return false;
+    double corner[Rows][Rows];
+    for (int a = 0; a < Rows; ++a) std::copy_n(row(first + a) + first, Rows, corner[a]);
+    finish(corner, first, c, rest);
+    for (int a = 0; a < Rows; ++a) {
+        std::copy_n(corner[a], Rows, row(first + a) + first);
+        std::fill(row(first + a) + c, row(first + a) + first + a + 1, 0.0);
+    }
+    for (c += PADDING; c + 2 * REGISTER_LANES <= stride_; c += 2 * REGISTER_LANES) {
+        Register two[Rows][2];
+        subtract_rows_above(pairwise, first, c, two);
+        finish(corner, first, c, two);
+    }
+    for (; c < stride_; c += REGISTER_LANES) {
+        Register one[Rows][1];
+        subtract_rows_above(pairwise, first, c, one);
+        finish(corner, first, c, one);
     }
     return true;
 }

@@ -21,7 +21,7 @@ constexpr std::uint8_t NEVER = 0;
 
 // Where the vector v_i puts x_i: between 0, opposite of e, and 1, along e.
 double place_of(const Level& level, Index i) {
-    return 0.5 + 0.5 * level.vectors[i * RANK];
+    return 0.5 + 0.5 * level.vectors[i * VECTOR_STRIDE];
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void Tree::begin_root(Stop stop) {
     Level& level = levels_[0];
     Random random = Random::seeded(0);
     for (Index i = 0; i < n_; ++i) {
-        double* vector = &level.vectors[i * RANK];
+        double* vector = &level.vectors[i * VECTOR_STRIDE];
         double square = 0.0;
         for (Index r = 0; r < RANK; ++r) {
             vector[r] = 2.0 * random.uniform() - 1.0;
