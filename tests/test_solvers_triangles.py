@@ -11,11 +11,10 @@ from solvers import Problem, instances, solve
 from solvers.algorithms.branch_and_bound import forecast, strong_tree
 from solvers.algorithms.branch_and_bound import search as search_module
 from solvers.algorithms.branch_and_bound.forecast import Forecast
-from solvers.algorithms.branch_and_bound.low_rank import SIGNS, Triangles, new_workspace
 from solvers.algorithms.branch_and_bound.search import search_dense
-from solvers.algorithms.branch_and_bound.strong_tree import StrongTree
+from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
 from solvers.algorithms.branch_and_bound.tree import Incumbent
-from solvers.algorithms.branch_and_bound.triangles import tighten
+from solvers.compiled._kernels.branch_and_bound import Relaxation
 from solvers.compiled.best import Best, in_order
 from solvers.limits.deadline import Deadline
 
@@ -207,14 +206,12 @@ def test_inequalities_that_find_no_room_are_left_out():
     couplings = np.triu(generator.choice([-1.0, 1.0], (n, n)), 1)
     couplings += couplings.T
     for room in (1, 20, 2000):
-        triangles = Triangles(np.zeros(1, np.int64), np.zeros((room, 4), np.int64), np.zeros(room))
-        space = new_workspace(n, 20, room)
-        space.points[:] = generator.standard_normal(space.points.shape)
+        relaxation = Relaxation(n, 20, room)
+        points, none = generator.standard_normal((20, n)), np.zeros((0, 4), np.int16)
         stop = np.zeros(1, np.uint8)
-        bound = tighten(couplings, 0.0, n, triangles, space, 3.0, -math.inf, 10, stop)
-        assert triangles.size[0] <= room
-        keys = {tuple(row) for row in triangles.nodes[: triangles.size[0]].tolist()}
-        assert len(keys) == triangles.size[0]
+        bound = relaxation.tighten(couplings, 0.0, points, none, np.zeros(0), 3.0, -math.inf, 10, stop)
+        assert len(relaxation.inequalities) == len(relaxation.multipliers) <= room
+        assert len(np.unique(relaxation.inequalities, axis=0)) == len(relaxation.inequalities)
         state = np.sign(generator.standard_normal(n))
         assert bound >= state @ couplings @ state / 2
 

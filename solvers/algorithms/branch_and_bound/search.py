@@ -22,9 +22,8 @@ from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state
 from ..precision.units import Units, to_units
 from .forecast import Forecast
-from .nodes import new_levels, new_slots
 from .strong_tree import StrongTree
-from .tree import Incumbent, new_scratch, search, start_search
+from .tree import Incumbent, Tree
 
 WORK_A_CALL = 100 * 100**3
 """Nodes times n^3; 10 ms, about: how finely the time limit is kept."""
@@ -116,34 +115,32 @@ def rank_dense(
         h, matrix = h[:n], np.ascontiguousarray(matrix[:n, :n])
     best = _best_near(z[:n], h, matrix, -(-count // (1 + turned)))
     incumbent = Incumbent(best, _margin(units), np.full(1, -np.inf))
-    levels, slots, scratch = new_levels(n), new_slots(n), new_scratch(n)
     with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
-        start_search(h, matrix, levels, slots, scratch, stop)
-    top, nodes = search(0, 1, levels, slots, incumbent, scratch)  # the bound is worth what was spent on it
-    root = float(slots.bound[0])
-    gap = _ratio(root - float(best.scores[-1]), float(levels.diagonal[0, :n].mean()))
-    wide = top >= 0 and gap > LARGE_GAP
+        tree = Tree(h, matrix, incumbent, stop)
+    tree.run(1)  # the bound is worth what was spent on it
+    gap = _ratio(tree.root_bound - float(best.scores[-1]), tree.scale)
+    wide = tree.is_open and gap > LARGE_GAP
     at_once, forecast = max(1, WORK_A_CALL // n**3), Forecast(n, gap, FIRST_CALLS)
     first = deadline.within(FIRST_SHARE * deadline.left) if wide else deadline
-    while top >= 0 and not deadline.passed:
+    while tree.is_open and not deadline.passed:
         if wide and (first.passed or forecast.is_due):
             if not forecast.depth_first_ends_sooner(deadline.left):
                 break
             first = deadline
-        deadline.tell(partial(_known, turned, units, incumbent, slots.bound[: top + 1]))
-        top, handled = search(top, at_once, levels, slots, incumbent, scratch)
-        nodes += handled
-        forecast.note(top)
-        if top >= 0 and first is deadline:
+        deadline.tell(partial(_known, turned, units, incumbent, tree.open_bounds))
+        tree.run(at_once)
+        forecast.note(tree.depth)
+        if tree.is_open and first is deadline:
             _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
-    if not wide or top < 0:
-        return _whole(best, turned)[:count], _bound(units, incumbent, slots.bound[: top + 1]), nodes
-    tree = StrongTree(h, matrix, incumbent, root)
-    while tree.is_open and not deadline.passed:
+    if not wide or not tree.is_open:
+        return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), tree.nodes
+    strong = StrongTree(h, matrix, incumbent, tree.root_bound)
+    while strong.is_open and not deadline.passed:
         _offer(improver.better(_whole(best, turned)[0], deadline), h, matrix, best)
         soon = deadline.within(improver.wait)
-        tree.search(soon, lambda: _known(turned, units, incumbent, tree.open_bounds))
-    return _whole(best, turned)[:count], _bound(units, incumbent, tree.open_bounds), nodes + tree.nodes
+        strong.search(soon, lambda: _known(turned, units, incumbent, strong.open_bounds))
+    nodes = tree.nodes + strong.nodes
+    return _whole(best, turned)[:count], _bound(units, incumbent, strong.open_bounds), nodes
 
 
 def _ratio(gap: float, scale: float) -> float:

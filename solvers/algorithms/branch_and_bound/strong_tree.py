@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...compiled._kernels import branch_and_bound as kernels
 from ...compiled.best import Best, take
 from ...limits.deadline import Deadline
 from ...limits.progress import Tell
-from .low_rank import SIGNS, Triangles, new_workspace
-from .nodes import new_levels, new_slots
-from .relaxation import ROUNDOFF
-from .tree import Incumbent, new_scratch, search, start_search
-from .triangles import tighten
+from .tree import Incumbent, Tree
+
+ROUNDOFF = 2.0**-53
+SIGNS: np.ndarray = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+"""Of X_ij, X_ik and X_jk in the four kinds of triangle inequalities; `low_rank.hpp` has the same."""
 
 ROUNDS = 20  # updates of the multipliers in a node
 PROBE = 200  # nodes of a depth-first search that may end a node
@@ -67,9 +68,7 @@ class StrongTree:
         self._rounding = 8.0 * size * ROUNDOFF * float(np.abs(unary).sum() + np.abs(pairwise).sum())
         self._scale = float(np.abs(self._couplings).sum()) / size**1.5
         rank, room = 4 * math.ceil(0.8 * math.sqrt(size)), 40 * size + 4000
-        self._space = new_workspace(size, rank, room)
-        self._triangles = Triangles(np.zeros(1, np.int64), np.zeros((room, 4), np.int64), np.zeros(room))
-        self._local = np.zeros((size, size))
+        self._relaxation = kernels.Relaxation(size, rank, room)
         self._reach = len(unary) - 1  # free variables that a probe is likely to manage
         self._random = np.random.default_rng(0)
         points = self._random.standard_normal((rank, size)).astype(np.float32)
@@ -114,12 +113,10 @@ class StrongTree:
         if self._prune(bound):
             return
         points = node.points.copy()
-        points[:, kept] = self._space.points[:, : len(kept)]
-        count = int(self._triangles.size[0])
-        inequalities = self._triangles.nodes[:count].astype(np.int16)
+        points[:, kept] = self._relaxation.points
+        inequalities, multipliers = self._relaxation.inequalities, self._relaxation.multipliers
         inequalities[:, :3] = kept[inequalities[:, :3]]
-        multipliers = self._triangles.multipliers[:count].copy()
-        branch = kept[self._branch_node(len(kept))]
+        branch = kept[self._branch_node()]
         for number, value in enumerate((1, -1)):
             spins = node.spins.copy()
             spins[branch] = value
@@ -134,23 +131,28 @@ class StrongTree:
 
     def _bound(self, node: Node, kept: np.ndarray, stop: np.ndarray) -> float:
         """Loads a node, and bounds it by the relaxation."""
-        fixed, size = np.flatnonzero(node.spins), len(kept)
+        fixed = np.flatnonzero(node.spins)
         spins = node.spins[fixed].astype(np.float64)
         constant = self._constant + 0.5 * float(spins @ self._couplings[np.ix_(fixed, fixed)] @ spins)
-        self._local[:size, :size] = self._couplings[np.ix_(kept, kept)]
-        self._local[0, 1:size] = self._local[1:size, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
-        self._space.points[:, :size] = node.points[:, kept]
-        inequalities, multipliers = _restricted(node, kept)
-        count = len(multipliers)
-        self._triangles.size[0] = count
-        self._triangles.nodes[:count], self._triangles.multipliers[:count] = inequalities, multipliers
+        couplings = self._couplings[np.ix_(kept, kept)]
+        couplings[0, 1:] = couplings[1:, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
         threshold = float(self._incumbent.best.scores[-1]) + self._incumbent.margin
-        arguments = self._local, constant + self._rounding, size, self._triangles, self._space
-        return float(tighten(*arguments, self._scale, threshold, ROUNDS, stop))
+        return float(
+            self._relaxation.tighten(
+                couplings,
+                constant + self._rounding,
+                node.points[:, kept].astype(np.float64, order="C"),
+                *_restricted(node, kept),
+                self._scale,
+                threshold,
+                ROUNDS,
+                stop,
+            )
+        )
 
     def _round(self, spins: np.ndarray, kept: np.ndarray) -> None:
         """States from the signs of the vectors along the constant one and along a random one, with the best flips."""
-        vectors, state = self._space.vectors[:, : len(kept)], np.zeros(len(spins))
+        vectors, state = self._relaxation.vectors, np.zeros(len(spins))
         state[spins > 0] = 1.0
         for direction in (vectors[:, 0], self._random.standard_normal(len(vectors))):
             along = direction @ vectors
@@ -167,12 +169,12 @@ class StrongTree:
         """Of the state `[n]`; exact, since every pair is counted once."""
         return float(self._unary @ z + z @ (self._lower @ z))
 
-    def _branch_node(self, size: int) -> int:
+    def _branch_node(self) -> int:
         """The node whose products with all others are nearest to +1 or -1, longer fields first."""
-        gram = np.tril(self._space.gram[:size, :size], -1)
+        gram = np.tril(self._relaxation.gram, -1)
         gram += gram.T
         distance = ((1 - np.abs(gram)) ** 2).sum(axis=0)[1:]
-        lengths = np.sqrt((self._space.field[:, 1:size] ** 2).sum(axis=0))
+        lengths = np.sqrt((self._relaxation.field[:, 1:] ** 2).sum(axis=0))
         distance /= np.sqrt(np.maximum(lengths, np.finfo(float).tiny))
         return 1 + int(np.argmin(distance + 1e300 * (np.abs(gram[0, 1:]) > NEARLY_FIXED)))
 
@@ -190,21 +192,20 @@ class StrongTree:
         places = free - 1
         constant = self._score(state)
         unary = self._unary[places] + self._pairwise[places] @ state
-        pairwise = np.ascontiguousarray(self._pairwise[np.ix_(places, places)])
+        pairwise = self._pairwise[np.ix_(places, places)]
         below = Incumbent(
             self._known_below(state, places, constant), self._incumbent.margin, np.full(1, -np.inf)
         )
-        levels, slots, scratch = new_levels(len(free)), new_slots(len(free)), new_scratch(len(free))
-        start_search(unary, pairwise, levels, slots, scratch, stop)
-        top, nodes = search(0, budget, levels, slots, below, scratch)
-        self.nodes += nodes
+        tree = Tree(unary, pairwise, below, stop)
+        tree.run(budget)
+        self.nodes += tree.nodes
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], below.ceiling[0] + constant)
         whole = state.astype(np.int8)
         for score, place in zip(below.best.scores, below.best.places, strict=True):
             if below.best.states[place, 0] != ELSEWHERE:
                 whole[places] = below.best.states[place]
                 take(self._incumbent.best, score + constant, whole)
-        return bool(top < 0)
+        return not tree.is_open
 
     def _known_below(self, state: np.ndarray, places: np.ndarray, constant: float) -> Best:
         """What is known of the variables `places` where the others are as in `state [n]`, less their score.
@@ -238,4 +239,5 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kinds = np.where((signs > 0).all(axis=1), 0, kinds + 1)
     keys = np.ravel_multi_index((*corners.T, kinds), (len(kept),) * 3 + (4,))
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    return np.column_stack((corners, kinds))[first], np.bincount(groups, multipliers, len(first))
+    found = np.column_stack((corners, kinds))[first].astype(np.int16)
+    return found, np.bincount(groups, multipliers, len(first)).astype(np.float64)  # of nothing, whole numbers

@@ -1,0 +1,89 @@
+// Depth-first branch and bound for dense pairwise problems, within the concave relaxation of each
+// level.
+//
+// A node is bounded by coordinate ascent until the bound prunes it, or f(x) shows that this
+// relaxation never will. Variables whose other value is pruned are fixed. Once LEVEL_STEP variables
+// are fixed, the others become a level with a diagonal of their own, which is tighter; the smallest
+// nodes are enumerated.
+//
+// The search keeps one node a depth. A node whose first child is being searched holds the branching
+// of the second one; that child then takes its place.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "solvers/algorithms/branch_and_bound/nodes.hpp"
+#include "solvers/algorithms/branch_and_bound/relaxation.hpp"
+#include "solvers/compiled/best.hpp"
+#include "solvers/compiled/stop.hpp"
+
+namespace solvers::branch_and_bound {
+
+// The best states so far, as many as are asked for, and what was pruned on the strength of the last
+// of them.
+struct Incumbent {
+    Best<double> best;
+    double margin;    // nodes whose bound exceeds the last score by no more are pruned
+    double& ceiling;  // the largest bound that was pruned
+
+    double threshold() const { return best.worst_score() + margin; }
+    void prune(double bound) const { ceiling = std::max(ceiling, bound); }
+};
+
+class Tree {
+public:
+    // The whole problem is level 0, and its root the only node.
+    //
+    // Args:
+    //     unary: `[n]`.
+    //     pairwise: `[n, n]`, symmetric, with a zero diagonal.
+    //     stop: the relaxation of the root is worse once it is set.
+    Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop stop);
+
+    Tree(const Tree&) = delete;
+    Tree& operator=(const Tree&) = delete;
+
+    // Handles up to `budget` nodes, or all that are left; returns how many.
+    Index run(Index budget, const Incumbent& incumbent);
+
+    Index variables() const { return n_; }
+    // Of the node to go on with; -1 once all is searched.
+    Index depth() const { return top_; }
+    // What no state of the open nodes scores more than.
+    std::vector<double> open_bounds() const;
+    double root_bound() const { return nodes_.front().bound; }
+    // The mean d_i of the whole problem.
+    double scale() const;
+
+private:
+    void copy_problem(std::span<const double> unary, Matrix<const double> pairwise);
+    void begin_root(Stop stop);
+    void relax(Node& node, Sweeps sweeps, int rounds, Stop stop);
+    double take_diagonal(Level& level);
+    void descend(Node& node);
+    Index fix_by_bounds(Node& node, double bound, const Incumbent& incumbent);
+    Index fix_dominated(Node& node);
+    void enumerate(const Node& node, const Incumbent& incumbent);
+    void fill_table(const Node& node);
+    bool settle(Node& node, const Incumbent& incumbent);
+    void branch();
+    Node& node_at(Index depth);
+    Level& level_at(Index depth);
+
+    Index n_;
+    Index top_ = 0;
+    std::deque<Level> levels_;  // along the current path, and below it what was there before
+    std::deque<Node> nodes_;
+    // Memory of the steps.
+    Factor factor_;
+    Row fields_;                      // [n]
+    Row linear_;                      // [n]
+    Row candidate_;                   // [n]
+    Row table_;                       // [2^LEAF_VARIABLES]
+    Row linear_table_;                // [2^LEAF_VARIABLES]
+    std::vector<Index> order_;        // [n]
+    std::vector<std::int8_t> state_;  // [n]
+};
+
+}  // namespace solvers::branch_and_bound
