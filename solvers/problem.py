@@ -224,7 +224,7 @@ class Problem(Generic[ArrayT]):
         unary, magnitude = to_numpy(self.unary), to_numpy(self.magnitude)
         factor = 2 * EPSILON * (self.n + self.e + 1)
         if not self.e and not _few_digits(unary, magnitude, factor):
-            return None  # who solves without pairs does not wait for numba
+            return None  # who solves without pairs does not load the kernels
         return units_of(unary, to_numpy(self.pairwise), magnitude, factor)
 
     @property

@@ -498,7 +498,7 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 
 @cache
 def _kernels() -> Any:
-    """The module of compiled scores; who solves without pairs does not wait for numba."""
+    """The module of compiled scores; who solves without pairs does not load the kernels."""
     return importlib.import_module(".compiled.scores", __package__)
 
 

@@ -109,7 +109,6 @@ def test_a_page_runs_as_it_is_written(installed, page, tmp_path):
     own = {
         "PATH": folders,
         "HOME": str(tmp_path),
-        "NUMBA_CACHE_DIR": str(installed / "numba"),
         "OMP_NUM_THREADS": "1",
     }
     command = [installed / "python", "-I", PASTED, page]

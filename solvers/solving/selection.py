@@ -220,7 +220,7 @@ def _in_turn(problem: Problem) -> Selection:
 
 @cache
 def _portfolio() -> Any:
-    """The module of that name; who solves without it does not wait for numba."""
+    """The module of that name; who solves without it does not load it."""
     return importlib.import_module(".portfolio", __package__)
 
 

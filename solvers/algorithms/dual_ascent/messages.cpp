@@ -6,17 +6,23 @@
 namespace solvers::dual_ascent {
 namespace {
 
-Index positive(Index value) { return std::max(Index{0}, value); }
+Index positive(Index value) {
+    return std::max(Index{0}, value);
+}
 
 // What an edge wins at most by its end being 1, when the other end costs it `other`.
-Index gain(Index weight, Index other) { return positive(weight - other) - positive(-other); }
+Index gain(Index weight, Index other) {
+    return positive(weight - other) - positive(-other);
+}
 
 // max(0, -m_i, -m_j, w - m_i - m_j).
 Index peak(Index weight, Index mine, Index other) {
     return std::max(positive(-mine), std::max(-other, weight - mine - other));
 }
 
-bool leads_on(Index from, Index to, Direction direction) { return (to > from) == (direction == Direction::forward); }
+bool leads_on(Index from, Index to, Direction direction) {
+    return (to > from) == (direction == Direction::forward);
+}
 
 }  // namespace
 
@@ -93,7 +99,8 @@ void Node::give(const Graph& graph, Index i, Direction direction, const Edges& e
     const Index share = field[i] / std::max(edges.ahead, edges.behind);
     for (Index k = graph.starts[i]; k < graph.starts[i + 1]; ++k) {
         const Index j = graph.near[k];
-        if (state[j] == FREE && leads_on(i, j, direction)) message(graph.edge[k], graph.side[k]) -= share;
+        if (state[j] == FREE && leads_on(i, j, direction))
+            message(graph.edge[k], graph.side[k]) -= share;
     }
     field[i] -= edges.ahead * share;
 }

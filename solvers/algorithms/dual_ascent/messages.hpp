@@ -1,4 +1,5 @@
-// Upper bounds of a pairwise problem by messages along its edges; search.py has the bound and its references.
+// Upper bounds of a pairwise problem by messages along its edges; search.py has the bound and its
+// references.
 #pragma once
 
 #include <vector>
@@ -27,8 +28,8 @@ enum class Direction { forward, backward };
 //
 //     bound = constant + sum_i max(0, field_i) + sum_e max(0, -m_i, -m_j, w - m_i - m_j)
 //
-// over the free variables and the edges between them is at least every score from here. All numbers are int64 and all
-// steps exact, so the bound holds to the last bit.
+// over the free variables and the edges between them is at least every score from here. All numbers
+// are int64 and all steps exact, so the bound holds to the last bit.
 struct Node {
     std::span<std::int8_t> state;  // [n]: 0, 1 or FREE
     std::span<Index> field;        // [n]
@@ -41,10 +42,10 @@ struct Node {
 
     // One visit to every free variable, in ascending or in descending order.
     //
-    // Each takes from its edges what they could win by it, so that they no longer care about it: then the bound with
-    // the other value is |field_i| lower, and where that does not lead above `known`, the variable is fixed. Else it
-    // gives equal shares to the edges that lead on, which leaves the bound as it is. Ends early once nothing leads above
-    // `known`.
+    // Each takes from its edges what they could win by it, so that they no longer care about it:
+    // then the bound with the other value is |field_i| lower, and where that does not lead above
+    // `known`, the variable is fixed. Else it gives equal shares to the edges that lead on, which
+    // leaves the bound as it is. Ends early once nothing leads above `known`.
     void sweep(const Graph& graph, Direction direction, Index known);
 
     struct Field {

@@ -43,7 +43,8 @@ Best<Index> DualSearch::best() {
 std::vector<std::int8_t> DualSearch::states() const {
     std::vector<std::int8_t> ordered;
     for (Index place : places_)
-        ordered.insert(ordered.end(), states_.begin() + place * n_, states_.begin() + (place + 1) * n_);
+        ordered.insert(ordered.end(), states_.begin() + place * n_,
+                       states_.begin() + (place + 1) * n_);
     return ordered;
 }
 
@@ -56,11 +57,13 @@ Index DualSearch::bound() const {
 
 Index DualSearch::bytes() const {
     return static_cast<Index>(state_.size() + value_.size() + tried_.size() +
-                              sizeof(Index) * (field_.size() + message_.size() + constant_.size() + bound_.size() +
-                                               variable_.size()));
+                              sizeof(Index) * (field_.size() + message_.size() + constant_.size() +
+                                               bound_.size() + variable_.size()));
 }
 
-void DualSearch::double_stack() { resize(2 * capacity()); }
+void DualSearch::double_stack() {
+    resize(2 * capacity());
+}
 
 void DualSearch::resize(Index depth) {
     state_.resize(depth * n_);
@@ -86,8 +89,8 @@ void DualSearch::keep(Index depth, const Node& node) {
     bound_[depth] = node.bound;
 }
 
-// Invariant: the node at depth_ is still to be bounded if none of its values was tried; every other node of the path has
-// a value that leads to the next one, and `tried` values in all.
+// Invariant: the node at depth_ is still to be bounded if none of its values was tried; every other
+// node of the path has a value that leads to the next one, and `tried` values in all.
 Index DualSearch::run(Index nodes, Stop stop) {
     Index handled = 0;
     while (depth_ >= 0 && handled < nodes && depth_ + 1 < capacity() && !stop.requested()) {
@@ -126,10 +129,11 @@ void DualSearch::tighten(Index depth, Stop stop) {
     keep(depth, current);
 }
 
-// Chooses the variable to branch on and its first value; false where no edge is left between free variables.
+// Chooses the variable to branch on and its first value; false where no edge is left between free
+// variables.
 //
-// Where several assignments are wanted, other values of variables without edges count too: there it is false where no
-// variable is free.
+// Where several assignments are wanted, other values of variables without edges count too: there it
+// is false where no variable is free.
 bool DualSearch::choose(Index depth) {
     const Node current = node(depth);
     Index strongest = 0;
@@ -163,7 +167,8 @@ void DualSearch::take_leaf(Index depth) {
     const Node current = node(depth);
     std::vector<std::int8_t> z(n_);
     for (Index i = 0; i < n_; ++i)
-        z[i] = current.state[i] == FREE ? static_cast<std::int8_t>(current.field[i] > 0) : current.state[i];
+        z[i] = current.state[i] == FREE ? static_cast<std::int8_t>(current.field[i] > 0)
+                                        : current.state[i];
     best().take(bound_[depth], z);
     tried_[depth] = 2;
 }

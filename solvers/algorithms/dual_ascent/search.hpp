@@ -1,7 +1,9 @@
-// Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
+// Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are
+// int64.
 //
-// A child continues with the messages of its parent, so that a few sweeps suffice. The branching variable is that of the
-// strongest free edges: without it the rest of a sparse graph soon falls into trees, on which the bounds are exact.
+// A child continues with the messages of its parent, so that a few sweeps suffice. The branching
+// variable is that of the strongest free edges: without it the rest of a sparse graph soon falls
+// into trees, on which the bounds are exact.
 #pragma once
 
 #include <vector>
@@ -20,8 +22,8 @@ public:
     //     states: `[count, n]`, known assignments, the best first and none of them twice.
     //     scores: `[count]`, theirs.
     //     depth: of the stack at first, at least 2.
-    DualSearch(Graph graph, std::vector<Index> unary, std::vector<std::int8_t> states, std::vector<Index> scores,
-               Index depth);
+    DualSearch(Graph graph, std::vector<Index> unary, std::vector<std::int8_t> states,
+               std::vector<Index> scores, Index depth);
 
     // Handles up to `nodes` nodes, as far as the stack reaches, or until `stop`; returns how many.
     Index run(Index nodes, Stop stop);
@@ -57,18 +59,18 @@ private:
     Index n_;
     Index e_;
     Index depth_ = 0;
-    std::vector<Index> scores_;         // [count]
-    std::vector<Index> places_;         // [count]
-    std::vector<std::int8_t> states_;   // [count, n]
+    std::vector<Index> scores_;        // [count]
+    std::vector<Index> places_;        // [count]
+    std::vector<std::int8_t> states_;  // [count, n]
     // The nodes from the root to the current one.
-    std::vector<std::int8_t> state_;    // [depth, n]
-    std::vector<Index> field_;          // [depth, n]
-    std::vector<Index> message_;        // [depth, e, 2]
-    std::vector<Index> constant_;       // [depth]
-    std::vector<Index> bound_;          // [depth]
-    std::vector<Index> variable_;       // [depth]: to branch on
-    std::vector<std::int8_t> value_;    // [depth]: the first value to try
-    std::vector<std::int8_t> tried_;    // [depth]: how many values were tried
+    std::vector<std::int8_t> state_;  // [depth, n]
+    std::vector<Index> field_;        // [depth, n]
+    std::vector<Index> message_;      // [depth, e, 2]
+    std::vector<Index> constant_;     // [depth]
+    std::vector<Index> bound_;        // [depth]
+    std::vector<Index> variable_;     // [depth]: to branch on
+    std::vector<std::int8_t> value_;  // [depth]: the first value to try
+    std::vector<std::int8_t> tried_;  // [depth]: how many values were tried
 };
 
 }  // namespace solvers::dual_ascent
