@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 
 import torch
@@ -57,9 +57,13 @@ class LinearScores(ABC):
         return self._product(z - other, self.pairs(z) - self.pairs(other))
 
     def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
-        """The score of sufficient statistics, which h is linear in."""
-        score = (self.unary * variables).sum(dim=-1)
-        return score if self.pairwise is None else score + (self.pairwise * pairs).sum(dim=-1)
+        """The score of sufficient statistics, which h is linear in; 16 bits would overflow in the sums."""
+        dtype = self.unary.dtype
+        wide = torch.promote_types(dtype, torch.float32)
+        score = (self.unary * variables).sum(dim=-1, dtype=wide)
+        if self.pairwise is not None:
+            score = score + (self.pairwise * pairs).sum(dim=-1, dtype=wide)
+        return score.to(torch.promote_types(dtype, variables.dtype))
 
     def table(self, states: AllStates) -> Table:
         """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
@@ -88,12 +92,75 @@ class Potentials(LinearScores):
         unary: `[batch, n]`, the difference h_i(1) - h_i(0).
         pairwise: `[batch, e]`; None for an independent encoder.
         edges: `[e, 2]`, i < j; None for an independent encoder.
+        forbidden: `[batch, n]`, true where z_i must be 0, whatever its score; None for nowhere.
+        forbidden_pairs: `[batch, e]`, true where z_i and z_j must not both be 1; None for nowhere.
 
     Example:
         >>> h = Potentials(torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0]]), torch.tensor([[0, 1]]))
         >>> h.score(torch.tensor([[1.0, 1.0]]))
         tensor([2.])
     """
+
+    forbidden: torch.Tensor | None = field(default=None, kw_only=True)
+    forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def of_scores(
+        cls, unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: Edges | None = None
+    ) -> Potentials:
+        """Return the potentials of scores of which minus infinity forbids a variable or a pair.
+
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient.
+        """
+        forbidden = unary == -torch.inf
+        unary = unary.masked_fill(forbidden, 0.0)
+        if pairwise is None:
+            return cls(unary, forbidden=forbidden)
+        pairs = pairwise == -torch.inf
+        return cls(unary, pairwise.masked_fill(pairs, 0.0), edges, forbidden=forbidden, forbidden_pairs=pairs)
+
+    def widened(self) -> Potentials:
+        """Return the same scores in 32 bits where they have 16, in which steps and penalties would overflow."""
+        wide = torch.promote_types(self.unary.dtype, torch.float32)
+        pairwise = None if self.pairwise is None else self.pairwise.to(wide)
+        return replace(self, unary=self.unary.to(wide), pairwise=pairwise)
+
+    def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values `[..., batch, n]` with zeros where a variable is forbidden."""
+        return values if self.forbidden is None else values.masked_fill(self.forbidden, 0.0)
+
+    def scores(self) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return `unary` and `pairwise` with minus infinity where something is forbidden."""
+        unary = self.unary
+        pairwise = self.pairwise
+        if self.forbidden is not None:
+            unary = unary.masked_fill(self.forbidden, -torch.inf)
+        if pairwise is not None and self.forbidden_pairs is not None:
+            pairwise = pairwise.masked_fill(self.forbidden_pairs, -torch.inf)
+        return unary, pairwise
+
+    def penalised(self, margin: torch.Tensor | float) -> Potentials:
+        """Return potentials without forbidden parts, whose score falls instead.
+
+        Clearing a forbidden variable, or one end of a forbidden pair, raises the new score by more than `margin`.
+
+        Args:
+            margin: a positive number, or one of each instance, `[batch, 1]`.
+        """
+        unary = self.unary.detach()
+        gains = torch.zeros_like(unary)
+        if self.pairwise is not None and self.edges is not None:
+            positive = self.pairwise.detach().clamp_min(0.0)
+            gains = Potentials(gains, positive, self.edges).field(torch.ones_like(unary))
+        filled = self.unary
+        if self.forbidden is not None:
+            filled = torch.where(self.forbidden, -(2 * gains + margin).to(filled), filled)
+        pairwise = self.pairwise
+        if pairwise is not None and self.edges is not None and self.forbidden_pairs is not None:
+            most = filled.detach().clamp_min(0.0) + gains
+            least = torch.minimum(most[..., self.edges[:, 0]], most[..., self.edges[:, 1]])
+            pairwise = torch.where(self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise)
+        return Potentials(filled, pairwise, self.edges)
 
     @property
     def state_count(self) -> int:

@@ -8,13 +8,16 @@ from typing import Any, Final, Literal, Protocol, overload
 import torch
 
 from models import Potentials
-from solvers import ArgmaxSolver, Solution, solve
+from solvers import ArgmaxSolver, Solution
 
 from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .noise import no_noise
 from .objectives.costs import Cost, CostFunction, CostOfBits
+from .posteriors.argmax import solution_of
 from .posteriors.argmax_module import module_of
+from .recording import refuse_recording
+from .second_derivatives import without_derivative
 from .stepping import SteppingModule
 from .structures import Structure, is_structure, refuse_pairs
 from .structures.scores import EdgesLike, potentials_of
@@ -147,10 +150,9 @@ class ArgmaxLayer(SteppingModule):
         """
         if is_structure(self.solver):
             raise StructureError("a structure gives states without certificates: call the layer itself")
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
-        free = potentials.detach()
-        pairs = None if free.edges is None else free.edges.cpu()
-        solution = solve(free.unary, free.pairwise, edges=pairs, solver=self.solver)
+        solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
     def _direct(
@@ -160,6 +162,7 @@ class ArgmaxLayer(SteppingModule):
             raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
         if is_structure(self.solver):
             refuse_pairs(self.solver, potentials.pairwise)
+        refuse_recording(self)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
         estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator(), self.taken)
@@ -208,13 +211,14 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    parts = potentials.unary, potentials.pairwise, potentials.edges
-    given: torch.Tensor = _learnable(*parts, z, layer._number)
+    given: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
     return given
 
 
 def _straight_through(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    return z + (potentials.unary - potentials.unary.detach())
+    return z + (
+        potentials.unary - potentials.unary.detach()
+    )  # a forbidden score is 0 there, without gradient
 
 
 BACKWARD: Final[dict[str, Callable[[ArgmaxLayer, Potentials, torch.Tensor], torch.Tensor]]] = {
@@ -254,11 +258,26 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    """Return the difference of two argmaxes; where the gradient is not finite, the gradient itself or nan.
+
+    A loss scale that is too large makes it so, and whoever chose the scale looks for that in the gradients.
+    """
     unary, pairwise, edges, z = ctx.saved_tensors
-    potentials = Potentials(unary, pairwise, edges)
+    potentials = Potentials.of_scores(unary, pairwise, edges)
     other, epsilon = ctx.layer.second(potentials, z, gradient)
-    singles, pairs = z - other, potentials.pairs(z) - potentials.pairs(other)
-    return singles / epsilon, None if pairwise is None else pairs / epsilon, None, None, None
+    finite = gradient.isfinite().all(dim=-1, keepdim=True)
+    singles = torch.where(finite, ((z - other) / epsilon), gradient)
+    pairs = None
+    if pairwise is not None:
+        moved = potentials.pairs(z) - potentials.pairs(other)
+        pairs = torch.where(finite, moved / epsilon, torch.nan)
+    if torch.is_grad_enabled():
+        name = f"ArgmaxLayer(estimator='{ctx.layer.estimator}')"
+        singles = without_derivative(singles, unary, gradient, name)
+        pairs = (
+            None if pairs is None or pairwise is None else without_derivative(pairs, pairwise, gradient, name)
+        )
+    return singles, pairs, None, None, None
 
 
 _learnable.register_autograd(_backward, setup_context=_keep)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import torch
 
@@ -22,7 +23,9 @@ from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
+from .recording import refuse_recording
 from .schedules import positive
+from .second_derivatives import once_differentiable
 from .stepping import SteppingModule
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
@@ -31,6 +34,10 @@ Side = Literal["better", "worse"]
 
 LossOfStates: TypeAlias = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """States and targets `[..., batch, n]` -> `[..., batch]`, differentiable in the states."""
+
+
+NO_WEIGHT: Final = 1000.0
+"""Nats by which a forbidden state is less likely than another one: exp(-1000) is 0 in float64."""
 
 
 class StructuredLoss(ArgmaxModule):
@@ -81,11 +88,13 @@ class StructuredLoss(ArgmaxModule):
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
         _check_target(target, potentials)
+        dtype = potentials.unary.dtype
+        potentials = potentials.widened()
         y = target.to(potentials.unary)
         if is_structure(self.solver) and not self._targets_known and not torch.compiler.is_compiling():
             self._check_states(y)
             self._targets_known = True
-        return self._loss(potentials, y, generator)
+        return self._loss(potentials, y, generator).to(dtype)
 
     if TYPE_CHECKING:
 
@@ -102,6 +111,7 @@ class StructuredLoss(ArgmaxModule):
 
     def _check_states(self, y: torch.Tensor) -> None:
         """Of all states, one is that of highest score where its ones score 1 and its zeros -1."""
+        refuse_recording(self)
         foreign = (self.maximise(Potentials(2 * y - 1)) != y).any(dim=-1)
         if bool(foreign.any()):
             place, name = foreign.nonzero()[0].tolist(), type(self.solver).__name__
@@ -226,6 +236,7 @@ class PerturbedFenchelYoung(StructuredLoss):
     ) -> torch.Tensor:
         if generator is None:
             raise ConfigError("a perturbed loss draws noise: pass a generator")
+        potentials = _sampled(potentials, "PerturbedFenchelYoung")
         like = potentials.unary
         noise = self.sigma * gaussian(like.expand(self.samples, *like.shape), generator)
         z = self.maximise(potentials.shifted(noise))
@@ -275,7 +286,7 @@ class DirectLoss(SteppingModule, StructuredLoss):
         perturbed = self.perturbed(potentials, generator)
         z, slope = self.maximise(perturbed), distance_slope(y, self.weights)
         moved, epsilon = self.second(perturbed, z, slope, self.sign)
-        change = self.sign * potentials.score_difference(moved, z) / epsilon
+        change = self.sign * _sampled(potentials, "DirectLoss").score_difference(moved, z) / epsilon
         return (slope * (z - y)).sum(dim=-1) + change - change.detach()
 
 
@@ -343,8 +354,14 @@ class GibbsLikelihood(StructuredLoss):
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
         structure: Any = self.solver if is_structure(self.solver) else None  # Gibbs refuses what has no sums
-        log_partition = Gibbs(_flat(potentials), structure).log_partition
-        return log_partition.reshape(y.shape[:-1]) - potentials.score(y)
+        exact = _flat(potentials)  # log Z and score are large numbers, whose difference is what counts
+        penalised = exact.penalised(NO_WEIGHT)
+        marked = replace(exact, unary=exact.scores()[0])
+        log_partition = Gibbs(penalised if structure is None else marked, structure).log_partition.reshape(
+            y.shape[:-1]
+        )
+        double = replace(potentials, unary=potentials.unary.double(), pairwise=_double(potentials.pairwise))
+        return (log_partition - double.score(y.double())).to(potentials.unary)
 
 
 def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
@@ -358,11 +375,28 @@ def squared_differences(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (z - y).square().sum(dim=-1)
 
 
+def _sampled(potentials: Potentials, of: str) -> Potentials:
+    """Return the potentials for a loss whose gradient is a sample of states, and has no derivative."""
+    unary = once_differentiable(potentials.unary, of)
+    pairwise = None if potentials.pairwise is None else once_differentiable(potentials.pairwise, of)
+    return replace(potentials, unary=unary, pairwise=pairwise)
+
+
 def _flat(potentials: Potentials) -> Potentials:
-    """One leading dimension, as sums over states have it."""
-    unary, pairwise = potentials.unary, potentials.pairwise
-    pairs = None if pairwise is None else pairwise.reshape(-1, pairwise.shape[-1])
-    return Potentials(unary.reshape(-1, unary.shape[-1]), pairs, potentials.edges)
+    """Return the scores with one leading dimension and in float64, as sums over states have it."""
+
+    def flat(part: torch.Tensor | None) -> torch.Tensor | None:
+        return None if part is None else part.reshape(-1, part.shape[-1])
+
+    unary = potentials.unary.double().reshape(-1, potentials.unary.shape[-1])
+    pairs = flat(_double(potentials.pairwise))
+    forbidden = flat(potentials.forbidden)
+    forbidden_pairs = flat(potentials.forbidden_pairs)
+    return Potentials(unary, pairs, potentials.edges, forbidden=forbidden, forbidden_pairs=forbidden_pairs)
+
+
+def _double(part: torch.Tensor | None) -> torch.Tensor | None:
+    return None if part is None else part.double()
 
 
 def _check_target(target: object, potentials: Potentials) -> None:
@@ -372,6 +406,25 @@ def _check_target(target: object, potentials: Potentials) -> None:
         raise ProblemError(f"target must be states {list(shape)}; got {found}")
     if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
         raise ProblemError("target must be zeros and ones; got other values")
+    if not torch.compiler.is_compiling():
+        _check_allowed(target, potentials)
+
+
+def _check_allowed(target: torch.Tensor, potentials: Potentials) -> None:
+    """Raise where the scores forbid the target."""
+    forbidden, pairs = potentials.forbidden, potentials.forbidden_pairs
+    if forbidden is not None and bool((forbidden & (target > 0)).any()):
+        place = (forbidden & (target > 0)).nonzero()[0].tolist()
+        raise ProblemError(f"target{place} is 1, and unary{place} is minus infinity, which forbids that")
+    if pairs is None or potentials.edges is None:
+        return
+    taken = pairs & (potentials.pairs(target) > 0)
+    if bool(taken.any()):
+        *place, edge = taken.nonzero()[0].tolist()
+        both = potentials.edges[edge].tolist()
+        raise ProblemError(
+            f"variables {both} of target{place} are both 1, and the score of that pair is minus infinity"
+        )
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
