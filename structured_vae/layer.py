@@ -120,10 +120,11 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver cannot take it.
             ConfigError: the cost is no function, or the generator none of torch's for that device; or with noise, it is
-                run again by a backward pass (activation checkpointing).
+                run again by a backward pass (activation checkpointing); or an export or a trace records it.
             EstimatorError: the cost of states has another shape than it must.
             StructureError: the structure takes no pairwise scores, or gave no states.
         """
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
         if cost is not None:
@@ -162,7 +163,6 @@ class ArgmaxLayer(SteppingModule):
             raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
         if is_structure(self.solver):
             refuse_pairs(self.solver, potentials.pairwise)
-        refuse_recording(self)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
         estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator(), self.taken)

@@ -82,9 +82,11 @@ class StructuredLoss(ArgmaxModule):
             solvers.ProblemError: the scores do not describe a problem, or the target has another shape; or one of the
                 first targets is no state of the structure.
             solvers.SolverError: the solver cannot take it.
-            ConfigError: the generator is none of torch's for that device, or is missing.
+            ConfigError: the generator is none of torch's for that device, or is missing; or an export or a trace
+                records the call.
             StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is needed.
         """
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
         _check_target(target, potentials)
@@ -111,7 +113,6 @@ class StructuredLoss(ArgmaxModule):
 
     def _check_states(self, y: torch.Tensor) -> None:
         """Of all states, one is that of highest score where its ones score 1 and its zeros -1."""
-        refuse_recording(self)
         foreign = (self.maximise(Potentials(2 * y - 1)) != y).any(dim=-1)
         if bool(foreign.any()):
             place, name = foreign.nonzero()[0].tolist(), type(self.solver).__name__

@@ -16,7 +16,7 @@ def refuse_recording(what: object) -> None:
     example input, or in another process with another solver. `torch.compile` keeps the object and may go on.
 
     Args:
-        what: the layer, loss, structure or solver that is asked; the error names it.
+        what: the layer, loss, structure or solver that is asked, or its name for the error.
 
     Raises:
         ConfigError: the call is being recorded.
@@ -43,4 +43,4 @@ def is_recording() -> bool:
 
 
 def _name(what: object) -> str:
-    return f"solver '{what}'" if isinstance(what, str) else type(what).__name__
+    return what if isinstance(what, str) else type(what).__name__

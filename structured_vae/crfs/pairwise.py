@@ -137,7 +137,6 @@ class PairwiseCRF(nn.Module):
             solvers.SolverError: the solver cannot take the scores.
         """
         self._check(unary)
-        refuse_recording(self)
         structure, scores = self.structure, unary.detach()
         tables = self.pairwise.detach().to(scores)[self._table_of]
         pairs = (tables, structure.edges) if structure.e else (None, None)
@@ -152,6 +151,7 @@ class PairwiseCRF(nn.Module):
         return scores.masked_fill(scores == -torch.inf, -torch.inf)
 
     def _check(self, unary: torch.Tensor) -> None:
+        refuse_recording(self)
         shape = self.structure.n, self.structure.k
         if not is_of_floats(unary):
             raise StructureError(

@@ -36,7 +36,7 @@ def argmax(potentials: AnyPotentials, solver: AnySolver | Structure = "auto") ->
         StructureError: the structure takes no pairwise scores, or gave no states of that shape.
     """
     free = potentials.detach()
-    refuse_recording(solver)
+    refuse_recording(f"solver '{solver}'" if isinstance(solver, str) else solver)
     if is_structure(solver):
         return _best_of(solver, free)
     if isinstance(free, CategoricalPotentials):

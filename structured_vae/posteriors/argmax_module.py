@@ -100,10 +100,8 @@ class ArgmaxModule(nn.Module, ABC):
         They are of the generator, or while it trains, of its seed.
 
         Raises:
-            ConfigError: a backward pass runs the forward pass again, which would draw other noise; or an export or a
-                trace records it.
+            ConfigError: a backward pass runs the forward pass again, which would draw other noise.
         """
-        refuse_recording(self)
         if generator is not None:
             _refuse_second_forward()
             return potentials.shifted(unary_noise(potentials, generator)[0])

@@ -88,16 +88,39 @@ def _along(
 ) -> Both:
     """Return what marginals and conditionals add to the gradients, outside of autograd."""
     found = ctx.found
-    if ones is not None or pairs is not None:
-        ones = torch.zeros_like(found.unary_marginals) if ones is None else ones.double()
-        pairs = None if pairs is None else pairs.double()
+    zeros = torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
+    if ones is None and pairs is None and changes is None:
+        return zeros
+    mark, (ones, pairs, changes) = usable_directions(ones, pairs, changes)
+    if ones is None and pairs is not None:
+        ones = zeros[0]
     if changes is not None:
-        both: Both = ctx.completions.derivative(changes.double(), ones, pairs)
-        return both
-    if ones is not None:
-        product: Both = found.covariance_product(ones, pairs)
-        return product
-    return torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
+        both: Both = ctx.completions.derivative(changes, ones, pairs)
+    else:
+        both = found.covariance_product(ones, pairs)
+    return mark * both[0], mark * both[1]
+
+
+def usable_directions(
+    *directions: torch.Tensor | None,
+) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
+    """Return a factor for the derivatives along directions, and directions that are finite, in float64.
+
+    A loss scale that is too large makes gradients that are not finite. Their instances get zero directions, and nan as
+    their derivatives, for which whoever chose the scale looks.
+
+    Args:
+        directions: `[..., batch, m]`, the batch being the last dimension but one.
+
+    Returns:
+        `[batch, 1]`, nan for an instance with a number that is not finite and 1 for others; and the directions.
+    """
+    given = [part for part in directions if part is not None]
+    finite = torch.stack(
+        [part.isfinite().all(dim=-1).reshape(-1, part.shape[-2]).all(dim=0) for part in given]
+    ).all(dim=0)[:, None]
+    mark = torch.where(finite, 1.0, torch.nan).double()
+    return mark, [None if part is None else torch.where(finite, part.double(), 0.0) for part in directions]
 
 
 def _by_table(
@@ -171,8 +194,9 @@ def _covariance(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The derivative of the marginals along a direction."""
     found = solvers.gibbs(unary, pairwise, edges=edges)
-    first, second = found.covariance_product(ones.double(), pairs.double())
-    return first.to(unary.dtype, copy=True), second.to(unary.dtype, copy=True)
+    mark, directions = usable_directions(ones, pairs)
+    first, second = found.covariance_product(*directions)
+    return (mark * first).to(unary.dtype, copy=True), (mark * second).to(unary.dtype, copy=True)
 
 
 @_covariance.register_fake

@@ -218,7 +218,7 @@ def sums_of(h: AnyPotentials) -> Sums:
 
 
 def _found_of(h: AnyPotentials) -> _Found:
-    refuse_recording("a Gibbs distribution")
+    refuse_recording("the Gibbs distribution")
     now = tuple(part for part in (h.unary, h.pairwise, h.edges) if part is not None)
     origins, known = tuple((part.requires_grad, part.grad_fn) for part in now), _FOUND.get(h)
     if known is None or origins != known.origins or not all(map(torch.equal, known.scores, now)):

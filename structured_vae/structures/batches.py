@@ -26,7 +26,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
     Raises:
         StructureError: they are no floating-point tensor, nan or plus infinity, or of another number of variables.
     """
-    refuse_recording("a structure")
+    refuse_recording("the structure")
     if not is_of_floats(scores):
         found = f"{scores.dtype}, {scores.layout}" if isinstance(scores, torch.Tensor) else shortened(scores)
         raise StructureError(

@@ -276,8 +276,10 @@ class _Marginals(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        parts = ctx.found.covariance_product(*ctx.structure._separate(gradient.detach()))
-        product = ctx.structure._joined(*parts)
+        finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)
+        usable = torch.where(finite, gradient.detach(), 0.0)
+        parts = ctx.found.covariance_product(*ctx.structure._separate(usable))
+        product = torch.where(finite, ctx.structure._joined(*parts), torch.nan)
         if torch.is_grad_enabled():
             (flat,) = ctx.saved_tensors
             product = without_derivative(product, flat, gradient, "marginals of PairwiseLabels")
