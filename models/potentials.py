@@ -40,6 +40,10 @@ class LinearScores(ABC):
     def field(self, z: torch.Tensor) -> torch.Tensor:
         """What each entry of a state adds to h, the other variables as in `z`."""
 
+    def flips(self, z: torch.Tensor) -> torch.Tensor:
+        """What each entry of a state adds to h, the other variables as in `z`; 0 where its flip is forbidden."""
+        return self.field(z)
+
     @abstractmethod
     def states(self) -> AllStates:
         """Every state."""
@@ -104,19 +108,24 @@ class Potentials(LinearScores):
     forbidden: torch.Tensor | None = field(default=None, kw_only=True)
     forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
 
+    @staticmethod
+    def forbids(scores: torch.Tensor) -> torch.Tensor:
+        """Return where scores forbid: at minus infinity, and at the least number of their type, its usual stand-in."""
+        return scores <= torch.finfo(scores.dtype).min
+
     @classmethod
     def of_scores(
         cls, unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: Edges | None = None
     ) -> Potentials:
-        """Return the potentials of scores of which minus infinity forbids a variable or a pair.
+        """Return the potentials of scores of which some forbid a variable or a pair.
 
         A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient.
         """
-        forbidden = unary == -torch.inf
+        forbidden = cls.forbids(unary)
         unary = unary.masked_fill(forbidden, 0.0)
         if pairwise is None:
             return cls(unary, forbidden=forbidden)
-        pairs = pairwise == -torch.inf
+        pairs = cls.forbids(pairwise)
         return cls(unary, pairwise.masked_fill(pairs, 0.0), edges, forbidden=forbidden, forbidden_pairs=pairs)
 
     def widened(self) -> Potentials:
@@ -180,6 +189,15 @@ class Potentials(LinearScores):
         first, second = self.edges[:, 0], self.edges[:, 1]
         field = self.unary.expand_as(z).index_add(-1, first, self.pairwise * z[..., second])
         return field.index_add(-1, second, self.pairwise * z[..., first])
+
+    def flips(self, z: Binary) -> FlipCosts:
+        """`[..., batch, n]`: what z_i = 1 instead of 0 adds to h; 0 where z_i must stay 0, the others as in `z`."""
+        values = self.where_allowed(self.field(z))
+        if self.forbidden_pairs is None:
+            return values
+        pairs = self.forbidden_pairs.to(z)
+        blocked = Potentials(torch.zeros_like(z), pairs, self.edges).field(z) > 0
+        return values.masked_fill(blocked, 0.0)
 
     def states(self) -> AllStates:
         """`[2^n, n]`: every state."""

@@ -204,7 +204,7 @@ def _mean_size(values: torch.Tensor) -> torch.Tensor:
 
 def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
     """Return the mean gap that is not zero, without gaps that lie far above all others; 1 if all are zero."""
-    gaps = potentials.field(z).detach().double()
+    gaps = potentials.flips(z).detach().double()
     sizes = torch.where(gaps.isfinite(), gaps, 0.0).abs()
     octaves = sizes[sizes > 0].frexp().exponent
     if not len(octaves):

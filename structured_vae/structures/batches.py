@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 import torch
 
+from models import Potentials
+
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
 
@@ -36,7 +38,7 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
         wanted = "n" if n is None else n
         raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
     flat = scores.double().reshape(-1, scores.shape[-1])
-    forbidden = flat.detach() == -torch.inf
+    forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
     if bool(forbidden.any()):
         flat = flat.masked_fill(forbidden, FORBIDDEN)
     if not bool(((flat.detach().abs() <= LARGEST) | forbidden).all()):  # false for NaN, too
@@ -53,7 +55,7 @@ def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Te
         StructureError: a state has a variable that its score forbids.
     """
     z = z.to(scores.dtype).reshape(scores.shape)
-    refuse_forbidden((z > 0) & (scores == -torch.inf), type(structure).__name__)
+    refuse_forbidden((z > 0) & Potentials.forbids(scores), type(structure).__name__)
     return z
 
 

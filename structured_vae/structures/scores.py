@@ -23,8 +23,8 @@ def potentials_of(
 ) -> Potentials:
     """Return the scores by edge, `[..., batch, n]` and `[..., batch, e]`.
 
-    A score of minus infinity forbids its variable, or its pair. A matrix gives every pair an edge, so that pairs of
-    score zero can learn. Compiled code skips the checks: the solver makes them again.
+    A score of minus infinity, or the least number of its type, forbids its variable or its pair. A matrix gives every
+    pair an edge, so that pairs of score zero can learn. Compiled code skips the checks: the solver makes them again.
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
@@ -69,14 +69,14 @@ def _potentials(
 
 
 def _forbids(scores: torch.Tensor) -> bool:
-    return bool((scores == -torch.inf).any())
+    return bool(Potentials.forbids(scores).any())
 
 
 def _without_forbidden(scores: torch.Tensor | None) -> torch.Tensor | None:
     """Return the scores with -1 where they forbid, which is checked like any other score."""
     if scores is None or not is_dense(scores) or not scores.is_floating_point() or not _forbids(scores):
         return scores
-    return scores.detach().masked_fill(scores == -torch.inf, -1.0)
+    return scores.detach().masked_fill(Potentials.forbids(scores), -1.0)
 
 
 def _check_tensors(unary: object, pairwise: object) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from models import Potentials
+
 from .batches import refuse_impossible
 
 
@@ -53,7 +55,7 @@ class StructureGibbs:
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
-        if bool((self.scores == -torch.inf).any()):
+        if bool(Potentials.forbids(self.scores).any()):
             self._total(self.scores)  # refuses an instance without states
         z = self.draw(self.check(self.scores.detach()), generator, samples)
         return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)
