@@ -36,7 +36,7 @@ def is_recording() -> bool:
         if exporting is not None and exporting():
             return True
         return not compiler.is_dynamo_compiling()
-    if torch.jit.is_tracing():
+    if torch.jit.is_tracing():  # type: ignore[attr-defined,no-untyped-call]  # torch exports it by name only
         return True
     proxies = sys.modules.get("torch.fx.experimental.proxy_tensor")
     return proxies is not None and proxies.get_proxy_mode() is not None

@@ -66,7 +66,7 @@ LOSSES = {
 def test_the_layer_gives_the_best_allowed_state(dtype):
     unary, pairwise, some, _, scores = masked_bits(dtype)
     z = ArgmaxLayer(seed=None)(unary, pairwise)
-    found = scores.gather(1, (BITS == z.double()[:, None]).all(-1).long().argmax(1, keepdim=True))
+    found = scores.gather(1, (z.double()[:, None] == BITS).all(-1).long().argmax(1, keepdim=True))
     torch.testing.assert_close(found[:, 0], scores.max(dim=1).values)
     assert not z[some].any()
 

@@ -87,7 +87,7 @@ def test_strict_export_and_scripts_are_refused_in_our_words():
     with pytest.raises(Exception, match="ArgmaxLayer cannot be exported"):
         torch.export.export(Network(*HEADS["layer"]), (SCORES,), strict=True)
     for network in (ArgmaxLayer(), torch.nn.Sequential(torch.nn.Linear(4, 4), StructuredHinge())):
-        with pytest.raises(ConfigError, match="torch.jit.script"):
+        with pytest.raises(ConfigError, match=r"torch\.jit\.script"):
             torch.jit.script(network)
 
 

@@ -31,8 +31,9 @@ def potentials_of(
     """
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
-        finite = [_without_forbidden(part) for part in (unary, pairwise)]
-        problem = Problem.from_arrays(*finite, edges=edges)  # refuses what is no problem
+        pairs = None if pairwise is None else _without_forbidden(pairwise)
+        finite = _without_forbidden(unary)
+        problem = Problem.from_arrays(finite, pairs, edges=edges)  # refuses what is no problem
         edges = None if edges is None else problem.edges
         if not unary.is_floating_point():
             raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
@@ -72,9 +73,9 @@ def _forbids(scores: torch.Tensor) -> bool:
     return bool(Potentials.forbids(scores).any())
 
 
-def _without_forbidden(scores: torch.Tensor | None) -> torch.Tensor | None:
+def _without_forbidden(scores: torch.Tensor) -> torch.Tensor:
     """Return the scores with -1 where they forbid, which is checked like any other score."""
-    if scores is None or not is_dense(scores) or not scores.is_floating_point() or not _forbids(scores):
+    if not is_dense(scores) or not scores.is_floating_point() or not _forbids(scores):
         return scores
     return scores.detach().masked_fill(Potentials.forbids(scores), -1.0)
 
