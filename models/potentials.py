@@ -128,11 +128,25 @@ class Potentials(LinearScores):
         pairs = cls.forbids(pairwise)
         return cls(unary, pairwise.masked_fill(pairs, 0.0), edges, forbidden=forbidden, forbidden_pairs=pairs)
 
-    def widened(self) -> Potentials:
-        """Return the same scores in 32 bits where they have 16, in which steps and penalties would overflow."""
-        wide = torch.promote_types(self.unary.dtype, torch.float32)
+    def widened(self, dtype: torch.dtype = torch.float32) -> Potentials:
+        """Return the same scores in at least this type: in 16 bits sums, steps and penalties would overflow."""
+        wide = torch.promote_types(self.unary.dtype, dtype)
         pairwise = None if self.pairwise is None else self.pairwise.to(wide)
         return replace(self, unary=self.unary.to(wide), pairwise=pairwise)
+
+    def flattened(self) -> Potentials:
+        """Return the potentials with one leading dimension, as sums over states have it."""
+
+        def flat(part: torch.Tensor | None) -> torch.Tensor | None:
+            return None if part is None else part.reshape(-1, part.shape[-1])
+
+        return Potentials(
+            self.unary.reshape(-1, self.unary.shape[-1]),
+            flat(self.pairwise),
+            self.edges,
+            forbidden=flat(self.forbidden),
+            forbidden_pairs=flat(self.forbidden_pairs),
+        )
 
     def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
         """Return values `[..., batch, n]` with zeros where a variable is forbidden."""

@@ -44,7 +44,8 @@ class ArgmaxLayer(SteppingModule):
     Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
     `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
 
-    `torch.compile` takes calls without cost and generator whole.
+    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a program could not keep
+    the solver. A gradient that is not finite goes on as it is; a derivative of the gradient is refused.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
@@ -109,8 +110,9 @@ class ArgmaxLayer(SteppingModule):
         """The maximisers `[batch, n]`, or with a cost an `Estimate` of its gradient.
 
         Args:
-            unary: `[batch, n]`.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`.
+            unary: `[batch, n]`; minus infinity keeps a variable at 0.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
+                keeps both variables of a pair from being 1.
             cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
                 asked n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
@@ -266,7 +268,7 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     potentials = Potentials.of_scores(unary, pairwise, edges)
     other, epsilon = ctx.layer.second(potentials, z, gradient)
     finite = gradient.isfinite().all(dim=-1, keepdim=True)
-    singles = torch.where(finite, ((z - other) / epsilon), gradient)
+    singles = torch.where(finite, (z - other) / epsilon, gradient)
     pairs = None
     if pairwise is not None:
         moved = potentials.pairs(z) - potentials.pairs(other)
@@ -274,9 +276,8 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     if torch.is_grad_enabled():
         name = f"ArgmaxLayer(estimator='{ctx.layer.estimator}')"
         singles = without_derivative(singles, unary, gradient, name)
-        pairs = (
-            None if pairs is None or pairwise is None else without_derivative(pairs, pairwise, gradient, name)
-        )
+        if pairs is not None:
+            pairs = without_derivative(pairs, pairwise, gradient, name)
     return singles, pairs, None, None, None
 
 

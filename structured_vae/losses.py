@@ -29,6 +29,7 @@ from .second_derivatives import once_differentiable
 from .stepping import SteppingModule
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
+from .structures.targets import check_target
 
 Side = Literal["better", "worse"]
 
@@ -72,8 +73,9 @@ class StructuredLoss(ArgmaxModule):
         """`[batch]`: the loss of each instance.
 
         Args:
-            unary: `[batch, n]`.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`.
+            unary: `[batch, n]`; minus infinity keeps a variable at 0.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
+                keeps both variables of a pair from being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
             generator: of noise, on the device of the scores, where the loss has some.
@@ -89,7 +91,7 @@ class StructuredLoss(ArgmaxModule):
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
-        _check_target(target, potentials)
+        check_target(target, potentials)
         dtype = potentials.unary.dtype
         potentials = potentials.widened()
         y = target.to(potentials.unary)
@@ -355,13 +357,13 @@ class GibbsLikelihood(StructuredLoss):
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
         structure: Any = self.solver if is_structure(self.solver) else None  # Gibbs refuses what has no sums
-        exact = _flat(potentials)  # log Z and score are large numbers, whose difference is what counts
-        penalised = exact.penalised(NO_WEIGHT)
-        marked = replace(exact, unary=exact.scores()[0])
-        log_partition = Gibbs(penalised if structure is None else marked, structure).log_partition.reshape(
-            y.shape[:-1]
-        )
-        double = replace(potentials, unary=potentials.unary.double(), pairwise=_double(potentials.pairwise))
+        double = potentials.widened(
+            torch.float64
+        )  # both terms are large, and their difference is what counts
+        flat = double.flattened()
+        marked = replace(flat, unary=flat.scores()[0])
+        summed = flat.penalised(NO_WEIGHT) if structure is None else marked
+        log_partition = Gibbs(summed, structure).log_partition.reshape(y.shape[:-1])
         return (log_partition - double.score(y.double())).to(potentials.unary)
 
 
@@ -381,51 +383,6 @@ def _sampled(potentials: Potentials, of: str) -> Potentials:
     unary = once_differentiable(potentials.unary, of)
     pairwise = None if potentials.pairwise is None else once_differentiable(potentials.pairwise, of)
     return replace(potentials, unary=unary, pairwise=pairwise)
-
-
-def _flat(potentials: Potentials) -> Potentials:
-    """Return the scores with one leading dimension and in float64, as sums over states have it."""
-
-    def flat(part: torch.Tensor | None) -> torch.Tensor | None:
-        return None if part is None else part.reshape(-1, part.shape[-1])
-
-    unary = potentials.unary.double().reshape(-1, potentials.unary.shape[-1])
-    pairs = flat(_double(potentials.pairwise))
-    forbidden = flat(potentials.forbidden)
-    forbidden_pairs = flat(potentials.forbidden_pairs)
-    return Potentials(unary, pairs, potentials.edges, forbidden=forbidden, forbidden_pairs=forbidden_pairs)
-
-
-def _double(part: torch.Tensor | None) -> torch.Tensor | None:
-    return None if part is None else part.double()
-
-
-def _check_target(target: object, potentials: Potentials) -> None:
-    shape = potentials.unary.shape
-    if not isinstance(target, torch.Tensor) or target.shape != shape:
-        found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
-        raise ProblemError(f"target must be states {list(shape)}; got {found}")
-    if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
-        raise ProblemError("target must be zeros and ones; got other values")
-    if not torch.compiler.is_compiling():
-        _check_allowed(target, potentials)
-
-
-def _check_allowed(target: torch.Tensor, potentials: Potentials) -> None:
-    """Raise where the scores forbid the target."""
-    forbidden, pairs = potentials.forbidden, potentials.forbidden_pairs
-    if forbidden is not None and bool((forbidden & (target > 0)).any()):
-        place = (forbidden & (target > 0)).nonzero()[0].tolist()
-        raise ProblemError(f"target{place} is 1, and unary{place} is minus infinity, which forbids that")
-    if pairs is None or potentials.edges is None:
-        return
-    taken = pairs & (potentials.pairs(target) > 0)
-    if bool(taken.any()):
-        *place, edge = taken.nonzero()[0].tolist()
-        both = potentials.edges[edge].tolist()
-        raise ProblemError(
-            f"variables {both} of target{place} are both 1, and the score of that pair is minus infinity"
-        )
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
