@@ -119,8 +119,12 @@ class Potentials(LinearScores):
     ) -> Potentials:
         """Return the potentials of scores of which some forbid a variable or a pair.
 
-        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient.
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code cannot ask whether
+        there is one, and has masks in any case.
         """
+        parts = [part for part in (unary, pairwise) if part is not None]
+        if not torch.compiler.is_compiling() and not any(bool(cls.forbids(part).any()) for part in parts):
+            return cls(unary, pairwise, edges)
         forbidden = cls.forbids(unary)
         unary = unary.masked_fill(forbidden, 0.0)
         if pairwise is None:

@@ -44,8 +44,8 @@ class ArgmaxLayer(SteppingModule):
     Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
     `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
 
-    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a program could not keep
-    the solver. A gradient that is not finite goes on as it is; a derivative of the gradient is refused.
+    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a program could not
+    keep the solver. A gradient that is not finite goes on as it is; a derivative of the gradient is refused.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
@@ -265,7 +265,7 @@ def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ..
     A loss scale that is too large makes it so, and whoever chose the scale looks for that in the gradients.
     """
     unary, pairwise, edges, z = ctx.saved_tensors
-    potentials = Potentials.of_scores(unary, pairwise, edges)
+    potentials = Potentials(unary, pairwise, edges)
     other, epsilon = ctx.layer.second(potentials, z, gradient)
     finite = gradient.isfinite().all(dim=-1, keepdim=True)
     singles = torch.where(finite, (z - other) / epsilon, gradient)

@@ -350,7 +350,7 @@ class GibbsLikelihood(StructuredLoss):
     Example:
         >>> unary = torch.zeros((1, 2), requires_grad=True)
         >>> GibbsLikelihood()(unary, target=torch.ones(1, 2))  # 2 log 2
-        tensor([1.3863], grad_fn=<SubBackward0>)
+        tensor([1.3863], grad_fn=<ToCopyBackward0>)
     """
 
     def _loss(

@@ -52,7 +52,7 @@ class LinearChainCRF(nn.Module):
         >>> crf.decode(emissions)
         [[0, 1]]
         >>> crf(emissions, torch.tensor([[0, 1]]))
-        tensor(-0.7910, grad_fn=<SumBackward0>)
+        tensor(-0.7910, grad_fn=<ToCopyBackward0>)
     """
 
     def __init__(self, num_tags: int, batch_first: bool = False):

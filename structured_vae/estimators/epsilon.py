@@ -22,6 +22,9 @@ EMPTY_OCTAVES: Final = 2
 CERTAIN: Final = 20
 """Empty octaves times gaps below them: uniform gaps leave them empty with a probability of 2^-20."""
 
+MANY: Final = 1 << 15
+"""Gaps whose octaves are counted: those of a large batch are told by some of them."""
+
 SHARE: Final = 50
 """One gap in so many is typical at least, so that a few ties that are rounded do not set the scale."""
 
@@ -206,7 +209,8 @@ def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
     """Return the mean gap that is not zero, without gaps that lie far above all others; 1 if all are zero."""
     gaps = potentials.flips(z).detach().double()
     sizes = torch.where(gaps.isfinite(), gaps, 0.0).abs()
-    octaves = sizes[sizes > 0].frexp().exponent
+    some = sizes.flatten()[:: max(1, sizes.numel() // MANY)]
+    octaves = some[some > 0].frexp().exponent
     if not len(octaves):
         return _mean_size(sizes)
     lowest = octaves.min()

@@ -38,7 +38,7 @@ def potentials_of(
         if not unary.is_floating_point():
             raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
     if pairwise is None:
-        return _potentials(unary)
+        return Potentials.of_scores(unary)
     pairwise = pairwise.to(unary.dtype)  # z is of this type, and so is what flows back to it
     if edges is not None:
         return _broadcast(unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long())
@@ -54,30 +54,17 @@ def _upright(edges: torch.Tensor) -> torch.Tensor:
 
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
     leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])  # type: ignore[no-untyped-call]  # torch's
-    return _potentials(
+    return Potentials.of_scores(
         unary.expand(*leading, unary.shape[-1]), pairwise.expand(*leading, pairwise.shape[-1]), edges
     )
 
 
-def _potentials(
-    unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: torch.Tensor | None = None
-) -> Potentials:
-    """Return the potentials, with what is forbidden only where something is; compiled code cannot ask."""
-    parts = [part for part in (unary, pairwise) if part is not None]
-    if torch.compiler.is_compiling() or any(_forbids(part) for part in parts):
-        return Potentials.of_scores(unary, pairwise, edges)
-    return Potentials(unary, pairwise, edges)
-
-
-def _forbids(scores: torch.Tensor) -> bool:
-    return bool(Potentials.forbids(scores).any())
-
-
 def _without_forbidden(scores: torch.Tensor) -> torch.Tensor:
     """Return the scores with -1 where they forbid, which is checked like any other score."""
-    if not is_dense(scores) or not scores.is_floating_point() or not _forbids(scores):
+    if not is_dense(scores) or not scores.is_floating_point():
         return scores
-    return scores.detach().masked_fill(Potentials.forbids(scores), -1.0)
+    forbidden = Potentials.forbids(scores.detach())
+    return scores.detach().masked_fill(forbidden, -1.0) if bool(forbidden.any()) else scores
 
 
 def _check_tensors(unary: object, pairwise: object) -> None:
