@@ -76,10 +76,13 @@ class SteppingModule(ArgmaxModule, ABC):
         """Return what `second` does; an instance whose slope is not finite stays where it is."""
         wide = potentials.widened()
         finite = slope.isfinite().all(dim=-1, keepdim=True)
-        usable = wide.where_allowed(torch.where(finite, slope, 0.0).to(wide.unary))
+        whole = bool(finite.all())
+        if not whole:
+            slope = torch.where(finite, slope, 0.0)
+        usable = wide.where_allowed(slope.to(wide.unary))
         epsilon = self.epsilon.at(self.taken, usable, wide, z)
         other = self.maximise(wide.shifted(sign * epsilon * usable)).to(z)
-        if bool(finite.all()):
+        if whole:
             changed = (other != z).any(dim=-1).float().mean()
             self.epsilon.observe(changed)
             self.count(moved=bool(changed > 0), wanted=bool((usable * (2 * z - 1) > 0).any()))

@@ -207,16 +207,17 @@ def _mean_size(values: torch.Tensor) -> torch.Tensor:
 
 def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
     """Return the mean gap that is not zero, without gaps that lie far above all others; 1 if all are zero."""
-    gaps = potentials.flips(z).detach().double()
-    sizes = torch.where(gaps.isfinite(), gaps, 0.0).abs()
+    sizes = potentials.flips(z).detach().abs().double()
     some = sizes.flatten()[:: max(1, sizes.numel() // MANY)]
     octaves = some[some > 0].frexp().exponent
     if not len(octaves):
         return _mean_size(sizes)
     lowest = octaves.min()
-    highest = _highest_octave((octaves - lowest).bincount().tolist())
-    reach = torch.exp2((lowest + highest).double())
-    return _mean_size(torch.where(sizes < reach, sizes, 0.0))
+    counts = (octaves - lowest).bincount().tolist()
+    highest = _highest_octave(counts)
+    if highest < len(counts) - 1:
+        sizes = torch.where(sizes < torch.exp2((lowest + highest).double()), sizes, 0.0)
+    return sizes.sum() / (sizes > 0).sum()
 
 
 def _highest_octave(counts: list[int]) -> int:
