@@ -4,7 +4,7 @@ import pytest
 import torch
 from enumeration import seeded
 
-from models import Neighbourhood, Potentials
+from models import CategoricalPotentials, Neighbourhood, Potentials
 from structured_vae import (
     ArgmaxLayer,
     Direct,
@@ -22,6 +22,7 @@ from structured_vae import (
     StructuredHinge,
     StructuredPerceptron,
 )
+from structured_vae.posteriors.completions import completed, completed_values
 
 HALVES = [torch.float16, torch.bfloat16]
 every_half = pytest.mark.parametrize("dtype", HALVES)
@@ -195,3 +196,19 @@ def test_a_loss_scale_that_is_too_large_is_halved(solver):
     assert scaler.get_scale() < start
     assert network.weight.isfinite().all()
     assert not torch.equal(network.weight, before)
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_conditionals_of_completions_pass_it_on_too(categories):
+    edges = torch.tensor([[0, 1]])
+    scores = [torch.randn(2, 4, generator=seeded(seed), requires_grad=True) for seed in (0, 1)]
+    if categories:
+        h = CategoricalPotentials(*scores, edges, variables=2)
+        found = completed_values(h, seeded(), samples=3)
+    else:
+        found = completed(Potentials(scores[0], scores[1][:, :1], edges), seeded(), samples=3)
+    coming = torch.ones_like(found.conditionals)
+    coming[2, 1] = torch.inf
+    gradients = torch.autograd.grad(found.conditionals, scores, coming)
+    assert [bool(part[0].isfinite().all()) for part in gradients] == [True, True]
+    assert not gradients[0][1].isfinite().all()

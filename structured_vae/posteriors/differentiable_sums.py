@@ -102,7 +102,7 @@ def _along(
 
 
 def usable_directions(
-    *directions: torch.Tensor | None,
+    ones: torch.Tensor | None, pairs: torch.Tensor | None, changes: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
     """Return a factor for the derivatives along directions, and directions that are finite, in float64.
 
@@ -110,17 +110,26 @@ def usable_directions(
     their derivatives, for which whoever chose the scale looks.
 
     Args:
-        directions: `[..., batch, m]`, the batch being the last dimension but one.
+        ones: `[batch, n]`.
+        pairs: `[batch, e]`.
+        changes: `[samples, batch, ...]`.
 
     Returns:
         `[batch, 1]`, nan for an instance with a number that is not finite and 1 for others; and the directions.
     """
-    given = [part for part in directions if part is not None]
-    finite = torch.stack(
-        [part.isfinite().all(dim=-1).reshape(-1, part.shape[-2]).all(dim=0) for part in given]
-    ).all(dim=0)[:, None]
-    mark = torch.where(finite, 1.0, torch.nan).double()
-    return mark, [None if part is None else torch.where(finite, part.double(), 0.0) for part in directions]
+    by_instance = (ones, pairs, None if changes is None else changes.transpose(0, 1))
+    parts = [part.flatten(1) for part in by_instance if part is not None]
+    finite = torch.cat(parts, dim=1).isfinite().all(dim=1, keepdim=True)
+    usable = [_where_finite(finite, part) for part in by_instance[:2]]
+    if changes is not None:
+        changes = changes.double()
+        rows = finite.reshape(1, -1, *[1] * (changes.ndim - 2))
+        changes = torch.where(rows, changes, 0.0)
+    return torch.where(finite, 1.0, torch.nan).double(), [*usable, changes]
+
+
+def _where_finite(finite: torch.Tensor, part: torch.Tensor | None) -> torch.Tensor | None:
+    return None if part is None else torch.where(finite, part.double(), 0.0)
 
 
 def _by_table(
@@ -195,7 +204,7 @@ def _covariance(
     """The derivative of the marginals along a direction."""
     found = solvers.gibbs(unary, pairwise, edges=edges)
     mark, directions = usable_directions(ones, pairs)
-    first, second = found.covariance_product(*directions)
+    first, second = found.covariance_product(*directions[:2])
     return (mark * first).to(unary.dtype, copy=True), (mark * second).to(unary.dtype, copy=True)
 
 
