@@ -247,11 +247,12 @@ def test_wrong_calls_get_an_error_of_ours(message):
         crf(*BAD_CALLS[message](emissions, tags, mask))
 
 
-def test_parameters_that_are_not_finite_are_refused():
+def test_parameters_that_are_nan_or_plus_infinity_are_refused():
     crf, emissions, tags, mask = chains()
-    crf.transitions.data[0, 1] = -torch.inf
-    with pytest.raises(StructureError, match="-1e4"):
-        crf(emissions, tags, mask)
+    for value in (torch.inf, torch.nan):
+        crf.transitions.data[0, 1] = value
+        with pytest.raises(StructureError, match="or minus infinity where a transition"):
+            crf(emissions, tags, mask)
     with pytest.raises(StructureError, match="num_tags"):
         LinearChainCRF(0)
     with pytest.raises(StructureError, match="num_tags must be at most"):
