@@ -49,10 +49,10 @@ def _solver(draw: Draw, left: int) -> Any:
 
 
 def _differentiated(run: Run, scores: torch.Tensor, mask: torch.Tensor, fill: float) -> list[torch.Tensor]:
-    """Return the answer and the gradient of its sum of squares, or of itself, in the scores."""
+    """Return the answer and the gradient in the scores: of losses, or of squares of what is not masked."""
     given = scores.clone().requires_grad_()
     answer = run(given.masked_fill(mask, fill))
-    (answer if answer.ndim == 1 else (answer - 0.3).square()).sum().backward()
+    (answer if answer.ndim == 1 else (answer - 0.3)[~mask].square()).sum().backward()
     gradient = torch.zeros_like(given) if given.grad is None else given.grad
     return [answer.detach(), gradient]
 

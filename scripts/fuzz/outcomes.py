@@ -21,6 +21,9 @@ OURS: Final = (SolverError, StructuredVAEError, ModelsError)
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("solvers", "models", "structured_vae")
 
+PRELOADED: Final = ("special", "checkpoint", "signal")
+"""Files whose calls run in processes of their own."""
+
 LONGEST = 2000
 """Characters of a message; nobody reads a longer one."""
 
@@ -81,7 +84,7 @@ def in_child(function: Callable[..., None], arguments: tuple[Any, ...], seconds:
         Decided: the function raised something, crashed the process, or did not end.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["scripts.fuzz.special_calls", "scripts.fuzz.checkpoint_calls"])
+    context.set_forkserver_preload([f"scripts.fuzz.{name}_calls" for name in PRELOADED])
     reading, writing = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(function, arguments, writing))
     process.start()

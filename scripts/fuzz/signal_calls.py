@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +20,13 @@ from solvers.constraints import at_most, cardinality, implies
 from .draws import Draw
 from .enumeration import States, check_ranking, check_solution
 from .limit_calls import _edges, _scores
-from .outcomes import OURS, FalseClaim, claim
+from .outcomes import OURS, FalseClaim, claim, in_child
 
 SOON: Final = 15.0
 """Seconds of wall-clock time within which Ctrl-C ends a search, on a machine with much else to do."""
+
+PATIENCE: Final = 90.0
+"""Seconds of wall-clock time for a search, and for the kernels that a new process loads."""
 
 DELAYS: Final = (0.0, 1e-4, 1e-3, 0.01, 0.05, 0.3)
 SOLVERS: Final = ("auto", "auto", "branch_and_bound", "cycle_cuts", "dual_ascent", "local_search", "cp_sat")
@@ -35,6 +40,7 @@ def _interrupted(search: Callable[[], Solution], delay: float) -> Solution | Non
         FalseClaim: the search raised an error of ours, or went on.
     """
     sent = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def send() -> None:
         sent.append(time.monotonic())
@@ -85,19 +91,36 @@ def _bits(draw: Draw, folder: Path) -> Callable[[], None]:
         states = states.only(fits & (states.z[:, 0] <= states.z[:, 1]))
     if given["solver"] == "local_search":
         given["time_limit"] = 2.0
+    given["k_best"] = count
+    loaded = draw.chance(0.7)
 
     def call() -> None:
-        found = _interrupted(lambda: solve(**given, k_best=count), delay)
-        if found is None:
-            return
-        if states is None:
-            _check_large(found, unary, pairwise, edges)
-        elif count is None:
-            check_solution(states, found)
-        else:
-            check_ranking(states, found, count)
+        in_child(_judge_bits, (given, states, delay, loaded), PATIENCE)
 
     return call
+
+
+def _judge_bits(given: dict[str, Any], states: States | None, delay: float, loaded: bool) -> None:
+    """Interrupt a search and check what it found.
+
+    Args:
+        given: arguments of `solve`.
+        states: those of the problem; None where they are too many.
+        delay: seconds until Ctrl-C.
+        loaded: whether the same search is made before, so that its kernels are there.
+    """
+    if loaded:
+        with contextlib.suppress(*OURS):
+            solve(**{**given, "time_limit": 0.05})
+    found = _interrupted(partial(solve, **given), delay)
+    if found is None:
+        return
+    if states is None:
+        _check_large(found, given["unary"], given["pairwise"], given["edges"])
+    elif given["k_best"] is None:
+        check_solution(states, found)
+    else:
+        check_ranking(states, found, given["k_best"])
 
 
 def _check_large(found: Solution, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> None:
@@ -111,8 +134,8 @@ def _check_large(found: Solution, unary: np.ndarray, pairwise: np.ndarray, edges
 
 
 def _labels(draw: Draw, folder: Path) -> Callable[[], None]:
-    n, k = draw.of(((4, 3), (30, 5))), draw.of((None, 2))
-    (n, values), count = n, k
+    n, values = draw.of(((4, 3), (30, 5)))
+    count = draw.of((None, 2))
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
     unary = draw.random.standard_normal((n, values))
     tables = draw.random.standard_normal((len(edges), values, values))
@@ -120,18 +143,27 @@ def _labels(draw: Draw, folder: Path) -> Callable[[], None]:
     solver = draw.of(("auto", "dual_ascent", "bits", "toulbar2"))
     states = States.of_labels(unary, tables, edges, np.full(n, values)) if n < 5 else None
 
+    given = {"unary": unary, "pairwise": tables, "edges": edges, "solver": solver, "k_best": count}
+    loaded = draw.chance(0.7)
+
     def call() -> None:
-        found = _interrupted(
-            lambda: labels.solve(unary, tables, edges=edges, solver=solver, k_best=count), delay
-        )
-        if found is None or states is None:
-            return
-        if count is None:
-            check_solution(states, found)
-        else:
-            check_ranking(states, found, count)
+        in_child(_judge_labels, (given, states, delay, loaded), PATIENCE)
 
     return call
+
+
+def _judge_labels(given: dict[str, Any], states: States | None, delay: float, loaded: bool) -> None:
+    """Interrupt a search for labels, as `_judge_bits` does."""
+    if loaded:
+        with contextlib.suppress(*OURS):
+            labels.solve(**{**given, "time_limit": 0.05})
+    found = _interrupted(partial(labels.solve, **given), delay)
+    if found is None or states is None:
+        return
+    if given["k_best"] is None:
+        check_solution(states, found)
+    else:
+        check_ranking(states, found, given["k_best"])
 
 
 SIGNAL_CALLS: Final = {
