@@ -40,7 +40,7 @@ def test_the_last_value_of_a_larger_variable_can_be_fixed(fix):
 def test_the_rounding_of_a_problem_counts_its_variables_and_its_pairs():
     edges = np.stack(np.triu_indices(6, 1), axis=1)
     problem = LabelProblem.from_arrays(np.ones((6, 2)), np.ones((15, 2, 2)), edges=edges)
-    assert problem.rounding[0] == pytest.approx(2 * np.finfo(float).eps * 22 * 21)
+    assert problem.rounding[0] == pytest.approx(2 * np.finfo(float).eps * 22 * 21, rel=1e-12, abs=0)
 
 
 def test_an_instance_may_have_one_table_of_its_own_for_all_edges():
