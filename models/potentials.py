@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 
 import torch
@@ -40,6 +40,10 @@ class LinearScores(ABC):
     def field(self, z: torch.Tensor) -> torch.Tensor:
         """What each entry of a state adds to h, the other variables as in `z`."""
 
+    def flips(self, z: torch.Tensor) -> torch.Tensor:
+        """What each entry of a state adds to h, the other variables as in `z`; 0 where its flip is forbidden."""
+        return self.field(z)
+
     @abstractmethod
     def states(self) -> AllStates:
         """Every state."""
@@ -57,9 +61,13 @@ class LinearScores(ABC):
         return self._product(z - other, self.pairs(z) - self.pairs(other))
 
     def _product(self, variables: torch.Tensor, pairs: torch.Tensor) -> Scores:
-        """The score of sufficient statistics, which h is linear in."""
-        score = (self.unary * variables).sum(dim=-1)
-        return score if self.pairwise is None else score + (self.pairwise * pairs).sum(dim=-1)
+        """The score of sufficient statistics, which h is linear in; 16 bits would overflow in the sums."""
+        dtype = self.unary.dtype
+        wide = torch.promote_types(dtype, torch.float32)
+        score = (self.unary * variables).sum(dim=-1, dtype=wide)
+        if self.pairwise is not None:
+            score = score + (self.pairwise * pairs).sum(dim=-1, dtype=wide)
+        return score.to(torch.promote_types(dtype, variables.dtype))
 
     def table(self, states: AllStates) -> Table:
         """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
@@ -88,12 +96,98 @@ class Potentials(LinearScores):
         unary: `[batch, n]`, the difference h_i(1) - h_i(0).
         pairwise: `[batch, e]`; None for an independent encoder.
         edges: `[e, 2]`, i < j; None for an independent encoder.
+        forbidden: `[batch, n]`, true where z_i must be 0, whatever its score; None for nowhere.
+        forbidden_pairs: `[batch, e]`, true where z_i and z_j must not both be 1; None for nowhere.
 
     Example:
         >>> h = Potentials(torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0]]), torch.tensor([[0, 1]]))
         >>> h.score(torch.tensor([[1.0, 1.0]]))
         tensor([2.])
     """
+
+    forbidden: torch.Tensor | None = field(default=None, kw_only=True)
+    forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
+
+    @staticmethod
+    def forbids(scores: torch.Tensor) -> torch.Tensor:
+        """Return where scores forbid: at minus infinity, and at the least number of their type, its usual stand-in."""
+        return scores <= torch.finfo(scores.dtype).min
+
+    @classmethod
+    def of_scores(
+        cls, unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: Edges | None = None
+    ) -> Potentials:
+        """Return the potentials of scores of which some forbid a variable or a pair.
+
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code cannot ask whether
+        there is one, and has masks in any case.
+        """
+        parts = [part for part in (unary, pairwise) if part is not None]
+        if not torch.compiler.is_compiling() and not any(bool(cls.forbids(part).any()) for part in parts):
+            return cls(unary, pairwise, edges)
+        forbidden = cls.forbids(unary)
+        unary = unary.masked_fill(forbidden, 0.0)
+        if pairwise is None:
+            return cls(unary, forbidden=forbidden)
+        pairs = cls.forbids(pairwise)
+        return cls(unary, pairwise.masked_fill(pairs, 0.0), edges, forbidden=forbidden, forbidden_pairs=pairs)
+
+    def widened(self, dtype: torch.dtype = torch.float32) -> Potentials:
+        """Return the same scores in at least this type: in 16 bits sums, steps and penalties would overflow."""
+        wide = torch.promote_types(self.unary.dtype, dtype)
+        pairwise = None if self.pairwise is None else self.pairwise.to(wide)
+        return replace(self, unary=self.unary.to(wide), pairwise=pairwise)
+
+    def flattened(self) -> Potentials:
+        """Return the potentials with one leading dimension, as sums over states have it."""
+
+        def flat(part: torch.Tensor | None) -> torch.Tensor | None:
+            return None if part is None else part.reshape(-1, part.shape[-1])
+
+        return Potentials(
+            self.unary.reshape(-1, self.unary.shape[-1]),
+            flat(self.pairwise),
+            self.edges,
+            forbidden=flat(self.forbidden),
+            forbidden_pairs=flat(self.forbidden_pairs),
+        )
+
+    def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values `[..., batch, n]` with zeros where a variable is forbidden."""
+        return values if self.forbidden is None else values.masked_fill(self.forbidden, 0.0)
+
+    def scores(self) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return `unary` and `pairwise` with minus infinity where something is forbidden."""
+        unary = self.unary
+        pairwise = self.pairwise
+        if self.forbidden is not None:
+            unary = unary.masked_fill(self.forbidden, -torch.inf)
+        if pairwise is not None and self.forbidden_pairs is not None:
+            pairwise = pairwise.masked_fill(self.forbidden_pairs, -torch.inf)
+        return unary, pairwise
+
+    def penalised(self, margin: torch.Tensor | float) -> Potentials:
+        """Return potentials without forbidden parts, whose score falls instead.
+
+        Clearing a forbidden variable, or one end of a forbidden pair, raises the new score by more than `margin`.
+
+        Args:
+            margin: a positive number, or one of each instance, `[batch, 1]`.
+        """
+        unary = self.unary.detach()
+        gains = torch.zeros_like(unary)
+        if self.pairwise is not None and self.edges is not None:
+            positive = self.pairwise.detach().clamp_min(0.0)
+            gains = Potentials(gains, positive, self.edges).field(torch.ones_like(unary))
+        filled = self.unary
+        if self.forbidden is not None:
+            filled = torch.where(self.forbidden, -(2 * gains + margin).to(filled), filled)
+        pairwise = self.pairwise
+        if pairwise is not None and self.edges is not None and self.forbidden_pairs is not None:
+            most = filled.detach().clamp_min(0.0) + gains
+            least = torch.minimum(most[..., self.edges[:, 0]], most[..., self.edges[:, 1]])
+            pairwise = torch.where(self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise)
+        return Potentials(filled, pairwise, self.edges)
 
     @property
     def state_count(self) -> int:
@@ -113,6 +207,15 @@ class Potentials(LinearScores):
         first, second = self.edges[:, 0], self.edges[:, 1]
         field = self.unary.expand_as(z).index_add(-1, first, self.pairwise * z[..., second])
         return field.index_add(-1, second, self.pairwise * z[..., first])
+
+    def flips(self, z: Binary) -> FlipCosts:
+        """`[..., batch, n]`: what z_i = 1 instead of 0 adds to h; 0 where z_i must stay 0, the others as in `z`."""
+        values = self.where_allowed(self.field(z))
+        if self.forbidden_pairs is None:
+            return values
+        pairs = self.forbidden_pairs.to(z)
+        blocked = Potentials(torch.zeros_like(z), pairs, self.edges).field(z) > 0
+        return values.masked_fill(blocked, 0.0)
 
     def states(self) -> AllStates:
         """`[2^n, n]`: every state."""

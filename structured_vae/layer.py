@@ -8,13 +8,16 @@ from typing import Any, Final, Literal, Protocol, overload
 import torch
 
 from models import Potentials
-from solvers import ArgmaxSolver, Solution, solve
+from solvers import ArgmaxSolver, Solution
 
 from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate
 from .noise import no_noise
 from .objectives.costs import Cost, CostFunction, CostOfBits
+from .posteriors.argmax import solution_of
 from .posteriors.argmax_module import module_of
+from .recording import refuse_recording
+from .second_derivatives import without_derivative
 from .stepping import SteppingModule
 from .structures import Structure, is_structure, refuse_pairs
 from .structures.scores import EdgesLike, potentials_of
@@ -41,7 +44,8 @@ class ArgmaxLayer(SteppingModule):
     Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
     `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
 
-    `torch.compile` takes calls without cost and generator whole.
+    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a program could not
+    keep the solver. A gradient that is not finite goes on as it is; a derivative of the gradient is refused.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
@@ -106,8 +110,9 @@ class ArgmaxLayer(SteppingModule):
         """The maximisers `[batch, n]`, or with a cost an `Estimate` of its gradient.
 
         Args:
-            unary: `[batch, n]`.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`.
+            unary: `[batch, n]`; minus infinity keeps a variable at 0.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
+                keeps both variables of a pair from being 1.
             cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
                 asked n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
@@ -117,10 +122,11 @@ class ArgmaxLayer(SteppingModule):
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver cannot take it.
             ConfigError: the cost is no function, or the generator none of torch's for that device; or with noise, it is
-                run again by a backward pass (activation checkpointing).
+                run again by a backward pass (activation checkpointing); or an export or a trace records it.
             EstimatorError: the cost of states has another shape than it must.
             StructureError: the structure takes no pairwise scores, or gave no states.
         """
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
         if cost is not None:
@@ -147,10 +153,9 @@ class ArgmaxLayer(SteppingModule):
         """
         if is_structure(self.solver):
             raise StructureError("a structure gives states without certificates: call the layer itself")
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
-        free = potentials.detach()
-        pairs = None if free.edges is None else free.edges.cpu()
-        solution = solve(free.unary, free.pairwise, edges=pairs, solver=self.solver)
+        solution = solution_of(potentials, self.solver)
         return BACKWARD[self.estimator](self, potentials, solution.z.to(unary.dtype)), solution
 
     def _direct(
@@ -208,13 +213,14 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
 
 
 def _implicit_mle(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    parts = potentials.unary, potentials.pairwise, potentials.edges
-    given: torch.Tensor = _learnable(*parts, z, layer._number)
+    given: torch.Tensor = _learnable(*potentials.scores(), potentials.edges, z, layer._number)
     return given
 
 
 def _straight_through(layer: ArgmaxLayer, potentials: Potentials, z: torch.Tensor) -> torch.Tensor:
-    return z + (potentials.unary - potentials.unary.detach())
+    return z + (
+        potentials.unary - potentials.unary.detach()
+    )  # a forbidden score is 0 there, without gradient
 
 
 BACKWARD: Final[dict[str, Callable[[ArgmaxLayer, Potentials, torch.Tensor], torch.Tensor]]] = {
@@ -254,11 +260,25 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    """Return the difference of two argmaxes; where the gradient is not finite, the gradient itself or nan.
+
+    A loss scale that is too large makes it so, and whoever chose the scale looks for that in the gradients.
+    """
     unary, pairwise, edges, z = ctx.saved_tensors
     potentials = Potentials(unary, pairwise, edges)
     other, epsilon = ctx.layer.second(potentials, z, gradient)
-    singles, pairs = z - other, potentials.pairs(z) - potentials.pairs(other)
-    return singles / epsilon, None if pairwise is None else pairs / epsilon, None, None, None
+    finite = gradient.isfinite().all(dim=-1, keepdim=True)
+    singles = torch.where(finite, (z - other) / epsilon, gradient)
+    pairs = None
+    if pairwise is not None:
+        moved = potentials.pairs(z) - potentials.pairs(other)
+        pairs = torch.where(finite, moved / epsilon, torch.nan)
+    if torch.is_grad_enabled():
+        name = f"ArgmaxLayer(estimator='{ctx.layer.estimator}')"
+        singles = without_derivative(singles, unary, gradient, name)
+        if pairs is not None:
+            pairs = without_derivative(pairs, pairwise, gradient, name)
+    return singles, pairs, None, None, None
 
 
 _learnable.register_autograd(_backward, setup_context=_keep)

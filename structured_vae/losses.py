@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import torch
 
@@ -22,15 +23,22 @@ from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
 from .posteriors import Gibbs
 from .posteriors.argmax_module import ArgmaxModule
+from .recording import refuse_recording
 from .schedules import positive
+from .second_derivatives import once_differentiable
 from .stepping import SteppingModule
 from .structures import Structure, is_structure
 from .structures.scores import EdgesLike, potentials_of
+from .structures.targets import check_target
 
 Side = Literal["better", "worse"]
 
 LossOfStates: TypeAlias = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """States and targets `[..., batch, n]` -> `[..., batch]`, differentiable in the states."""
+
+
+NO_WEIGHT: Final = 1000.0
+"""Nats by which a forbidden state is less likely than another one: exp(-1000) is 0 in float64."""
 
 
 class StructuredLoss(ArgmaxModule):
@@ -65,8 +73,9 @@ class StructuredLoss(ArgmaxModule):
         """`[batch]`: the loss of each instance.
 
         Args:
-            unary: `[batch, n]`.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`.
+            unary: `[batch, n]`; minus infinity keeps a variable at 0.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
+                keeps both variables of a pair from being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
             generator: of noise, on the device of the scores, where the loss has some.
@@ -75,17 +84,21 @@ class StructuredLoss(ArgmaxModule):
             solvers.ProblemError: the scores do not describe a problem, or the target has another shape; or one of the
                 first targets is no state of the structure.
             solvers.SolverError: the solver cannot take it.
-            ConfigError: the generator is none of torch's for that device, or is missing.
+            ConfigError: the generator is none of torch's for that device, or is missing; or an export or a trace
+                records the call.
             StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is needed.
         """
+        refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         check_generator(generator, unary.device)
-        _check_target(target, potentials)
+        check_target(target, potentials)
+        dtype = potentials.unary.dtype
+        potentials = potentials.widened()
         y = target.to(potentials.unary)
         if is_structure(self.solver) and not self._targets_known and not torch.compiler.is_compiling():
             self._check_states(y)
             self._targets_known = True
-        return self._loss(potentials, y, generator)
+        return self._loss(potentials, y, generator).to(dtype)
 
     if TYPE_CHECKING:
 
@@ -226,6 +239,7 @@ class PerturbedFenchelYoung(StructuredLoss):
     ) -> torch.Tensor:
         if generator is None:
             raise ConfigError("a perturbed loss draws noise: pass a generator")
+        potentials = _sampled(potentials, "PerturbedFenchelYoung")
         like = potentials.unary
         noise = self.sigma * gaussian(like.expand(self.samples, *like.shape), generator)
         z = self.maximise(potentials.shifted(noise))
@@ -275,7 +289,7 @@ class DirectLoss(SteppingModule, StructuredLoss):
         perturbed = self.perturbed(potentials, generator)
         z, slope = self.maximise(perturbed), distance_slope(y, self.weights)
         moved, epsilon = self.second(perturbed, z, slope, self.sign)
-        change = self.sign * potentials.score_difference(moved, z) / epsilon
+        change = self.sign * _sampled(potentials, "DirectLoss").score_difference(moved, z) / epsilon
         return (slope * (z - y)).sum(dim=-1) + change - change.detach()
 
 
@@ -336,15 +350,21 @@ class GibbsLikelihood(StructuredLoss):
     Example:
         >>> unary = torch.zeros((1, 2), requires_grad=True)
         >>> GibbsLikelihood()(unary, target=torch.ones(1, 2))  # 2 log 2
-        tensor([1.3863], grad_fn=<SubBackward0>)
+        tensor([1.3863], grad_fn=<ToCopyBackward0>)
     """
 
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
         structure: Any = self.solver if is_structure(self.solver) else None  # Gibbs refuses what has no sums
-        log_partition = Gibbs(_flat(potentials), structure).log_partition
-        return log_partition.reshape(y.shape[:-1]) - potentials.score(y)
+        double = potentials.widened(
+            torch.float64
+        )  # both terms are large, and their difference is what counts
+        flat = double.flattened()
+        marked = replace(flat, unary=flat.scores()[0])
+        summed = flat.penalised(NO_WEIGHT) if structure is None else marked
+        log_partition = Gibbs(summed, structure).log_partition.reshape(y.shape[:-1])
+        return (log_partition - double.score(y.double())).to(potentials.unary)
 
 
 def distance_slope(y: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
@@ -358,20 +378,11 @@ def squared_differences(z: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (z - y).square().sum(dim=-1)
 
 
-def _flat(potentials: Potentials) -> Potentials:
-    """One leading dimension, as sums over states have it."""
-    unary, pairwise = potentials.unary, potentials.pairwise
-    pairs = None if pairwise is None else pairwise.reshape(-1, pairwise.shape[-1])
-    return Potentials(unary.reshape(-1, unary.shape[-1]), pairs, potentials.edges)
-
-
-def _check_target(target: object, potentials: Potentials) -> None:
-    shape = potentials.unary.shape
-    if not isinstance(target, torch.Tensor) or target.shape != shape:
-        found = list(target.shape) if isinstance(target, torch.Tensor) else shortened(target)
-        raise ProblemError(f"target must be states {list(shape)}; got {found}")
-    if not torch.compiler.is_compiling() and not bool(((target == 0) | (target == 1)).all()):
-        raise ProblemError("target must be zeros and ones; got other values")
+def _sampled(potentials: Potentials, of: str) -> Potentials:
+    """Return the potentials for a loss whose gradient is a sample of states, and has no derivative."""
+    unary = once_differentiable(potentials.unary, of)
+    pairwise = None if potentials.pairwise is None else once_differentiable(potentials.pairwise, of)
+    return replace(potentials, unary=unary, pairwise=pairwise)
 
 
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:

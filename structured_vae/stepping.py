@@ -66,18 +66,28 @@ class SteppingModule(ArgmaxModule, ABC):
         """
         free = potentials.detach()
         found: tuple[torch.Tensor, torch.Tensor] = _second(
-            free.unary, free.pairwise, free.edges, z, slope.detach(), sign, self._number
+            *free.scores(), free.edges, z, slope.detach(), sign, self._number
         )
         return found
 
     def _step(
         self, potentials: Potentials, z: torch.Tensor, slope: torch.Tensor, sign: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        epsilon = self.epsilon.at(self.taken, slope, potentials, z)
-        other = self.maximise(potentials.shifted(sign * epsilon * slope))
-        changed = (other != z).any(dim=-1).float().mean()
-        self.epsilon.observe(changed)
-        self.count(moved=bool(changed > 0), wanted=bool((slope * (2 * z - 1) > 0).any()))
+        """Return what `second` does; an instance whose slope is not finite stays where it is."""
+        wide = potentials.widened()
+        finite = slope.isfinite().all(dim=-1, keepdim=True)
+        whole = bool(finite.all())
+        if not whole:
+            slope = torch.where(finite, slope, 0.0)
+        usable = wide.where_allowed(slope.to(wide.unary))
+        epsilon = self.epsilon.at(self.taken, usable, wide, z)
+        other = self.maximise(wide.shifted(sign * epsilon * usable)).to(z)
+        if whole:
+            changed = (other != z).any(dim=-1).float().mean()
+            self.epsilon.observe(changed)
+            self.count(moved=bool(changed > 0), wanted=bool((usable * (2 * z - 1) > 0).any()))
+        else:
+            other = torch.where(finite, other, z)
         return other, torch.as_tensor(epsilon, dtype=torch.float64, device=z.device).clone()
 
     def count(self, moved: bool, wanted: bool) -> None:
@@ -120,7 +130,7 @@ def _second(
     module: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     found: tuple[torch.Tensor, torch.Tensor] = module_of(module)._step(
-        Potentials(unary, pairwise, edges), z, slope, sign
+        Potentials.of_scores(unary, pairwise, edges), z, slope, sign
     )
     return found
 

@@ -1,12 +1,15 @@
 """Some hundred hostile calls of everything public; and that the fuzz sees what it looks for."""
 
 import importlib
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from solvers import Problem, ProblemError, solve
+from solvers import InfeasibleError, Problem, ProblemError, solve
 
 ROOT = Path(__file__).parents[1]
 CALLS = 400
@@ -92,3 +95,87 @@ def test_the_report_groups_by_place(fuzz, verdict):
     text = fuzz("__main__").report(found)
     assert "2 foreign: KeyError at no line of ours" in text
     assert text.splitlines()[2].split() == ["all", "1", "0", "2", "0", "0", "0"]
+
+
+@pytest.fixture
+def two_bits(fuzz):
+    """The states of two bits with the scores 2, 1 and 0.5 for both."""
+    unary, pairwise = np.array([[2.0, 1.0]]), np.array([[0.5]])
+    return fuzz("enumeration").States.of_bits(unary, pairwise, np.array([[0, 1]]))
+
+
+def best_two(**changes):
+    solution = solve([[2.0, 1.0]], [[0.5]], edges=[[0, 1]], k_best=2)
+    return replace(solution, **{name: np.array([value]) for name, value in changes.items()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"bound": [9.0, 9.0], "optimal": [False, False]}, None),
+        ({"z": [[1, 1], [1, 1]], "score": [3.5, 3.5], "bound": [3.5, 3.5]}, "a state comes twice"),
+        ({"z": [[1, 0], [1, 1]], "score": [2.0, 3.5], "optimal": [False, False]}, "not in order"),
+        ({"z": [[1, 1], [0, 1]], "score": [3.5, 1.0], "bound": [3.5, 2.0]}, "falsely optimal"),
+        ({"bound": [3.5, 1.5]}, "below another one"),
+        ({"score": [3.5, 1.9], "optimal": [True, False]}, "a score is wrong"),
+        ({"z": [[1, 1], [1, 2]]}, "cannot have"),
+        ({"score": [3.5, -np.inf], "optimal": [True, False]}, "not -1"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_false_claims_about_several_states_are_refuted(fuzz, two_bits, changes, words):
+    check, false = fuzz("enumeration").check_ranking, fuzz("outcomes").FalseClaim
+    if words is None:
+        return check(two_bits, best_two(**changes), 2)
+    with pytest.raises(false, match=words):
+        check(two_bits, best_two(**changes), 2)
+    return None
+
+
+def test_a_feasible_problem_must_not_be_called_infeasible(fuzz, two_bits):
+    def search():
+        raise InfeasibleError()
+
+    answered, false = fuzz("enumeration").answered, fuzz("outcomes").FalseClaim
+    with pytest.raises(false, match="infeasible"):
+        answered(two_bits, search)
+    with pytest.raises(InfeasibleError):
+        answered(two_bits.only(np.zeros(4, bool)), search)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "words"),
+    [
+        (os.abort, (), "the process crashed: exit code -6"),
+        (time.sleep, (60,), "no end in time: sleep"),
+        (int, ("x",), "ValueError at no line of ours"),
+        (len, ([],), None),
+    ],
+    ids=["crash", "hang", "error", "nothing"],
+)
+def test_a_crash_or_a_hang_in_another_process_is_an_outcome(fuzz, function, arguments, words):
+    outcomes = fuzz("outcomes")
+    if words is None:
+        return outcomes.in_child(function, arguments, 60.0)
+    with pytest.raises(outcomes.Decided, match=words) as found:
+        outcomes.in_child(function, arguments, 1.0 if function is time.sleep else 60.0)
+    assert found.value.kind == "foreign"
+    return None
+
+
+@pytest.mark.parametrize("answer", ["error", "late"])
+def test_an_ignored_ctrl_c_is_a_false_claim(fuzz, monkeypatch, answer):
+    calls, false = fuzz("signal_calls"), fuzz("outcomes").FalseClaim
+    monkeypatch.setattr(calls, "SOON", 0.05)
+
+    def search():
+        try:
+            time.sleep(5)
+        except KeyboardInterrupt:
+            if answer == "error":
+                raise ProblemError("no state was found in time") from None
+            time.sleep(0.2)
+
+    with pytest.raises(false, match="Ctrl-C"):
+        calls._interrupted(search, 0.01)

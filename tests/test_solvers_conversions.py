@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optional import optional
 
-from solvers import OptionError, Problem, ProblemError, ProblemTooLargeError, SolverError, solve
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Maximiser,
+    OptionError,
+    Problem,
+    ProblemError,
+    ProblemTooLargeError,
+    SolverError,
+    solve,
+)
 from solvers.conversions import (
     ConversionUnavailableError,
     from_dimod,
@@ -373,3 +383,62 @@ def test_more_vertices_than_memory_holds():
 def test_sense():
     with pytest.raises(OptionError, match="minimize"):
         from_qubo({(0, 1): 1.0}, "minimize")
+
+
+def constrained_model():
+    """A model of dimod with spins, offsets in the objective and in a constraint."""
+    dimod = pytest.importorskip("dimod", reason="dimod is not installed")
+    model = dimod.ConstrainedQuadraticModel()
+    spin, bit = dimod.Spin("s"), dimod.Binary("b")
+    model.set_objective(2 * spin * bit - bit + 10)
+    model.add_constraint(bit + 3 <= 3, label="none")
+    return model
+
+
+def test_a_constrained_model_keeps_its_offsets():
+    answer = solve(from_dimod(constrained_model()))
+    assert answer.assignment["b"] == 0  # where 3 counts on the other side, it is 1
+    assert answer.value == 10.0
+    assert answer.optimal
+
+
+def test_a_constrained_model_is_left_as_it_was():
+    model = constrained_model()
+    from_dimod(model)
+    assert model.vartype("s").name == "SPIN"
+
+
+def test_edges_without_a_weight_weigh_one_in_a_cut():
+    graph = nx.path_graph(4)
+    graph.edges[1, 2]["weight"] = 0.5
+    assert solve(from_networkx(graph, kind="max_cut")).value == 2.5
+
+
+class ZerosWithABound(ArgmaxSolver):
+    """Returns zeros, and the sum of all absolute scores as the bound."""
+
+    name = "zeros"
+    capabilities = Capabilities(exact=True)
+
+    def _argmax(self, problem, time_limit):
+        return Maximiser(np.zeros(problem.unary.shape, np.int8), np.asarray(problem.magnitude))
+
+
+@pytest.mark.parametrize("sense", SENSES)
+def test_an_answer_that_is_not_proved_has_the_bound_of_the_original(sense):
+    conversion = from_qubo(np.array([[1.0, -3.0, 2.0], [0.0, 1.0, -1.5], [0.0, 0.0, 0.5]]), sense)
+    answer = solve(conversion, solver=ZerosWithABound())
+    assert answer.value == 0.0
+    assert answer.bound == (-9.0 if sense == "minimise" else 9.0)
+    assert not answer.optimal
+
+
+def test_the_sides_of_spins_are_the_lower_and_the_higher_value():
+    answer = solve(from_ising({"a": 1.0, "b": -1.0, "c": 2.0}, {}))
+    assert answer.sides == ({"a", "c"}, {"b"})
+
+
+@pytest.mark.parametrize("z", [[0, 2], [1, -1], [0.5, 1.0]])
+def test_an_assignment_is_of_zeros_and_ones_alone(z):
+    with pytest.raises(ProblemError, match="zeros and ones"):
+        from_qubo({("a", "b"): 1.0}).assignment(z)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 
+from solvers import Capabilities, Maximiser
+from solvers.labels import LabelSolver
 from structured_vae import LinearChainCRF, PairwiseCRF, StructureError
 
 LENGTHS = (4, 1, 3)
@@ -247,11 +249,12 @@ def test_wrong_calls_get_an_error_of_ours(message):
         crf(*BAD_CALLS[message](emissions, tags, mask))
 
 
-def test_parameters_that_are_not_finite_are_refused():
+def test_parameters_that_are_nan_or_plus_infinity_are_refused():
     crf, emissions, tags, mask = chains()
-    crf.transitions.data[0, 1] = -torch.inf
-    with pytest.raises(StructureError, match="-1e4"):
-        crf(emissions, tags, mask)
+    for value in (torch.inf, torch.nan):
+        crf.transitions.data[0, 1] = value
+        with pytest.raises(StructureError, match="or minus infinity where a transition"):
+            crf(emissions, tags, mask)
     with pytest.raises(StructureError, match="num_tags"):
         LinearChainCRF(0)
     with pytest.raises(StructureError, match="num_tags must be at most"):
@@ -356,3 +359,59 @@ def test_floats_that_torch_does_not_add_are_refused():
 def test_edges_that_are_none_get_an_error_of_ours(edges):
     with pytest.raises(StructureError, match="edges must be pairs"):
         PairwiseCRF(3, 2, edges)
+
+
+# --- what is easily lost ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rubbish", [-100, 99])
+def test_tags_beyond_the_mask_may_be_anything(rubbish):
+    crf, emissions, tags, mask = chains()
+    wanted = expected_log_p(crf, emissions, tags)
+    tags[~mask] = rubbish
+    assert torch.allclose(crf(emissions, tags, mask, "none"), wanted, rtol=0, atol=1e-10)
+
+
+def test_marginals_have_gradients_in_the_parameters_alone():
+    crf, emissions, _, mask = chains()
+    assert not emissions.requires_grad
+    crf.marginals(emissions, mask)[0, 0, 0].backward()
+    found = crf.start_transitions.grad.clone()
+    p = crf.marginals(emissions, mask)[0, 0].detach()
+    wanted = p[0] * ((torch.arange(3) == 0).double() - p)  # of the start, as of the first emission
+    assert torch.allclose(found, wanted, rtol=0, atol=1e-10)
+
+
+def test_log_partitions_of_end_scores_that_differ_by_more_than_floats_hold():
+    crf, *_ = chains(k=2, lengths=(1,))
+    crf.start_transitions.data.zero_()
+    crf.transitions.data.zero_()
+    crf.end_transitions.data = torch.tensor([0.0, -1000.0], dtype=torch.float64)
+    emissions = torch.tensor([[[-2000.0, 0.0]]], dtype=torch.float64)
+    assert crf.log_partition(emissions).item() == -1000.0
+
+
+def test_gradients_of_scores_that_differ_by_more_than_floats_hold_are_weighted():
+    crf, emissions, _, _ = chains(lengths=(1, 1))
+    crf.transitions.data[0, 1] = -1e4
+    emissions.requires_grad_()
+    (crf.log_partition(emissions) * torch.tensor([2.0, -3.0])).sum().backward()
+    scores = emissions[:, 0] + crf.start_transitions + crf.end_transitions
+    wanted = scores.softmax(dim=-1) * torch.tensor([[2.0], [-3.0]])
+    assert torch.allclose(emissions.grad[:, 0], wanted, rtol=0, atol=1e-10)
+
+
+def test_the_time_limit_of_a_graph_reaches_its_solver():
+    limits = []
+
+    class Recorded(LabelSolver):
+        name = "recorded"
+        capabilities = Capabilities(exact=False, time_limit=True)
+
+        def _argmax(self, problem, time_limit):
+            limits.append(time_limit)
+            return Maximiser(problem.unary.argmax(axis=-1), problem.magnitude)
+
+    crf = PairwiseCRF(2, 2, [[0, 1]], solver=Recorded())
+    crf.solve(torch.zeros(1, 2, 2), time_limit=7.0)
+    assert limits[0] == pytest.approx(7.0, abs=1.0)

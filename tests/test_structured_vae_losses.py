@@ -410,3 +410,8 @@ def test_representations_name_solver_and_settings():
 def test_weights_move_with_the_module():
     loss = StructuredHinge(weights=torch.ones(3))
     assert loss.to(torch.float64).weights.dtype == torch.float64
+
+
+def test_a_target_of_which_one_value_is_no_bit_is_refused():
+    with pytest.raises(ProblemError, match="zeros and ones"):
+        StructuredPerceptron()(torch.zeros(1, 3), target=torch.tensor([[0.0, 1.0, 2.0]]))

@@ -114,13 +114,6 @@ def test_gradcheck_of_partition_marginals_and_both_together(family):
     assert torch.autograd.gradcheck(outputs, inputs)
 
 
-def test_second_derivatives_are_refused():
-    h = latent("general", 3).potentials(1, tracked=True)
-    (first,) = torch.autograd.grad(Gibbs(h).log_partition.square().sum(), h.unary, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        first.sum().backward()
-
-
 @structured
 def test_host_kernel_and_device_table_agree(family):
     this = problem(family)

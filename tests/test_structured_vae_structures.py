@@ -554,3 +554,19 @@ def test_labels_that_no_memory_holds():
     elsewhere = array_api_strict.zeros(2, device=array_api_strict.Device("device1"))
     with pytest.raises(StructureError, match="integers"):
         integers(elsewhere, "groups must be integers")
+
+
+@pytest.mark.parametrize("labels", [[0, 2], [2, 0]], ids=["too large for its variable", "in range"])
+def test_labels_must_be_values_of_their_own_variable(labels):
+    structure = PairwiseLabels(2, 3, [[0, 1]], sizes=[3, 2])
+    if labels[1] < 2:
+        assert structure.labels(structure.states(torch.tensor(labels))).tolist() == labels
+        return
+    with pytest.raises(StructureError, match="values that their variables have"):
+        structure.states(torch.tensor(labels))
+
+
+def test_a_matching_leaves_pairs_of_score_zero_out():
+    assert not Matchings(2, 3).argmax(torch.zeros(2, 6)).any()
+    scores = torch.tensor([[0.0, 1.0, -1.0, 0.0]])
+    assert Matchings(2).argmax(scores).tolist() == [[0.0, 1.0, 0.0, 0.0]]

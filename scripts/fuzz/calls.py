@@ -57,10 +57,18 @@ from structured_vae import (
 )
 from structured_vae.explorer.upload import read_upload
 
+from .checkpoint_calls import CHECKPOINT_CALLS
 from .crf_calls import CRF_CALLS
+from .cut_calls import CUT_CALLS
 from .draws import Draw
 from .files import PLAIN, change, data_root, images_file, model_folder, picture, problem_file
 from .label_calls import LABEL_CALLS
+from .limit_calls import LIMIT_CALLS
+from .masking_calls import MASKING_CALLS
+from .plug_in_calls import PLUG_IN_CALLS
+from .signal_calls import SIGNAL_CALLS
+from .special_calls import SPECIAL_CALLS
+from .table_calls import TABLE_CALLS
 from .values import NAN, odd, perhaps
 
 Claims: TypeAlias = list[tuple[Problem | LabelProblem, Solution]]
@@ -563,6 +571,14 @@ CALLS: Final[dict[str, tuple[int, Callable[[Draw, Path], Call]]]] = {
     "read_upload": (4, _read_upload),
     **LABEL_CALLS,
     **CRF_CALLS,
+    **LIMIT_CALLS,
+    **MASKING_CALLS,
+    **CUT_CALLS,
+    **TABLE_CALLS,
+    **PLUG_IN_CALLS,
+    **SIGNAL_CALLS,
+    **SPECIAL_CALLS,
+    **CHECKPOINT_CALLS,
 }
 """Weight and maker of each, by the name that the report gives it."""
 

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import tempfile
 import time
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
 
-from models.errors import ModelsError
-from solvers import Problem, Solution, SolverError
+from solvers import Problem, Solution
 from solvers.instances import Instances
 from solvers.labels import LabelProblem
 from solvers.labels.testing import LabelInstances
 from solvers.testing import enumerate_scores
-from structured_vae import StructuredVAEError
 
 from .calls import Claims, made
 from .draws import Draw
-from .values import shown
-
-OURS: Final = (SolverError, StructuredVAEError, ModelsError)
-ROOT: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("solvers", "models", "structured_vae")
+from .outcomes import outcome_of
 
 ENUMERATED = 12
 """Most variables of a claim that is held against enumeration."""
-
-LONGEST = 2000
-"""Characters of a message; more is no message."""
 
 
 @dataclass(frozen=True)
@@ -66,30 +55,14 @@ def judged(seed: int, number: int) -> Verdict:
         start = time.process_time()
         try:
             claims = call()
-        except OURS as error:
-            kind, group = "ours" if len(str(error)) <= LONGEST else "long", type(error).__name__
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # whatever it is, it is what is looked for
-            kind, group = (
-                "foreign",
-                f"{type(error).__name__} at {_place(error.__traceback__)}: {shown(error)}",
-            )
+            kind, group = outcome_of(error)
         else:
             group = _refuted(claims or [])
             kind = "false" if group else "fine"
         return Verdict(number, name, kind, group, time.process_time() - start)
-
-
-def _place(found: TracebackType | None) -> str:
-    """The innermost line of ours."""
-    frames = [
-        (Path(frame.filename).relative_to(ROOT), frame)
-        for frame in traceback.extract_tb(found)
-        if Path(frame.filename).is_relative_to(ROOT)
-    ]
-    ours = [f"{file}:{frame.lineno} {frame.name}" for file, frame in frames if file.parts[0] in PACKAGES]
-    return ours[-1] if ours else "no line of ours"
 
 
 def _refuted(claims: Claims) -> str:

@@ -13,8 +13,9 @@ from solvers import Solution, labels
 from solvers.labels import LabelProblem
 
 from ..errors import StructureError, shortened
+from ..recording import refuse_recording
 from ..structures.batches import is_dense, is_of_floats, positive_integer
-from ..structures.chain_sums import Chains
+from ..structures.chain_sums import BELOW, Chains
 from .reductions import Reduction, check_reduction, reduced
 
 INITIAL: Final = 0.1
@@ -34,7 +35,8 @@ class LinearChainCRF(nn.Module):
 
     Arguments, parameters and their names are those of pytorch-crf, whose `state_dict` can be loaded. Sums are taken in
     float64, and answers have the type of the emissions. Emissions may be minus infinity, which forbids a tag at its
-    place; parameters are finite (-1e4 forbids a transition).
+    place, and so may parameters, which forbids a transition, a first or a last tag. What is forbidden gets no gradient,
+    and tags that are forbidden have the log likelihood minus infinity.
 
     Args:
         num_tags: k, from 1 to 32,768.
@@ -50,7 +52,7 @@ class LinearChainCRF(nn.Module):
         >>> crf.decode(emissions)
         [[0, 1]]
         >>> crf(emissions, torch.tensor([[0, 1]]))
-        tensor(-0.7910, grad_fn=<SumBackward0>)
+        tensor(-0.7910, grad_fn=<ToCopyBackward0>)
     """
 
     def __init__(self, num_tags: int, batch_first: bool = False):
@@ -90,13 +92,13 @@ class LinearChainCRF(nn.Module):
 
         Raises:
             StructureError: shapes that do not fit, tags that there are not, a mask with holes or an empty chain,
-                emissions that are nan or plus infinity or forbid all tags of a place, parameters that are not finite,
-                or another reduction.
+                emissions that are nan or plus infinity or forbid all tags of a place, parameters that are nan or plus
+                infinity, a chain all of whose tags are forbidden, or another reduction.
         """
         check_reduction(reduction)
         chains = self._chains(emissions, mask)
-        log_p = chains.score(self._tags(tags, emissions, chains.mask)) - chains.log_partition()
-        return reduced(log_p.to(emissions.dtype), reduction, chains.mask.sum())
+        log_p = chains.score(self._tags(tags, emissions, chains.mask)) - _log_partition(chains)
+        return reduced(log_p, reduction, chains.mask.sum()).to(emissions.dtype)
 
     def log_partition(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """`[batch]`: log Z in nats, differentiable.
@@ -108,7 +110,7 @@ class LinearChainCRF(nn.Module):
         Raises:
             StructureError: as of `forward`.
         """
-        return self._chains(emissions, mask).log_partition().to(emissions.dtype)
+        return _log_partition(self._chains(emissions, mask)).to(emissions.dtype)
 
     def marginals(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """P(t_i = a), of the shape of the emissions, differentiable; zero beyond the mask.
@@ -125,7 +127,7 @@ class LinearChainCRF(nn.Module):
         )
         with torch.enable_grad():
             given = emissions if emissions.requires_grad else emissions.detach().requires_grad_()
-            total = self._chains(given, mask).log_partition().sum()
+            total = _log_partition(self._chains(given, mask)).sum()
             (found,) = torch.autograd.grad(total, given, create_graph=differentiable)
         return found
 
@@ -161,7 +163,8 @@ class LinearChainCRF(nn.Module):
         """
         with torch.no_grad():
             chains = self._chains(emissions, mask)
-            solution = labels.solve(_problem_of(chains), solver="elimination")
+            solution = labels.solve(_problem_of(_penalised(chains)), solver="elimination")
+            _refuse_impossible(chains.score(solution.labels.T), -torch.inf)
         found = solution.labels.new_full(
             (emissions.shape[0 if self.batch_first else 1], self._length(emissions)), PADDING
         )
@@ -172,7 +175,8 @@ class LinearChainCRF(nn.Module):
         return emissions.shape[1 if self.batch_first else 0]
 
     def _chains(self, emissions: torch.Tensor, mask: torch.Tensor | None) -> Chains:
-        """Checked scores, up to the end of the longest chain."""
+        """Return checked scores, up to the end of the longest chain."""
+        refuse_recording(self)
         if not is_of_floats(emissions):
             raise StructureError(
                 f"emissions must be a tensor of a floating-point type of 16 bits or more; got {shortened(emissions)}"
@@ -182,8 +186,12 @@ class LinearChainCRF(nn.Module):
             raise StructureError(
                 f"emissions must be [{order}, {self.num_tags}], nothing of it empty; got {list(emissions.shape)}"
             )
-        if not all(bool(parameter.isfinite().all()) for parameter in self.parameters()):
-            raise StructureError("parameters must be finite; -1e4 in transitions forbids a step")
+        if not all(
+            bool((parameter < torch.inf).all()) for parameter in self.parameters()
+        ):  # nan is not, either
+            raise StructureError(
+                "parameters must be finite, or minus infinity where a transition, a first or a last tag is forbidden"
+            )
         on = self._by_steps(self._mask(mask, emissions))
         on = on[: int(on.sum(dim=0).max())]
         scores = self._by_steps(emissions)[: len(on)].double()
@@ -192,8 +200,9 @@ class LinearChainCRF(nn.Module):
             raise StructureError(
                 "emissions must be finite, or minus infinity where a tag is forbidden; not all of a place"
             )
-        parts = self.transitions, self.start_transitions, self.end_transitions
-        return Chains(scores, on, *(part.double() for part in parts))
+        parts = scores, self.transitions, self.start_transitions, self.end_transitions
+        emissions, *parameters = (_without_gradient_where_forbidden(part.double()) for part in parts)
+        return Chains(emissions, on, *parameters)
 
     def _by_steps(self, array: torch.Tensor) -> torch.Tensor:
         return array.transpose(0, 1) if self.batch_first else array
@@ -228,6 +237,40 @@ class LinearChainCRF(nn.Module):
 
 def _is_tensor(given: object) -> bool:
     return isinstance(given, torch.Tensor) and is_dense(given)
+
+
+def _log_partition(chains: Chains) -> torch.Tensor:
+    """Return log Z `[batch]`.
+
+    Raises:
+        StructureError: all tags of a chain are forbidden.
+    """
+    total = chains.log_partition()
+    _refuse_impossible(total.detach(), BELOW / 2)
+    return total
+
+
+def _refuse_impossible(scores: torch.Tensor, limit: float) -> None:
+    """Raise where the score of a chain is at most a limit, which says that it has no allowed tags."""
+    impossible = scores <= limit
+    if bool(impossible.any()):
+        raise StructureError(
+            f"chain {int(impossible.nonzero()[0])} has no allowed tags: minus infinity in emissions and parameters "
+            "forbids all of them; allow more transitions"
+        )
+
+
+def _without_gradient_where_forbidden(part: torch.Tensor) -> torch.Tensor:
+    return part.masked_fill(part == -torch.inf, -torch.inf)
+
+
+def _penalised(chains: Chains) -> Chains:
+    """Return chains with finite parameters, of which a forbidden one costs more than all others can gain."""
+    parts = chains.emissions, chains.transitions, chains.start, chains.end
+    largest = [torch.where(part.isfinite(), part, 0.0).abs().amax() for part in parts]
+    fill = -2 * len(chains.mask) * torch.stack(largest).sum() - 1
+    parameters = (torch.where(part == -torch.inf, fill, part) for part in parts[1:])
+    return Chains(chains.emissions, chains.mask, *parameters)
 
 
 def _problem_of(chains: Chains) -> LabelProblem[torch.Tensor]:

@@ -9,11 +9,13 @@ import torch
 from torch import nn
 
 from solvers import ArgmaxSolver, Solution, labels
-from solvers.labels import LabelSolver
+from solvers.labels import LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
+from ..recording import refuse_recording
 from ..structures import PairwiseLabels
 from ..structures.batches import integers, is_dense, is_of_floats
+from ..structures.labels import impossible_instances_named
 from ..structures.scores import EdgesLike
 from .reductions import Reduction, check_reduction, reduced
 
@@ -21,7 +23,8 @@ from .reductions import Reduction, check_reduction, reduced
 class PairwiseCRF(nn.Module):
     """p(labels | unary) of n variables of k values each over given edges, with tables for the pairs as parameters.
 
-    log p = sum_i unary[i, x_i] + sum_(i,j) pairwise[group of (i,j), x_i, x_j] - log Z, in nats.
+    log p = sum_i unary[i, x_i] + sum_(i,j) pairwise[group of (i,j), x_i, x_j] - log Z, in nats. Scores and parameters
+    may be minus infinity, which forbids a label or a pair of labels and gets no gradient.
 
     Log likelihood and marginals are exact, by elimination, where its tables fit into memory (chains, trees, narrow
     grids); elsewhere they are refused, and `structured_vae.StructuredHinge` over `structure` trains by argmaxes
@@ -79,31 +82,32 @@ class PairwiseCRF(nn.Module):
         """The log likelihood of labels, differentiable: to be maximised.
 
         Args:
-            unary: `[batch, n, k]`, finite.
+            unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
             target: `[batch, n]`, from 0 to k - 1.
             reduction: "none" for `[batch]`; "sum"; "mean", over instances; or "token_mean", the sum by the number of
                 labels.
 
         Raises:
-            StructureError: shapes that do not fit, scores that are not finite, labels that there are not, or another
-                reduction.
+            StructureError: shapes that do not fit, scores that are nan or plus infinity, an instance all of whose
+                labels are forbidden, labels that there are not, or another reduction.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         check_reduction(reduction)
         scores = self._scores(unary)
         states = self.structure.states(_of_batch(target, unary))
         gibbs = self.structure.gibbs(scores)
-        log_p = (scores * states.to(scores)).sum(dim=-1) - gibbs.log_partition
-        return reduced(log_p.to(unary.dtype), reduction, target.numel())
+        log_p = torch.where(states > 0, scores, 0.0).sum(dim=-1) - gibbs.log_partition
+        return reduced(log_p, reduction, target.numel()).to(unary.dtype)
 
     def marginals(self, unary: torch.Tensor) -> torch.Tensor:
         """`[batch, n, k]`: P(x_i = a), differentiable.
 
         Args:
-            unary: `[batch, n, k]`, finite.
+            unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
 
         Raises:
-            StructureError: another shape, or scores that are not finite.
+            StructureError: another shape, scores that are nan or plus infinity, or an instance all of whose labels
+                are forbidden.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         found = self.structure.gibbs(self._scores(unary)).marginals
@@ -116,7 +120,7 @@ class PairwiseCRF(nn.Module):
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
 
         Raises:
-            StructureError: another shape.
+            StructureError: another shape, or an instance all of whose labels are forbidden.
             solvers.SolverError: the solver cannot take the scores.
         """
         return self.solve(unary).labels
@@ -129,24 +133,25 @@ class PairwiseCRF(nn.Module):
             time_limit: seconds for the batch, as for `solvers.labels.solve`.
 
         Raises:
-            StructureError: another shape.
+            StructureError: another shape, or an instance all of whose labels are forbidden.
             solvers.SolverError: the solver cannot take the scores.
         """
         self._check(unary)
         structure, scores = self.structure, unary.detach()
-        if not structure.e:
-            return labels.solve(scores, solver=structure.solver, time_limit=time_limit)
         tables = self.pairwise.detach().to(scores)[self._table_of]
-        return labels.solve(
-            scores, tables, edges=structure.edges, solver=structure.solver, time_limit=time_limit
-        )
+        pairs = (tables, structure.edges) if structure.e else (None, None)
+        problem = LabelProblem.from_arrays(scores, pairs[0], edges=pairs[1])
+        with impossible_instances_named(problem):
+            return labels.solve(problem, solver=structure.solver, time_limit=time_limit)
 
     def _scores(self, unary: torch.Tensor) -> torch.Tensor:
-        """`[batch, n k + e k k]`, float64."""
+        """Return the scores in one vector, `[batch, n k + e k k]`, float64; forbidden ones have no gradient."""
         self._check(unary)
-        return self.structure.scores(unary.double(), self.pairwise.double()[self._table_of])
+        scores = self.structure.scores(unary.double(), self.pairwise.double()[self._table_of])
+        return scores.masked_fill(scores == -torch.inf, -torch.inf)
 
     def _check(self, unary: torch.Tensor) -> None:
+        refuse_recording(self)
         shape = self.structure.n, self.structure.k
         if not is_of_floats(unary):
             raise StructureError(

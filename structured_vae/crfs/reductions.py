@@ -25,7 +25,10 @@ def check_reduction(reduction: object) -> None:
 
 
 def reduced(values: torch.Tensor, reduction: Reduction, tokens: torch.Tensor | int) -> torch.Tensor:
-    """`[batch]` or a scalar, of values `[batch]` of so many labels in all."""
+    """Return `[batch]` or a scalar, of values `[batch]` of so many labels in all.
+
+    Callers reduce in float64 and cast what comes out: sums of a batch leave the range of 16 bits, its means do not.
+    """
     if reduction == "none":
         return values
     if reduction == "mean":

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, Neighbourhood, single_flips
+from models import AnyPotentials, CategoricalPotentials, Neighbourhood, Potentials, single_flips
 
 from ..errors import EstimatorError
 from ..noise import Noise, unary_noise
@@ -16,7 +16,7 @@ from ..posteriors.argmax import AnySolver, argmax
 from ..posteriors.completions import drawn_variables
 from ..schedules import Schedule
 from ..structures import Structure, is_structure
-from .changes import changes_of
+from .changes import changes_of, usable_slope
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_bits, not_factorised
@@ -126,14 +126,16 @@ class Direct(Estimator):
         z = argmax(perturbed, self.solver)
         variables = None if self.flips is None else drawn_variables(z, generator, self.flips)
         around = cost.around(z) if variables is None else _around_some(cost, z, variables)
-        slope = _changes(potentials, around.slope)
+        slope, mark = usable_slope(_changes(potentials, around.slope))
+        if isinstance(potentials, Potentials):
+            slope = potentials.where_allowed(slope)
         asked = slope if variables is None else slope.gather(-1, variables)
         weight = slope.shape[-1] / asked.shape[-1]
         epsilon = self.epsilon.at(step, asked, perturbed, z)
         shift = epsilon * slope
         low = argmax(perturbed.shifted(-shift), self.solver)
         high = z if self.sides == 1 else argmax(perturbed.shifted(shift), self.solver)
-        change = weight * potentials.score_difference(high, low) / (self.sides * epsilon)
+        change = mark * weight * potentials.score_difference(high, low) / (self.sides * epsilon)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
         return Estimate(

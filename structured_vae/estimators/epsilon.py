@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import torch
 from torch import nn
@@ -15,6 +15,18 @@ from ..schedules import Constant, ExponentialDecay, Schedule, as_schedule
 
 SIZE = 1.0
 """Of a relative step, chosen on validation images of `benchmarks/losses.py`."""
+
+EMPTY_OCTAVES: Final = 2
+"""Gaps of variables that are out of reach lie beyond so many octaves, or more, without a gap."""
+
+CERTAIN: Final = 20
+"""Empty octaves times gaps below them: uniform gaps leave them empty with a probability of 2^-20."""
+
+MANY: Final = 1 << 15
+"""Gaps whose octaves are counted: those of a large batch are told by some of them."""
+
+SHARE: Final = 50
+"""One gap in so many is typical at least, so that a few ties that are rounded do not set the scale."""
 
 Step: TypeAlias = torch.Tensor | float
 """A positive number."""
@@ -143,11 +155,17 @@ class Adaptive(Epsilon):
 class Relative(Epsilon):
     """Epsilon in units of the scores and of the cost, measured anew in every step: neither scale matters.
 
-        epsilon = size * mean gap / mean absolute slope,
+        epsilon = size * typical gap / mean absolute slope,
 
     the gap of a variable being by how much its flip alone lowers the score, its slope the change of the cost that
-    epsilon multiplies, both means over what is not zero. A variable flips where epsilon times its absolute slope
-    exceeds its gap; so at a size of 1 a variable with a mean gap and a mean slope is about to flip.
+    epsilon multiplies. A variable flips where epsilon times its absolute slope exceeds its gap; so at a size of 1 a
+    variable with a typical gap and a mean slope is about to flip.
+
+    Both are means over what is not zero. The typical gap leaves out gaps that lie far above all others, those of
+    variables whose scores are filled with -1e4 or -1e9 so that they stay 0: their flips are out of reach, and a mean
+    over them would make epsilon as large as the fill, and the gradients of all other variables as small as its inverse.
+    A gap is far above where two octaves (powers of two) and more separate it from all others: so many octaves that
+    chance leaves empty once in a million times, given the number of gaps below. At least one gap in 50 is below.
 
     Args:
         size: positive and finite.
@@ -177,7 +195,7 @@ class Relative(Epsilon):
 
     def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
         """For the gaps of these scores at z."""
-        return self.size * _mean_size(potentials.field(z)) / _mean_size(slope)
+        return self.size * _typical_gap(potentials, z) / _mean_size(slope)
 
 
 def _mean_size(values: torch.Tensor) -> torch.Tensor:
@@ -185,3 +203,29 @@ def _mean_size(values: torch.Tensor) -> torch.Tensor:
     sizes = values.detach().abs().double()
     count = (sizes > 0).sum()
     return torch.where(count > 0, sizes.sum() / count.clamp(min=1), 1.0)
+
+
+def _typical_gap(potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
+    """Return the mean gap that is not zero, without gaps that lie far above all others; 1 if all are zero."""
+    sizes = potentials.flips(z).detach().abs().double()
+    some = sizes.flatten()[:: max(1, sizes.numel() // MANY)]
+    octaves = some[some > 0].frexp().exponent
+    if not len(octaves):
+        return _mean_size(sizes)
+    lowest = octaves.min()
+    counts = (octaves - lowest).bincount().tolist()
+    highest = _highest_octave(counts)
+    if highest < len(counts) - 1:
+        sizes = torch.where(sizes < torch.exp2((lowest + highest).double()), sizes, 0.0)
+    return sizes.sum() / (sizes > 0).sum()
+
+
+def _highest_octave(counts: list[int]) -> int:
+    """Return the place in `counts`, numbers of gaps by octave, below which gaps are typical."""
+    below, empty, total = 0, 0, sum(counts)
+    for place, count in enumerate(counts):
+        if count and empty >= EMPTY_OCTAVES and empty * below >= CERTAIN and below * SHARE >= total:
+            return place - empty - 1
+        empty = 0 if count else empty + 1
+        below += count
+    return len(counts) - 1

@@ -11,6 +11,7 @@ from ..objectives.costs import Cost
 from ..posteriors.argmax import AnySolver, argmax
 from ..schedules import ExponentialDecay, Schedule, as_schedule
 from ..structures import Structure, is_structure
+from .changes import usable_slope
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -70,8 +71,9 @@ class ImplicitMLE(Estimator):
         leaf = z.clone().requires_grad_()
         costs = cost(leaf)
         (slope,) = torch.autograd.grad(costs.sum(), leaf, retain_graph=True)
+        slope, mark = usable_slope(slope)
         other = argmax(perturbed.shifted(-epsilon * slope), self.solver)
-        change = potentials.score_difference(z, other) / epsilon
+        change = mark * potentials.score_difference(z, other) / epsilon
         changed = (z != other).any(dim=-1).float().mean()
         cost_of = costs.detach().mean(dim=0)
         return Estimate((change + costs).mean(dim=0), cost_of, z, {"changed": changed})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import secrets
 from abc import ABC
 from contextlib import suppress
 from typing import Any, Final
@@ -16,13 +16,15 @@ from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from ..errors import ConfigError, shortened
 from ..noise import gumbel_differences, unary_noise
+from ..recording import refuse_recording
 from ..structures import Structure, is_structure
 from .argmax import argmax
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])
 """To ask for a solver, and refuse what is none, before there are scores."""
 
-_NUMBERS = itertools.count()
+NUMBER_BITS: Final = 62
+"""Of the number of a module: as many as an operator's integer holds, so that no other process has the same one."""
 
 _MODULES: WeakValueDictionary[int, ArgmaxModule] = WeakValueDictionary()
 """Living modules by number: an operator of torch takes numbers and tensors, and no objects."""
@@ -64,19 +66,31 @@ class ArgmaxModule(nn.Module, ABC):
         self._enter()
 
     def _enter(self) -> None:
-        """Gives this module a number, which a copy of it must not share."""
-        self._number = next(_NUMBERS)
+        """Give this module a number of its own.
+
+        A copy has another one. The number is random: a program that was exported from another process has numbers too,
+        and must not find a module of this one by them.
+        """
+        self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self
+
+    def __prepare_scriptable__(self) -> None:
+        raise ConfigError(
+            f"{type(self).__name__} cannot be compiled by torch.jit.script, which takes no solver along: script the "
+            f"network that gives the scores, and ask {type(self).__name__} about what it gives"
+        )
 
     def maximise(self, potentials: Potentials) -> torch.Tensor:
         """`[..., batch, n]`: the states of highest score, without gradient.
 
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
+            ConfigError: an export or a trace records the call.
         """
+        refuse_recording(self)
         free = potentials.detach()
         if torch.compiler.is_compiling():
-            best: torch.Tensor = _argmax(free.unary, free.pairwise, free.edges, self._number)
+            best: torch.Tensor = _argmax(*free.scores(), free.edges, self._number)
             return best
         return argmax(free, self.solver)
 
@@ -118,15 +132,25 @@ def _refuse_second_forward() -> None:
 
 
 def module_of(number: int) -> Any:
-    """The living module of that number."""
-    return _MODULES[number]
+    """Return the living module of that number.
+
+    Raises:
+        ConfigError: there is none, as in a program that was exported from another process.
+    """
+    module = _MODULES.get(number)
+    if module is None:
+        raise ConfigError(
+            "this program was exported with a layer or a loss inside, whose solver it does not have: export the "
+            "network that gives the scores, and call the layer on what it gives"
+        )
+    return module
 
 
 @torch.library.custom_op("structured_vae::argmax", mutates_args=())
 def _argmax(
     unary: torch.Tensor, pairwise: torch.Tensor | None, edges: torch.Tensor | None, module: int
 ) -> torch.Tensor:
-    return argmax(Potentials(unary, pairwise, edges), module_of(module).solver)
+    return argmax(Potentials.of_scores(unary, pairwise, edges), module_of(module).solver)
 
 
 @_argmax.register_fake

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import softplus
 
 import solvers
@@ -16,19 +15,15 @@ from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials, 
 
 from ..errors import ConfigError, StructureError
 from ..noise import gumbel
+from ..recording import refuse_recording
 from ..structures import Distribution, TractableStructure, refuse_pairs
+from .differentiable_sums import AnyCompletions, DifferentiableSums, Sums, log_partition_operator, table_sums
 from .kl import KL, kl_ceiling
-from .label_sums import LabelSums, LabelSumsCompletions
+from .label_sums import LabelSums
 
 Marginals: TypeAlias = tuple[torch.Tensor, torch.Tensor | None]
 """P(z_i = 1) `[batch, n]`, and the means of `pairs`: of bits P(z_i = z_j = 1) `[batch, e]`; None without pairwise
 scores."""
-
-Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
-"""Of bits, or of variables of several values."""
-
-AnyCompletions: TypeAlias = solvers.Completions[torch.Tensor] | LabelSumsCompletions
-"""Of bits, or of variables of several values."""
 
 
 @dataclass(eq=False)
@@ -95,7 +90,7 @@ class Gibbs:
         h = self.potentials
         bits = isinstance(h, Potentials) and h.unary.device.type == "cpu"
         if torch.compiler.is_compiling() and bits and h.pairwise is not None:
-            log_z: torch.Tensor = _log_partition(h.unary, h.pairwise, h.edges)[0]
+            log_z: torch.Tensor = log_partition_operator(h.unary, h.pairwise, h.edges)[0]
             return log_z
         return self._sums[0] if self._of_structure is None else self._of_structure.log_partition
 
@@ -223,6 +218,7 @@ def sums_of(h: AnyPotentials) -> Sums:
 
 
 def _found_of(h: AnyPotentials) -> _Found:
+    refuse_recording("the Gibbs distribution")
     now = tuple(part for part in (h.unary, h.pairwise, h.edges) if part is not None)
     origins, known = tuple((part.requires_grad, part.grad_fn) for part in now), _FOUND.get(h)
     if known is None or origins != known.origins or not all(map(torch.equal, known.scores, now)):
@@ -241,7 +237,8 @@ def _tracked_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.T
     if known.tracked is not None:
         log_z, unary, pairwise = (part.clone() for part in known.tracked)
         return log_z, unary, pairwise
-    log_z, unary, pairwise, _ = _Sums.apply(h.unary, h.pairwise, known.sums, None)  # type: ignore[no-untyped-call]
+    scores = h.unary, h.pairwise, h.detach()
+    log_z, unary, pairwise, _ = DifferentiableSums.apply(*scores, known.sums, None)  # type: ignore[no-untyped-call]
     return log_z, unary, pairwise
 
 
@@ -259,17 +256,16 @@ def tracked_completions(
     """
     known = _found_of(h)
     completions = known.sums.completions(uniforms, variables)
-    *tracked, conditionals = _Sums.apply(h.unary, h.pairwise, known.sums, completions)  # type: ignore[no-untyped-call]
+    scores = h.unary, h.pairwise, h.detach()
+    *tracked, conditionals = DifferentiableSums.apply(*scores, known.sums, completions)  # type: ignore[no-untyped-call]
     known.tracked = tuple(tracked) if conditionals.requires_grad else None
     return completions, conditionals
 
 
 def _table_sums(h: AnyPotentials) -> tuple[torch.Tensor, Marginals]:
-    """Log-partition and marginals from the scores of all states."""
-    states = h.states()
-    table = h.table(states)
-    probabilities = table.softmax(dim=-1)
-    return table.logsumexp(dim=-1), (probabilities @ states, probabilities @ h.pairs(states))
+    """Return log-partition and marginals from the scores of all states."""
+    log_z, unary, pairwise = table_sums(h)
+    return log_z, (unary, pairwise)
 
 
 def uniforms(h: AnyPotentials, shape: tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
@@ -280,81 +276,3 @@ def uniforms(h: AnyPotentials, shape: tuple[int, ...], generator: torch.Generato
 def _sample_table(h: AnyPotentials, samples: int, generator: torch.Generator) -> torch.Tensor:
     states = h.states()
     return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
-
-
-@torch.library.custom_op("structured_vae::log_partition", mutates_args=())
-def _log_partition(
-    unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Log-partition on the host, which `torch.compile` leaves whole; and its gradient, the marginals."""
-    return _values(solvers.gibbs(unary, pairwise, edges=edges), unary.dtype)
-
-
-@_log_partition.register_fake
-def _(
-    unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return unary.new_empty(len(unary)), unary.new_empty(unary.shape), pairwise.new_empty(pairwise.shape)
-
-
-def _keep_marginals(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-    ctx.save_for_backward(*output[1:])
-
-
-def _log_partition_backward(ctx: Any, log_z: torch.Tensor, *rest: Any) -> tuple[torch.Tensor | None, ...]:
-    ones, pairs = ctx.saved_tensors
-    return log_z[:, None] * ones, log_z[:, None] * pairs, None
-
-
-_log_partition.register_autograd(_log_partition_backward, setup_context=_keep_marginals)
-
-
-def _values(found: Sums, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Copies, as autograd makes what is returned a part of its graph."""
-    parts = (found.log_partition, found.unary_marginals, found.pairwise_marginals)
-    log_z, ones, pairs = (part.to(dtype, copy=True) for part in parts)
-    return log_z, ones, pairs
-
-
-class _Sums(torch.autograd.Function):
-    """Log-partition, marginals, and the conditionals of completions if any, on the host.
-
-    The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and z_i z_j.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        unary: torch.Tensor,
-        pairwise: torch.Tensor,
-        found: Sums,
-        completions: AnyCompletions | None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        ctx.set_materialize_grads(False)
-        ctx.found, ctx.completions = found, completions
-        ctx.dtype = unary.dtype
-        conditionals = None if completions is None else completions.conditionals.to(unary.dtype, copy=True)
-        return *_values(found, unary.dtype), conditionals
-
-    @staticmethod
-    @once_differentiable
-    def backward(
-        ctx: Any,
-        log_z: torch.Tensor | None,
-        ones: torch.Tensor | None,
-        pairs: torch.Tensor | None,
-        changes: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor, None, None]:
-        found = ctx.found
-        unary, pairwise = torch.zeros_like(found.unary_marginals), torch.zeros_like(found.pairwise_marginals)
-        if ones is not None or pairs is not None:
-            ones = unary if ones is None else ones.double()
-            pairs = None if pairs is None else pairs.double()
-        if changes is not None:
-            unary, pairwise = ctx.completions.derivative(changes.double(), ones, pairs)
-        elif ones is not None:
-            unary, pairwise = found.covariance_product(ones, pairs)
-        if log_z is not None:
-            unary = unary + log_z[:, None] * found.unary_marginals
-            pairwise = pairwise + log_z[:, None] * found.pairwise_marginals
-        return unary.to(ctx.dtype), pairwise.to(ctx.dtype), None, None

@@ -76,7 +76,7 @@ class Assignments(_TwoSides):
         Raises:
             StructureError: scores that are none, or not one a pair.
         """
-        return shaped(self._assigned(self._flat(scores)), scores)
+        return shaped(self._assigned(self._flat(scores)), scores, self)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Matchings(_TwoSides):
             StructureError: scores that are none, or not one a pair.
         """
         flat = self._flat(scores)
-        return shaped(self._assigned(flat.clamp_min(0)) * (flat > 0), scores)
+        return shaped(self._assigned(flat.clamp_min(0)) * (flat > 0), scores, self)
 
 
 def _solver() -> Callable[..., tuple[np.ndarray, np.ndarray]]:

@@ -7,21 +7,28 @@ from typing import Final
 import numpy as np
 import torch
 
+from models import Potentials
+
 from ..errors import StructureError, shortened
+from ..recording import refuse_recording
 
 UNREACHABLE: Final = -1e200
 """What stands for the logarithm of zero: unlike minus infinity, it has sums and second derivatives that are numbers."""
 
+FORBIDDEN: Final = -1e150
+"""What stands for a score of minus infinity: below all sums of scores, and above all sums with `UNREACHABLE`."""
+
 LARGEST: Final = 1e50
-"""Scores beyond it would come near to what stands for zero."""
+"""Scores beyond it would come near to what stands for minus infinity."""
 
 
 def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
-    """`[instances, n]`: scores `[..., n]` as float64, differentiable.
+    """Return scores `[..., n]` as float64 `[instances, n]`, differentiable; a forbidden one has no gradient.
 
     Raises:
-        StructureError: they are no floating-point tensor, not finite, or of another number of variables.
+        StructureError: they are no floating-point tensor, nan or plus infinity, or of another number of variables.
     """
+    refuse_recording("the structure")
     if not is_of_floats(scores):
         found = f"{scores.dtype}, {scores.layout}" if isinstance(scores, torch.Tensor) else shortened(scores)
         raise StructureError(
@@ -31,14 +38,57 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
         wanted = "n" if n is None else n
         raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
     flat = scores.double().reshape(-1, scores.shape[-1])
-    if not bool((flat.detach().abs() <= LARGEST).all()):  # false for NaN, too
-        raise StructureError(f"scores must be finite, and at most {LARGEST:g} in size")
+    forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
+    if bool(forbidden.any()):
+        flat = flat.masked_fill(forbidden, FORBIDDEN)
+    if not bool(((flat.detach().abs() <= LARGEST) | forbidden).all()):  # false for NaN, too
+        raise StructureError(
+            f"scores must be at most {LARGEST:g} in size, or minus infinity where a variable must be 0"
+        )
     return flat
 
 
-def shaped(z: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """States `[instances, n]` in the shape and type of the scores `[..., n]`."""
-    return z.to(scores.dtype).reshape(scores.shape)
+def shaped(z: torch.Tensor, scores: torch.Tensor, structure: object) -> torch.Tensor:
+    """Return states `[instances, n]` of a structure in the shape and type of the scores `[..., n]`.
+
+    Raises:
+        StructureError: a state has a variable that its score forbids.
+    """
+    z = z.to(scores.dtype).reshape(scores.shape)
+    refuse_forbidden((z > 0) & Potentials.forbids(scores), type(structure).__name__)
+    return z
+
+
+def refuse_forbidden(taken: torch.Tensor, structure: str) -> None:
+    """Raise where the best state of an instance has a variable whose score is minus infinity.
+
+    Args:
+        taken: `[..., n]`, true for such variables.
+        structure: its name.
+
+    Raises:
+        StructureError: there is one.
+    """
+    if bool(taken.any()):
+        *place, variable = taken.nonzero()[0].tolist()
+        raise StructureError(
+            f"instance {place} has no allowed state: every state of {structure} has a variable whose score is minus "
+            f"infinity, the best one variable {variable}; allow more variables"
+        )
+
+
+def refuse_impossible(totals: torch.Tensor) -> None:
+    """Raise where log Z `[batch]` says that an instance has no allowed state.
+
+    Raises:
+        StructureError: it does.
+    """
+    impossible = totals.detach() < FORBIDDEN / 2
+    if bool(impossible.any()):
+        place = impossible.nonzero()[0].tolist()
+        raise StructureError(
+            f"instance {place} has no allowed state: every state has a variable whose score is minus infinity"
+        )
 
 
 def log_add(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import one_hot
 
-from solvers import ArgmaxSolver, labels
+from solvers import ArgmaxSolver, InfeasibleError, labels
 from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
+from ..second_derivatives import without_derivative
 from .arcs import arcs_of
-from .batches import checked, integers, is_dense, positive_integer, shaped
+from .batches import FORBIDDEN, checked, integers, is_dense, positive_integer, shaped
 from .scores import EdgesLike
 from .sums import StructureGibbs
 
@@ -158,7 +160,9 @@ class PairwiseLabels:
         if not len(flat):
             return torch.zeros_like(scores)
         problem = self._problem(flat)
-        return shaped(self.states(labels.solve(problem, solver=self.solver).labels), scores)
+        with impossible_instances_named(problem):
+            best = labels.solve(problem, solver=self.solver).labels
+        return shaped(self.states(best), scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n k + e k k]`; errors when it is asked.
@@ -179,8 +183,8 @@ class PairwiseLabels:
         return checked(scores, self.dimension)
 
     def _problem(self, flat: torch.Tensor) -> LabelProblem[torch.Tensor]:
-        """Of checked scores `[instances, n k + e k k]`."""
-        unary, pairwise = self.parts(flat)
+        """Return the problem of checked scores `[instances, n k + e k k]`."""
+        unary, pairwise = self.parts(flat.masked_fill(flat == FORBIDDEN, -torch.inf))
         if not self.e:
             return LabelProblem.from_arrays(unary, sizes=self.sizes)
         return LabelProblem.from_arrays(unary, pairwise, edges=self.edges, sizes=self.sizes)
@@ -211,6 +215,27 @@ class PairwiseLabels:
         return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
 
 
+@contextmanager
+def impossible_instances_named(problem: LabelProblem[torch.Tensor]) -> Iterator[None]:
+    """Name the instance of a problem that has no allowed labels, where the block finds that there is one.
+
+    Raises:
+        StructureError: there is one.
+    """
+    try:
+        yield
+    except InfeasibleError as error:
+        for instance in range(problem.batch):
+            try:
+                labels.solve(problem.instances(slice(instance, instance + 1)))
+            except InfeasibleError:
+                raise StructureError(
+                    f"instance {instance} has no allowed labels: scores of minus infinity forbid a label of each "
+                    "assignment; allow more labels, or more pairs of them"
+                ) from error
+        raise
+
+
 def _is_empty(edges: EdgesLike | None) -> bool:
     return edges is None or (not edges.size if isinstance(edges, np.ndarray) else _is_empty_sequence(edges))
 
@@ -224,7 +249,10 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, flat: torch.Tensor, structure: PairwiseLabels) -> torch.Tensor:
-        ctx.structure, ctx.found = structure, labels.gibbs(structure._problem(flat.detach()))
+        problem = structure._problem(flat.detach())
+        with impossible_instances_named(problem):
+            found = labels.gibbs(problem)
+        ctx.structure, ctx.found = structure, found
         ctx.save_for_backward(flat)
         log_z: torch.Tensor = ctx.found.log_partition.clone()
         return log_z
@@ -243,10 +271,16 @@ class _Marginals(torch.autograd.Function):
         ctx: Any, flat: torch.Tensor, structure: PairwiseLabels, found: LabelGibbs[torch.Tensor]
     ) -> torch.Tensor:
         ctx.structure, ctx.found = structure, found
+        ctx.save_for_backward(flat)
         return structure._joined(found.unary_marginals, found.pairwise_marginals)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        parts = ctx.found.covariance_product(*ctx.structure._separate(gradient))
-        return ctx.structure._joined(*parts), None, None
+        finite = gradient.detach().isfinite().all(dim=-1, keepdim=True)
+        usable = torch.where(finite, gradient.detach(), 0.0)
+        parts = ctx.found.covariance_product(*ctx.structure._separate(usable))
+        product = torch.where(finite, ctx.structure._joined(*parts), torch.nan)
+        if torch.is_grad_enabled():
+            (flat,) = ctx.saved_tensors
+            product = without_derivative(product, flat, gradient, "marginals of PairwiseLabels")
+        return product, None, None

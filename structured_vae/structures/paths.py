@@ -65,7 +65,7 @@ class Paths:
         flat = self._checked(scores)
         values = self._values(flat, "max")
         noise = flat.new_zeros((1, 1, 1))
-        return shaped(self._trace(values, flat, [noise] * len(self._levels), 1)[0], scores)
+        return shaped(self._trace(values, flat, [noise] * len(self._levels), 1)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""

@@ -12,6 +12,7 @@ from models import Potentials
 from solvers import Problem, ProblemError
 
 from ..errors import shortened
+from .batches import is_dense
 
 EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
 """Pairs `[e, 2]`, or `[2, e]` where e is not 2."""
@@ -20,22 +21,24 @@ EdgesLike: TypeAlias = torch.Tensor | np.ndarray | Sequence[Sequence[int]]
 def potentials_of(
     unary: torch.Tensor, pairwise: torch.Tensor | None = None, edges: EdgesLike | None = None
 ) -> Potentials:
-    """The scores by edge, `[..., batch, n]` and `[..., batch, e]`.
+    """Return the scores by edge, `[..., batch, n]` and `[..., batch, e]`.
 
-    A matrix gives every pair an edge, so that those which are zero can learn. Compiled code skips the checks:
-    the solver makes them again.
+    A score of minus infinity, or the least number of its type, forbids its variable or its pair. A matrix gives every
+    pair an edge, so that pairs of score zero can learn. Compiled code skips the checks: the solver makes them again.
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
     """
     if not torch.compiler.is_compiling():
         _check_tensors(unary, pairwise)
-        problem = Problem.from_arrays(unary, pairwise, edges=edges)  # refuses what is no problem
+        pairs = None if pairwise is None else _without_forbidden(pairwise)
+        finite = _without_forbidden(unary)
+        problem = Problem.from_arrays(finite, pairs, edges=edges)  # refuses what is no problem
         edges = None if edges is None else problem.edges
         if not unary.is_floating_point():
             raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
     if pairwise is None:
-        return Potentials(unary)
+        return Potentials.of_scores(unary)
     pairwise = pairwise.to(unary.dtype)  # z is of this type, and so is what flows back to it
     if edges is not None:
         return _broadcast(unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long())
@@ -51,9 +54,17 @@ def _upright(edges: torch.Tensor) -> torch.Tensor:
 
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
     leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])  # type: ignore[no-untyped-call]  # torch's
-    return Potentials(
+    return Potentials.of_scores(
         unary.expand(*leading, unary.shape[-1]), pairwise.expand(*leading, pairwise.shape[-1]), edges
     )
+
+
+def _without_forbidden(scores: torch.Tensor) -> torch.Tensor:
+    """Return the scores with -1 where they forbid, which is checked like any other score."""
+    if not is_dense(scores) or not scores.is_floating_point():
+        return scores
+    forbidden = Potentials.forbids(scores.detach())
+    return scores.detach().masked_fill(forbidden, -1.0) if bool(forbidden.any()) else scores
 
 
 def _check_tensors(unary: object, pairwise: object) -> None:

@@ -30,8 +30,9 @@ class Structure(Protocol):
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """A state of highest score `[..., batch, n]` for each of `scores [..., batch, n]`.
 
-        Zeros and ones of the scores' type, on their device. The scores come without gradient and are finite;
-        any leading dimensions, each instance by itself.
+        Zeros and ones of the scores' type, on their device. The scores come without gradient and are finite, also where
+        a caller forbids variables by minus infinity; any leading dimensions, each instance by itself. The method may
+        use autograd, whatever mode it is asked in.
         """
 
 

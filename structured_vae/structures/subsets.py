@@ -57,7 +57,9 @@ class KOfN:
         flat = self._checked(scores)
         values, places = flat.topk(self.k, dim=-1)  # in falling order
         forced = torch.arange(self.k, device=flat.device) < self._fewest
-        return shaped(torch.zeros_like(flat).scatter_(-1, places, (forced | (values > 0)).to(flat)), scores)
+        return shaped(
+            torch.zeros_like(flat).scatter_(-1, places, (forced | (values > 0)).to(flat)), scores, self
+        )
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
@@ -123,7 +125,7 @@ class Knapsack:
         found = tables(flat, self.weights, self._width, torch.maximum)
         total = found[-1].argmax(dim=-1)[None]
         still = flat.new_zeros((len(self.weights), 1, 1))
-        return shaped(trace(found, flat, self.weights, total, still)[0], scores)
+        return shaped(trace(found, flat, self.weights, total, still)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""

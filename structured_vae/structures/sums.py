@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from models import Potentials
+
+from .batches import refuse_impossible
+
 
 @dataclass(frozen=True, eq=False)
 class StructureGibbs:
@@ -35,7 +39,7 @@ class StructureGibbs:
     @property
     def log_partition(self) -> torch.Tensor:
         """`[..., batch]`: log Z in nats, differentiable in the scores; its gradient is the marginals."""
-        total = self.log_sum(self.check(self.scores))
+        total = self._total(self.scores)
         return total.to(self.scores.dtype).reshape(self.scores.shape[:-1])
 
     @property
@@ -44,12 +48,20 @@ class StructureGibbs:
         differentiable = self.scores.requires_grad and torch.is_grad_enabled()
         with torch.enable_grad():
             scores = self.scores if differentiable else self.scores.detach().requires_grad_()
-            total = self.log_sum(self.check(scores)).sum()
+            total = self._total(scores).sum()
             (given,) = torch.autograd.grad(total, scores, create_graph=differentiable)
         return given
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
+        if bool(Potentials.forbids(self.scores).any()):
+            self._total(self.scores)  # refuses an instance without states
         z = self.draw(self.check(self.scores.detach()), generator, samples)
         return z.to(self.scores.dtype).reshape(samples, *self.scores.shape)
+
+    def _total(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return log Z `[instances]` of scores `[..., batch, n]`."""
+        total = self.log_sum(self.check(scores))
+        refuse_impossible(total)
+        return total

@@ -63,7 +63,7 @@ class SpanningTrees:
         """
         flat = self._checked(scores)
         parents = _prim(_matrix(flat, self._place))
-        return shaped(_states(parents[None], self._place, flat)[0], scores)
+        return shaped(_states(parents[None], self._place, flat)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
@@ -134,7 +134,7 @@ class Arborescences:
         """
         flat = self._checked(scores)
         graphs, _ = eliminated(_matrix(flat, self._place), "max")
-        return shaped(_states(best_parents(graphs), self._place, flat)[0], scores)
+        return shaped(_states(best_parents(graphs), self._place, flat)[0], scores, self)
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
