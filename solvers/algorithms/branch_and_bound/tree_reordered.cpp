@@ -17,6 +17,10 @@ constexpr int ROOT_ROUNDS = 3;
 constexpr int BOX_SWEEPS = 20;
 constexpr double LEAST_GAIN = 1e-3;  // of the gap: ascent that gains less ends
 
+// Before a node gets a level of its own: sweeps at most, and the part of the gap that each closes.
+constexpr int LAST_SWEEPS = 20;
+constexpr double LAST_GAIN = 0.1;
+
 constexpr std::uint8_t NEVER = 0;
 
 // Where the vector v_i puts x_i: between 0, opposite of e, and 1, along e.
@@ -210,6 +214,20 @@ double certified_bound(Node& node, double threshold) {
     return bound;
 }
 
+// Whether some sweeps within its level prune a node. A level of its own costs as much as many of
+// them, and would be of no use then.
+bool pruned_by_sweeps(Node& node, double threshold) {
+    double bound = certified_bound(node, threshold);
+    for (int sweep = 0; bound > threshold && sweep < LAST_SWEEPS; ++sweep) {
+        if (node.value() > threshold) return false;
+        const double before = bound;
+        node.sweep();
+        bound = certified_bound(node, threshold);
+        if (before - bound < LAST_GAIN * (bound - threshold)) break;
+    }
+    return bound <= threshold;
+}
+
 }  // namespace
 
 // Bounds a node and fixes variables; returns true if nothing is left to search in it.
@@ -227,7 +245,7 @@ bool Tree::settle(Node& node, const Incumbent& incumbent) {
             return true;
         }
         if (node.free_count() <= node.level().size - LEVEL_STEP) {
-            descend(node);
+            if (!pruned_by_sweeps(node, threshold)) descend(node);
             continue;
         }
         // The maximum of f is no less than f(x): beyond the threshold no x prunes.
