@@ -119,7 +119,8 @@ BIND_KERNELS(branch_and_bound, m) {
         .def_prop_ro(
             "open_bounds", [](const Tree& tree) { return solvers::as_array(tree.open_bounds()); },
             nb::rv_policy::move, "`[nodes]`: what no state of the open nodes scores more than.")
-        .def_prop_ro("root_bound", &Tree::root_bound, "The same of the root.")
+        .def_prop_ro("root_bound", &Tree::root_bound,
+                     "What no state at all scores more than, by the root.")
         .def_prop_ro("scale", &Tree::scale, "The mean d_i of the whole problem.");
     nb::class_<Relaxation>(m, "Relaxation",
                            "The relaxation with triangle inequalities, node by node.")

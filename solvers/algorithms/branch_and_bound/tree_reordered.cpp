@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "solvers/compiled/random.hpp"
 
@@ -84,7 +85,7 @@ void Tree::begin_root(Stop stop) {
     root.start(level);
     if (n_ > LEAF_VARIABLES) relax(root, ROOT_SWEEPS, ROOT_ROUNDS, stop);
     root.begin();
-    root.bound = std::numeric_limits<double>::infinity();
+    root.bound = root_bound_ = std::numeric_limits<double>::infinity();
 }
 
 // Gives the level of a node the diagonal of its own semidefinite relaxation where that is cheaper
@@ -271,7 +272,9 @@ void Tree::branch() {
 Index Tree::run(Index budget, const Incumbent& incumbent) {
     Index handled = 0;
     for (; top_ >= 0 && handled < budget; ++handled) {
-        if (!settle(nodes_[top_], incumbent)) {
+        const bool settled = settle(nodes_[top_], incumbent);
+        if (std::exchange(at_root_, false)) root_bound_ = nodes_[0].bound;
+        if (!settled) {
             branch();
             continue;
         }
