@@ -77,6 +77,7 @@ double tighten(Relaxation& relaxation, RealMatrix couplings, double constant, Re
 
 // Rows without their padding.
 auto unpadded(const double* rows, Index count, Index columns, Index stride) {
+    require(columns > 0, "there is no problem before the first call of `tighten`");
     std::vector<double> values;
     values.reserve(static_cast<std::size_t>(count * columns));
     for (Index r = 0; r < count; ++r)
