@@ -13,7 +13,7 @@ from solvers.algorithms.branch_and_bound import search as search_module
 from solvers.algorithms.branch_and_bound.forecast import Forecast
 from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
-from solvers.algorithms.branch_and_bound.tree import Incumbent
+from solvers.algorithms.branch_and_bound.tree import Incumbent, Tree
 from solvers.compiled._kernels.branch_and_bound import Relaxation
 from solvers.compiled.best import Best, in_order
 from solvers.limits.deadline import Deadline
@@ -267,3 +267,15 @@ def test_the_forecast_of_a_depth_first_search_follows_how_fast_it_rises():
 def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
     assert Forecast(100, 2.0, 1).strong < Forecast(100, 2.5, 1).strong < Forecast(200, 2.5, 1).strong
     assert math.isfinite(Forecast(600, math.inf, 1).strong)
+
+
+def test_the_bound_of_the_root_stays_when_its_children_are_searched():
+    unary, pairwise = hostile("normal", 30, np.random.default_rng(0))
+    incumbent = Incumbent(Best.of(np.zeros((1, 30), np.int8), np.zeros(1), 1), 0.0, np.full(1, -math.inf))
+    tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8))
+    assert tree.root_bound == math.inf
+    tree.run(1)
+    bound = tree.root_bound
+    tree.run(1 << 60)
+    assert not tree.is_open
+    assert tree.root_bound == bound >= incumbent.best.scores[0]

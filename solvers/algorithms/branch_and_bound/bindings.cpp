@@ -77,6 +77,7 @@ double tighten(Relaxation& relaxation, RealMatrix couplings, double constant, Re
 
 // Rows without their padding.
 auto unpadded(const double* rows, Index count, Index columns, Index stride) {
+    require(columns > 0, "there is no problem before the first call of `tighten`");
     std::vector<double> values;
     values.reserve(static_cast<std::size_t>(count * columns));
     for (Index r = 0; r < count; ++r)
@@ -119,7 +120,8 @@ BIND_KERNELS(branch_and_bound, m) {
         .def_prop_ro(
             "open_bounds", [](const Tree& tree) { return solvers::as_array(tree.open_bounds()); },
             nb::rv_policy::move, "`[nodes]`: what no state of the open nodes scores more than.")
-        .def_prop_ro("root_bound", &Tree::root_bound, "The same of the root.")
+        .def_prop_ro("root_bound", &Tree::root_bound,
+                     "What no state at all scores more than, by the root.")
         .def_prop_ro("scale", &Tree::scale, "The mean d_i of the whole problem.");
     nb::class_<Relaxation>(m, "Relaxation",
                            "The relaxation with triangle inequalities, node by node.")

@@ -283,13 +283,13 @@ Register Node::rank(Index i) const {
 
 Index Node::branch_variable() const {
     double highest = -1.0;
-    Index choice = 0;
+    Index choice = -1;
     for (Index i = 0; i < level_->stride; i += REGISTER_LANES) {
         const Register ranks = rank(i);
         unsigned higher = free_bits(i) & ~at_most(ranks, spread(highest));
         for (; higher != 0; higher &= higher - 1) {
             const int lane = std::countr_zero(higher);
-            if (!(ranks[lane] > highest)) continue;
+            if (choice >= 0 && !(ranks[lane] > highest)) continue;
             highest = ranks[lane];
             choice = i + lane;
         }

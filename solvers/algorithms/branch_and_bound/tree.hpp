@@ -52,7 +52,8 @@ public:
     Index depth() const { return top_; }
     // What no state of the open nodes scores more than.
     std::vector<double> open_bounds() const;
-    double root_bound() const { return nodes_.front().bound; }
+    // What no state at all scores more than, by the root; its place is taken by its second child.
+    double root_bound() const { return root_bound_; }
     // The mean d_i of the whole problem.
     double scale() const;
 
@@ -73,6 +74,8 @@ private:
 
     Index n_;
     Index top_ = 0;
+    double root_bound_;  // infinite until the root is handled
+    bool at_root_ = true;
     std::deque<Level> levels_;  // along the current path, and below it what was there before
     std::deque<Node> nodes_;
     // Memory of the steps.

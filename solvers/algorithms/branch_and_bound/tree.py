@@ -52,7 +52,7 @@ class Tree:
 
     @property
     def root_bound(self) -> float:
-        """The same of the root."""
+        """What no state at all scores more than, by the root; infinite before it is handled."""
         return float(self._tree.root_bound)
 
     @property

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "solvers/compiled/random.hpp"
 
@@ -16,6 +17,10 @@ constexpr Sweeps LEVEL_SWEEPS{7, 1e-4};
 constexpr int ROOT_ROUNDS = 3;
 constexpr int BOX_SWEEPS = 20;
 constexpr double LEAST_GAIN = 1e-3;  // of the gap: ascent that gains less ends
+
+// Before a node gets a level of its own: sweeps at most, and the part of the gap that each closes.
+constexpr int LAST_SWEEPS = 20;
+constexpr double LAST_GAIN = 0.1;
 
 constexpr std::uint8_t NEVER = 0;
 
@@ -80,7 +85,7 @@ void Tree::begin_root(Stop stop) {
     root.start(level);
     if (n_ > LEAF_VARIABLES) relax(root, ROOT_SWEEPS, ROOT_ROUNDS, stop);
     root.begin();
-    root.bound = std::numeric_limits<double>::infinity();
+    root.bound = root_bound_ = std::numeric_limits<double>::infinity();
 }
 
 // Gives the level of a node the diagonal of its own semidefinite relaxation where that is cheaper
@@ -210,6 +215,20 @@ double certified_bound(Node& node, double threshold) {
     return bound;
 }
 
+// Whether some sweeps within its level prune a node. A level of its own costs as much as many of
+// them, and would be of no use then.
+bool pruned_by_sweeps(Node& node, double threshold) {
+    double bound = certified_bound(node, threshold);
+    for (int sweep = 0; bound > threshold && sweep < LAST_SWEEPS; ++sweep) {
+        if (node.value() > threshold) return false;
+        const double before = bound;
+        node.sweep();
+        bound = certified_bound(node, threshold);
+        if (before - bound < LAST_GAIN * (bound - threshold)) break;
+    }
+    return bound <= threshold;
+}
+
 }  // namespace
 
 // Bounds a node and fixes variables; returns true if nothing is left to search in it.
@@ -227,7 +246,7 @@ bool Tree::settle(Node& node, const Incumbent& incumbent) {
             return true;
         }
         if (node.free_count() <= node.level().size - LEVEL_STEP) {
-            descend(node);
+            if (!pruned_by_sweeps(node, threshold)) descend(node);
             continue;
         }
         // The maximum of f is no less than f(x): beyond the threshold no x prunes.
@@ -253,7 +272,9 @@ void Tree::branch() {
 Index Tree::run(Index budget, const Incumbent& incumbent) {
     Index handled = 0;
     for (; top_ >= 0 && handled < budget; ++handled) {
-        if (!settle(nodes_[top_], incumbent)) {
+        const bool settled = settle(nodes_[top_], incumbent);
+        if (std::exchange(at_root_, false)) root_bound_ = nodes_[0].bound;
+        if (!settled) {
             branch();
             continue;
         }

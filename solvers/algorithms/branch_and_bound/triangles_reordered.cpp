@@ -96,10 +96,12 @@ void Relaxation::list_pair(Index i, Index j, double limit) {
             const Index k = first + std::countr_zero(violated);
             const double same = a - std::abs(row[k] + other_row[k]);
             const double other = -a - std::abs(row[k] - other_row[k]);
+            const double slack = std::min(same, other);
+            if (!(slack < limit)) continue;  // not a number
             int kind = row[k] < other_row[k] ? 2 : 3;
             if (same < other) kind = row[k] + other_row[k] < 0.0 ? 0 : 1;
             if (known_[base + k] >> kind & 1) continue;
-            found_.push_back({std::min(same, other),
+            found_.push_back({slack,
                               {static_cast<std::int16_t>(i), static_cast<std::int16_t>(j),
                                static_cast<std::int16_t>(k), static_cast<std::int16_t>(kind)}});
         }

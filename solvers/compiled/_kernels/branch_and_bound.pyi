@@ -26,7 +26,7 @@ class Tree:
 
     @property
     def root_bound(self) -> float:
-        """The same of the root."""
+        """What no state at all scores more than, by the root."""
 
     @property
     def scale(self) -> float:
