@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
-from solvers.gibbs_distribution.sum_product import lanes_of
+from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
+from solvers.gibbs_distribution.sum_product import CACHE, lanes_of
 from solvers.instances import spin_glass, tree
 
 METHODS = ["enumeration", "elimination"]
@@ -435,8 +435,9 @@ def test_instances_side_by_side_are_those_by_themselves(batch):
                 np.testing.assert_allclose(part[b], part_alone[0], atol=1e-12)
 
 
-def test_lanes_are_as_many_as_memory_has_room_for(monkeypatch):
+def test_lanes_are_as_many_as_cache_and_memory_have_room_for(monkeypatch):
     assert [lanes_of(batch, 1) for batch in (1, 2, 8, 9, 1000)] == [1, 8, 8, 16, 16]
+    assert [lanes_of(1000, size) for size in (CACHE // 16, CACHE // 16 + 1)] == [16, 8]
     monkeypatch.setattr("solvers.gibbs_distribution.sum_product.MEMORY", 1000)
     assert [lanes_of(1000, size) for size in (62, 63, 125, 126, 2000)] == [16, 8, 8, 1, 1]
 
