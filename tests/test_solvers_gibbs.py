@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
-from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
-from solvers.gibbs_distribution.sum_product import lanes_of
+from solvers.algorithms.elimination.plan import cached_plan
+from solvers.algorithms.elimination.schedule import ENTRY_IN, ENTRY_START, OWN_STRIDE, READ_END, VARIABLE
+from solvers.compiled._kernels.gibbs_distribution import covary, exponentiate, sum_exponentials
+from solvers.gibbs_distribution.sum_product import CACHE, lanes_of
 from solvers.instances import spin_glass, tree
 
 METHODS = ["enumeration", "elimination"]
@@ -435,8 +437,9 @@ def test_instances_side_by_side_are_those_by_themselves(batch):
                 np.testing.assert_allclose(part[b], part_alone[0], atol=1e-12)
 
 
-def test_lanes_are_as_many_as_memory_has_room_for(monkeypatch):
+def test_lanes_are_as_many_as_cache_and_memory_have_room_for(monkeypatch):
     assert [lanes_of(batch, 1) for batch in (1, 2, 8, 9, 1000)] == [1, 8, 8, 16, 16]
+    assert [lanes_of(1000, size) for size in (CACHE // 16, CACHE // 16 + 1)] == [16, 8]
     monkeypatch.setattr("solvers.gibbs_distribution.sum_product.MEMORY", 1000)
     assert [lanes_of(1000, size) for size in (62, 63, 125, 126, 2000)] == [16, 8, 8, 1, 1]
 
@@ -474,3 +477,28 @@ def test_samples_are_of_the_scores_that_were_given(method):
     before = found.sample(uniforms)
     unary += 50.0
     np.testing.assert_array_equal(found.sample(uniforms), before)
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value", "says"),
+    [
+        ("steps", (0, VARIABLE), 4, "eliminates no variable"),
+        ("steps", (0, ENTRY_START), 1, "no such entries"),
+        ("steps", (2, READ_END), 9, "no such reads"),
+        ("reads", (0, ENTRY_IN), 2**62, "outside the tables"),
+        ("reads", (0, OWN_STRIDE), 2**62, "outside the tables"),
+        ("variables", 0, -1, "does not exist"),
+        ("edges", 0, 3, "no such edge"),
+        ("strides", 0, -1, "outside the tables"),
+    ],
+)
+def test_kernels_refuse_schedules_that_lead_outside_their_tables(part, place, value, says):
+    edges = np.array([[0, 1], [1, 2], [0, 2]])
+    schedule = cached_plan(4, edges).schedule
+    arrays = {
+        name: getattr(schedule, name).copy() for name in ("steps", "variables", "edges", "reads", "strides")
+    }
+    arrays[part][place] = value
+    ones, pairs = np.ones((1, 4)), np.ones((1, 3))
+    with pytest.raises(ValueError, match=says):
+        covary(*arrays.values(), 1, ones, pairs, ones, pairs, np.empty((1, 4)), np.empty((1, 3)))

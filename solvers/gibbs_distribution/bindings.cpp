@@ -176,18 +176,20 @@ bool in_order(Index first, Index last, std::size_t end) {
 
 // The entries that a step reads lie in the tables.
 void require_reads(const Schedule& schedule, const Step& step) {
+    const auto is_entry = [&](Index entry) { return entry >= 0 && entry < schedule.entries; };
+    const std::size_t strides = schedule.strides.size();
     for (Index r = step.read_start; r < step.read_end; ++r) {
         const Read& read = schedule.reads[r];
-        require(
-            in_order(read.stride_start, read.stride_start + step.bits(), schedule.strides.size()),
-            "a read names strides that do not exist");
-        bool inside = read.entry_in >= 0 && read.own_stride >= 0;
-        Index last = read.entry_in + read.own_stride;
+        require(in_order(0, read.stride_start, strides) &&
+                    in_order(0, read.stride_start + step.bits(), strides),
+                "a read names strides that do not exist");
+        bool inside = is_entry(read.entry_in) && is_entry(read.own_stride);
+        Index last = inside ? read.entry_in + read.own_stride : 0;
         for (Index stride : schedule.strides.subspan(read.stride_start, step.bits())) {
-            inside = inside && stride >= 0 && last < schedule.entries;
-            last += stride;
+            inside = inside && is_entry(stride);
+            last += inside ? stride : 0;
         }
-        require(inside && last < schedule.entries, "a read lies outside the tables");
+        require(inside && is_entry(last), "a read lies outside the tables");
     }
 }
 
@@ -206,9 +208,11 @@ void require_order(const Schedule& schedule) {
                     "a variable of a separator is eliminated before");
 }
 
+// No memory has room for more, and no sum of entries overflows.
+constexpr Index MOST_BITS = 40;
+
 // One pass over the schedule.
 Schedule schedule_of(const ScheduleArrays& arrays, std::size_t edge_count) {
-    constexpr Index MOST_ENTRIES = Index{1} << 48;
     Schedule schedule{rows_of<Step>(arrays.steps), view(arrays.variables), view(arrays.edges),
                       rows_of<Read>(arrays.reads), view(arrays.strides)};
     schedule.edge_count = static_cast<Index>(edge_count);
@@ -219,12 +223,12 @@ Schedule schedule_of(const ScheduleArrays& arrays, std::size_t edge_count) {
     for (Index edge : schedule.edges)
         require(edge >= -1 && edge < schedule.edge_count, "there is no such edge");
     for (const Step& step : schedule.steps) {
-        require(in_order(step.bit_start, step.bit_end, bits) && step.bits() < 48,
+        require(in_order(step.bit_start, step.bit_end, bits) && step.bits() < MOST_BITS,
                 "a step has no such bits");
         require(in_order(step.read_start, step.read_end, schedule.reads.size()),
                 "a step has no such reads");
-        require(in_order(0, step.entry_start, MOST_ENTRIES), "a step has no such entries");
-        schedule.entries = std::max(schedule.entries, step.entry_start + step.entries());
+        require(step.entry_start == schedule.entries, "a step has no such entries");
+        schedule.entries += step.entries();
         schedule.most_reads = std::max(schedule.most_reads, step.reads());
     }
     for (const Step& step : schedule.steps) require_reads(schedule, step);

@@ -91,7 +91,7 @@ void Blocks::fill_fields() {
         for (Index h = 0; h < size; ++h) {
             const Fields& lower = fields_[h];
             Fields& upper = fields_[size + h];
-            (joined<join>(Eight(lower.of_bits), Eight(weights))).store(upper.of_bits);
+            joined<join>(Eight(lower.of_bits), Eight(weights)).store(upper.of_bits);
             upper.of_bits[EIGHT] = joined<join>(lower.of_bits[EIGHT], weights[EIGHT]);
             upper.base = joined<join>(lower.base, increment_[h]);
         }

@@ -15,7 +15,7 @@ from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
 from .enumeration import RunningSums, places
 
-LOAD_NANOSECONDS, DRAW_NANOSECONDS = 2_000.0, 250.0  # an instance, a sample
+LOAD_NANOSECONDS, DRAW_NANOSECONDS = 500.0, 200.0  # an instance, a sample
 
 
 def draw(

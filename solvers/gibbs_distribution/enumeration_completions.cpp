@@ -17,14 +17,14 @@ Index descend(const Tree& tree, Index node, Index first, Index bits,
 // The samples of one instance after another.
 class Sampler {
 public:
-    Sampler(const Triangle& triangle)
-        : triangle_(triangle),
-          depth_(depth_of(triangle.n)),
-          low_(std::min(triangle.n, BLOCK_BITS)),
-          weights_(triangle.n),
-          top_(depth_),
+    explicit Sampler(const Triangle& triangle)
+        : weights_(triangle.n),
+          triangle_(triangle),
+          top_(depth_of(triangle.n)),
           own_(BLOCK_BITS),
-          other_(BLOCK_BITS) {}
+          other_(BLOCK_BITS),
+          depth_(depth_of(triangle.n)),
+          low_(std::min(triangle.n, BLOCK_BITS)) {}
 
     void load(std::span<const double> coefficients, double reference,
               std::span<const double> sums) {
@@ -67,17 +67,17 @@ private:
         return (above - top_.leaves()) << BLOCK_BITS | (leaf - BLOCK);
     }
 
-    const Triangle& triangle_;
-    int depth_;
-    int low_;  // variables in a block
-    Weights weights_;
-    Tree top_;  // over the blocks
-    Tree own_;  // over the states of the latest sample's block
-    Tree other_;
     Block block_;
+    Weights weights_;
+    const Triangle& triangle_;
     double reference_ = 0.0;
     Index above_ = 0;  // the leaves of the latest sample
     Index leaf_ = 0;
+    Tree top_;  // over the blocks
+    Tree own_;  // over the states of the latest sample's block
+    Tree other_;
+    int depth_;
+    int low_;  // variables in a block
 };
 
 }  // namespace

@@ -39,6 +39,6 @@ def complete(
     instances = (sums.coefficients, sums.references, sums.weights)
     conditionals = np.empty(chosen.shape)
     arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), chosen, z, completed, conditionals)
-    work = LOAD_NANOSECONDS + 4 * DRAW_NANOSECONDS * chosen[0].size
+    work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
     over_slices(partial(kernels.complete, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
     return z, completed, conditionals

@@ -28,7 +28,7 @@ struct Sample {
             const double scale = tree[node] > VANISHING ? slopes[i] / tree[node] : 0.0;
             const double one = scale * (1.0 - p);
             const double zero = -scale * p;
-            const Index bit = z[i];
+            const auto bit = Index{z[i]};
             double* start = rates + (((2 * node + 1 - bit) << level) - tree.leaves());
             const double other = rate + (bit ? zero : one);
 #pragma omp simd
@@ -65,19 +65,19 @@ struct Tilted {
 class Derivation {
 public:
     Derivation(const Triangle& triangle, Index samples)
-        : triangle_(triangle),
-          depth_(depth_of(triangle.n)),
+        : tilt_(triangle.n),
           weights_(triangle.n),
-          tilt_(triangle.n),
-          sums_(depth_),
-          top_(depth_),
+          triangle_(triangle),
+          top_(depth_of(triangle.n)),
           tree_(BLOCK_BITS),
           slopes_(triangle.n),
-          rates_(std::size_t{1} << depth_),
+          rates_(weights_.count()),
           direction_(triangle.rows.size()),
           own_rates_(samples),
           homes_(samples),
-          storage_(weights_.size() * weights_.size()) {}
+          storage_(weights_.size() * weights_.size()),
+          sums_(depth_of(triangle.n)),
+          depth_(depth_of(triangle.n)) {}
 
     void load(std::span<const double> coefficients, double reference,
               std::span<const double> sums) {
@@ -148,21 +148,21 @@ private:
         return block_;
     }
 
-    const Triangle& triangle_;
-    int depth_;
-    Weights weights_;
+    Block block_;
     Blocks tilt_;  // the factors of states
-    Sums sums_;
+    Weights weights_;
+    const Triangle& triangle_;
+    double reference_ = 0.0;
     Tree top_;   // over the blocks
     Tree tree_;  // over the states of a block
-    double reference_ = 0.0;
     std::vector<double> slopes_;
     std::vector<double> rates_;      // [2^depth], what the weights of a block count for
     std::vector<double> direction_;  // [n + e]
     std::vector<Block> own_rates_;   // [samples], what each state of the sample's block does
     std::vector<Index> homes_;       // [samples], that block
     std::vector<double> storage_;
-    Block block_;
+    Sums sums_;
+    int depth_;
 };
 
 }  // namespace

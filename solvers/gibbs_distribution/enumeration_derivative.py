@@ -18,7 +18,7 @@ from ..compiled.threads import over_slices
 from .enumeration import NANOSECONDS, RunningSums, places
 from .samples import Drawn
 
-SAMPLE_NANOSECONDS = 2500.0
+SAMPLE_NANOSECONDS = 500.0
 """The weights of a sample's block, and what its runs come to."""
 
 
@@ -44,6 +44,6 @@ def derivative(
     products, totals = np.empty_like(sums.coefficients), np.ascontiguousarray(sums.blocks[:, -1])
     of_instances = (sums.coefficients, sums.references, sums.weights, totals, drawn.z, drawn.chosen)
     arrays = (*of_instances, drawn.changes, np.require(direction, np.float64, ["C", "W"]), means, products)
-    work = 2 * NANOSECONDS * (2**n + 2**13) + SAMPLE_NANOSECONDS * drawn.chosen.shape[1]
+    work = 1.5 * NANOSECONDS * (2**n + 2**12) + SAMPLE_NANOSECONDS * drawn.chosen.shape[1]
     over_slices(partial(kernels.derive, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
     return products

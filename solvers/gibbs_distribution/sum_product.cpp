@@ -22,11 +22,11 @@ void Places::start(const Step& step) {
 namespace {
 
 template <int L>
-void side_by_side(Matrix<const double> values, Index first, Index last, Row<L>* beside) {
+void side_by_side(Matrix<const double> values, Index first, Index last, std::span<Row<L>> beside) {
     const double* sources[L];
     for (int lane = 0; lane < L; ++lane)
         sources[lane] = values[std::min(first + lane, last - 1)].data();
-    for (Index i = 0; i < values.columns; ++i)
+    for (Index i = 0; i < length(beside); ++i)
         for (int lane = 0; lane < L; ++lane) beside[i].lanes[lane] = sources[lane][i];
 }
 
@@ -37,23 +37,28 @@ void one_by_one(const Row<L>* beside, Index first, Index last, Matrix<double> va
 }
 
 template <int L>
-void fill_rows(Row<L>* rows, Index count, double value) {
-    for (Index i = 0; i < count; ++i) rows[i].store(Lanes<L>(value));
+std::span<Row<L>> rows_of(const Table<L>& table, Index count) {
+    return {table.get(), static_cast<std::size_t>(count)};
+}
+
+template <int L>
+void fill_rows(std::span<Row<L>> rows, double value) {
+    for (Row<L>& row : rows) row.store(Lanes<L>(value));
 }
 
 }  // namespace
 
 template <int L>
 void BesideScores<L>::clear() {
-    fill_rows(of_variables.get(), variable_count, 0.0);
-    fill_rows(of_pairs.get(), edge_count, 0.0);
+    fill_rows(rows_of(of_variables, variable_count), 0.0);
+    fill_rows(rows_of(of_pairs, edge_count), 0.0);
 }
 
 template <int L>
 void BesideScores<L>::take(Matrix<const double> unary, Matrix<const double> pairwise, Index first,
                            Index last) {
-    side_by_side(unary, first, last, of_variables.get());
-    side_by_side(pairwise, first, last, of_pairs.get());
+    side_by_side(unary, first, last, rows_of(of_variables, variable_count));
+    side_by_side(pairwise, first, last, rows_of(of_pairs, edge_count));
 }
 
 template <int L>
@@ -136,7 +141,7 @@ void SumProduct<L>::draw(Index end, Index lane, std::span<const double> uniforms
 template <int L>
 void SumProduct<L>::start_flows() {
     if (!flows_) flows_ = new_table<L>(schedule_.entries);
-    fill_rows(flows_.get(), schedule_.entries, 0.0);
+    fill_rows(rows_of(flows_, schedule_.entries), 0.0);
     marginals_.clear();
 }
 

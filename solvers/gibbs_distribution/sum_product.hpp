@@ -36,7 +36,7 @@ struct Step {
     Index entry_start;  // entries of earlier steps
 
     Index bits() const { return bit_end - bit_start; }
-    Index entries() const { return Index{1} << bits(); }
+    Index entries() const { return Index{1} << bits(); }  // NOLINT(*-core.BitwiseShift): bits >= 0
     Index reads() const { return read_end - read_start; }
 };
 
@@ -117,7 +117,7 @@ private:
 // Scores of L instances side by side.
 template <int L>
 struct BesideScores {
-    BesideScores(const Schedule& schedule)
+    explicit BesideScores(const Schedule& schedule)
         : variable_count(schedule.variable_count()),
           edge_count(schedule.edge_count),
           of_variables(new_table<L>(variable_count)),

@@ -61,5 +61,5 @@ def derivative(
     scores = (np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise))
     ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
     arrays = (*scores, *drawn, ones, pairs)
-    over_lanes(kernels.derive_by_elimination, plan, arrays, threads, passes=2, draws=drawn.chosen[0].size)
+    over_lanes(kernels.derive_by_elimination, plan, arrays, threads, draws=drawn.chosen[0].size)
     return np.concatenate((ones, pairs), axis=1)
