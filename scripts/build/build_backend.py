@@ -2,6 +2,9 @@
 
 The kernels are C++20. Where no C++ compiler is found, the build requirements include `ziglang`, a wheel with clang
 inside, and `CC` and `CXX` name it. `STRUCTURED_VAE_ZIG=1` asks for it where there is another compiler, too.
+
+Run as a script, this compiles the kernels of the checkout with a line of progress, as pip shows none; an editable
+installation then finds everything compiled.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +25,45 @@ IN_PLACE: dict[str, Any] = {
     "build-dir": "build/in_place",
 }
 HINT = (
-    "\nThe kernels of structured-vae could not be compiled. Install a C++20 compiler (Debian, Ubuntu: "
-    "`apt-get install g++`; Fedora: `dnf install gcc-c++`; macOS: `xcode-select --install`) and try again.\n"
+    "The kernels of structured-vae could not be compiled. They need a C++20 compiler, g++ 12 or clang 16: install one "
+    "(Debian, Ubuntu: `apt-get install g++`; Fedora: `dnf install gcc-c++`; macOS: `xcode-select --install`), or set "
+    "STRUCTURED_VAE_ZIG=1 to take one from PyPI."
 )
+ZIG_TOOLS = ("cc", "c++", "ar", "ranlib")
 
 
-def _wrappers() -> Path:
-    """A folder with commands `zig-cc` and `zig-c++`: CMake wants a compiler to be one file."""
-    folder = Path("build", "zig").resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, command in (("zig-cc", "cc"), ("zig-c++", "c++"), ("zig-ar", "ar"), ("zig-ranlib", "ranlib")):
-        path = folder / name
-        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {command} "$@"\n')
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return folder
+def _write_wrapper(path: Path, tool: str) -> None:
+    """Write a command that calls one of zig's tools: CMake wants a compiler to be one file."""
+    text = f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {tool} "$@"\n'
+    if os.name == "nt":
+        text = f'@"{sys.executable}" -m ziglang {tool} %*\n'
+    if path.exists() and path.read_text() == text:  # a newer file would be a new compiler to ccache
+        return
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
 def _use_zig() -> None:
-    folder = _wrappers()
-    os.environ["CC"] = str(folder / "zig-cc")
-    os.environ["CXX"] = str(folder / "zig-c++")
-    os.environ["CMAKE_ARGS"] = (
-        f"{os.environ.get('CMAKE_ARGS', '')} -DCMAKE_AR={folder / 'zig-ar'} -DCMAKE_RANLIB={folder / 'zig-ranlib'}"
-    )
+    folder = Path("build", "zig").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    suffix = ""
+    if os.name == "nt":
+        suffix = ".cmd"
+    wrappers = {tool: folder / f"zig-{tool}{suffix}" for tool in ZIG_TOOLS}
+    for tool, path in wrappers.items():
+        _write_wrapper(path, tool)
+    os.environ["CC"] = str(wrappers["cc"])
+    os.environ["CXX"] = str(wrappers["c++"])
+    os.environ["CMAKE_GENERATOR"] = "Ninja"
+    given = os.environ.get("CMAKE_ARGS", "")
+    archivers = f"-DCMAKE_AR={wrappers['ar']} -DCMAKE_RANLIB={wrappers['ranlib']}"
+    os.environ["CMAKE_ARGS"] = f"{given} {archivers}".strip()
 
 
 def _requirements(requirements: list[str]) -> list[str]:
-    return [*requirements, compiler.ZIG] if compiler.needs_zig() else requirements
+    if compiler.needs_zig():
+        return [*requirements, compiler.ZIG, "ninja"]
+    return requirements
 
 
 def _built(build: Any, *arguments: Any) -> str:
@@ -55,9 +71,11 @@ def _built(build: Any, *arguments: Any) -> str:
         _use_zig()
     try:
         name: str = build(*arguments)
-    except BaseException:
-        sys.stderr.write(HINT)
-        raise
+    except (Exception, SystemExit) as error:
+        if not isinstance(error, SystemExit):
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        sys.stdout.flush()
+        sys.exit(f"\n{HINT}")
     return name
 
 
@@ -101,3 +119,9 @@ def build_editable(
 def build_sdist(sdist_directory: str, config_settings: dict[str, Any] | None = None) -> str:
     """Write a source distribution."""
     return backend.build_sdist(sdist_directory, config_settings)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("NINJA_STATUS", "compiling the kernels: %f of %t ")
+    with tempfile.TemporaryDirectory() as folder:
+        build_editable(folder, {"logging.level": "WARNING", "cmake.args": "--log-level=WARNING"})
