@@ -3,13 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# The kernels are C++: the first build takes a minute or so, later ones compile what has changed. Both installations
-# build without isolation, in one build folder, so that nothing is compiled twice.
+# The kernels are C++: the first build takes a minute or so, later ones compile what has changed. They are compiled
+# before pip is called, which shows no progress; it builds in the same folder, without isolation, and finds all done.
 BUILD_TOOLS = $(BIN)/python scripts/build/compiler.py
 EDITABLE = $(INSTALL) --no-build-isolation --editable
 KERNELS := $(shell find solvers CMakeLists.txt -name '*.[ch]' -o -name '*.[ch]pp' -o -name CMakeLists.txt)
 
-.PHONY: demo test check lint types docs kernels solvers-alone lowest benchmarks clean
+.PHONY: demo test check lint types docs kernels sanitize wheels solvers-alone lowest benchmarks clean
 
 demo: .venv/for-demo .venv/kernels  ## train on the embedded images, about two minutes
 	$(BIN)/structured-vae train --run runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -25,7 +25,7 @@ lint: .venv/for-development .venv/kernels
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	git ls-files -z '*.[ch]pp' '*.c' '*.h' | xargs -0 $(BIN)/clang-format --dry-run --Werror
-	git ls-files -z '*.cpp' | xargs -0 $(BIN)/clang-tidy -p build/in_place --quiet
+	git ls-files -z '*.cpp' | xargs -0 -P 2 -n 4 $(BIN)/clang-tidy -p build/in_place --quiet
 	$(BIN)/python scripts/kernel_stubs.py --check
 
 types: .venv/for-development
@@ -46,6 +46,12 @@ solvers-alone:  ## `solvers` without torch in an environment of its own: install
 	PYTHON=$(PYTHON) TESTS="tests/test_solvers_imports.py tests/test_solvers_given.py tests/test_solvers_formats.py" \
 		scripts/solvers_alone.sh .venv-solvers
 
+sanitize: .venv/for-development .venv/kernels  ## the solvers' tests and fuzzed calls with sanitizers; slow
+	scripts/sanitize.sh
+
+wheels:  ## wheels for all levels of x86-64, and a source distribution, in dist/
+	scripts/wheels.sh
+
 lowest:  ## the solvers' tests with the lowest versions allowed; slow, as PyTorch of that age brings 3 GB of CUDA
 	PYTHON=$(PYTHON) scripts/lowest_versions.sh
 
@@ -56,24 +62,25 @@ benchmarks: .venv/for-development  ## ratios, measured side by side; writes resu
 
 clean:
 	rm -rf .venv .venv-lowest .venv-solvers build docs/_build *.egg-info
+	rm -f solvers/compiled/_kernels/*.so solvers/compiled/_kernels/*.pyd
 
 .venv/build-tools: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(INSTALL) $$($(BUILD_TOOLS))
 	touch $@
 
-.venv/for-demo: .venv/build-tools
-	@echo "compiling the kernels, and installing; this happens once"
+.venv/for-demo: .venv/build-tools | .venv/kernels
+	@echo "installing; this happens once"
 	$(EDITABLE) .
-	touch $@ .venv/kernels
+	touch $@
 
-.venv/for-development: .venv/build-tools
-	@echo "compiling the kernels, and installing; this happens once"
+.venv/for-development: .venv/build-tools | .venv/kernels
+	@echo "installing; this happens once"
 	$(EDITABLE) '.[cplex,dev,docs,explorer]'
-	touch $@ .venv/kernels
+	touch $@
 
 kernels: .venv/kernels  ## compile the kernels that have changed
 
 .venv/kernels: .venv/build-tools $(KERNELS)
-	[ ! -e $@ ] || $(BIN)/cmake --build build/in_place
+	$(BIN)/python scripts/build/build_backend.py
 	touch $@

@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = {"lightning", "matplotlib", "ortools", "safetensors", "tensorboard", "torch"}
 """What `solvers` and its commands do not need; OR-Tools is an extra."""
 
+NOT_COPIED = ("__pycache__", "*.npz", "*.so", "*.pyd", "LICENSE-fashion-mnist")
+"""Embedded images, and kernels that were compiled in the checkout: the build compiles its own."""
+
 EXTRAS = ("cplex", "pymaxflow", "toulbar2")
 
 
@@ -36,7 +39,8 @@ def name_of(requirement: str) -> str:
 def project_file() -> str:
     """The pyproject.toml of the distribution, made of this tree's."""
     whole = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project, tools = whole["project"], whole["tool"]["setuptools"]
+    project = whole["project"]
+    build = whole["tool"]["scikit-build"]
     needed = [each for each in project["dependencies"] if name_of(each) not in LEFT_OUT]
     extras = {name: project["optional-dependencies"][name] for name in EXTRAS}
     extras["ortools"] = [each for each in project["dependencies"] if name_of(each) == "ortools"]
@@ -52,11 +56,9 @@ def project_file() -> str:
         },
         "project.optional-dependencies": extras,
         "project.scripts": project["scripts"],
-        "tool.setuptools.packages.find": tools["packages"]["find"],
-        "tool.setuptools.package-data": {
-            name: [file for file in files if not file.startswith("data/")]
-            for name, files in tools["package-data"].items()
-        },
+        "tool.scikit-build": {key: value for key, value in build.items() if not isinstance(value, dict)},
+        "tool.scikit-build.wheel": build["wheel"],
+        "tool.scikit-build.cmake": build["cmake"],
     }
     return "\n".join(
         f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in rows.items())
@@ -65,16 +67,18 @@ def project_file() -> str:
 
 
 def main() -> None:
-    """Copies the packages and writes the project's file."""
+    """Copies the packages and what compiles their kernels, and writes the project's file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="for the source tree; an older one is replaced")
     folder = parser.parse_args().folder
     if folder.exists():
         shutil.rmtree(folder)
     for package in ("solvers", "models", "structured_vae"):
-        unwanted = shutil.ignore_patterns("__pycache__", "*.npz", "LICENSE-fashion-mnist")
+        unwanted = shutil.ignore_patterns(*NOT_COPIED)
         shutil.copytree(ROOT / package, folder / package, ignore=unwanted)
-    shutil.copy(ROOT / "LICENSE", folder)
+    shutil.copytree(ROOT / "scripts" / "build", folder / "scripts" / "build", ignore=unwanted)
+    for file in ("LICENSE", "CMakeLists.txt"):
+        shutil.copy2(ROOT / file, folder)
     (folder / "pyproject.toml").write_text(project_file(), encoding="utf-8")
     print(folder)
 
