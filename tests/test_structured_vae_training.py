@@ -34,7 +34,7 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.atomic import whole_file
+from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
@@ -621,6 +621,7 @@ FULL = Path("/dev/full")  # every write to it fails as on a full disk
 def no_room_for(monkeypatch, run, name):
     """From the second epoch on, what is written as that file of a run finds the disk full."""
     plain = ArgmaxTraining.training_step
+    monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
 
     def step(self, *rest):
         if self.current_epoch == 1:
@@ -628,7 +629,7 @@ def no_room_for(monkeypatch, run, name):
             if name == "tensorboard":  # whose events are appended to one file
                 (path,) = path.glob("events*")
             else:
-                path = path.with_name(f".{os.getpid()}-{path.name}")
+                path = temporary_path(path)
             path.unlink(missing_ok=True)
             path.symlink_to(FULL)
         return plain(self, *rest)
@@ -683,10 +684,15 @@ def test_a_full_disk_is_said_in_a_line(tmp_path, monkeypatch, capfd):
 def test_what_killed_runs_left_is_removed_at_the_next_start(run, tmp_path):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    names = ("checkpoints/.{}-last.ckpt", "pictures/.{}-samples-0001.png", ".{}-metrics.csv")
+    tail = "{}-0123456789abcdef.structured-vae-tmp"
+    names = (
+        f"checkpoints/.last.ckpt.{tail}",
+        f"pictures/.samples-0001.png.{tail}",
+        f".metrics.csv.{tail}",
+    )
     for folder in (run, tmp_path / "new"):
         left = [folder / name.format(number) for number in (ended.pid, os.getpid()) for name in names]
-        others = [folder / ".lock", folder / f".{os.getppid()}-evaluation-test-best.json"]
+        others = [folder / ".lock", folder / f".metrics.csv.{tail.format(os.getppid())}"]
         for path in (*left, *others):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"half of it")

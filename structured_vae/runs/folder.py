@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Which = Literal["best", "last"]
+
+TARGETS: Final = ("config.yaml", "metrics.csv", "record.json", "tracked.txt")
+"""The files that a training writes beside its folders."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,22 @@ class Run:
                 f"{self.folder} already holds a run. Go on with it: structured-vae resume {self.folder}; "
                 "or name another folder: --run FOLDER"
             )
+        self._refuse_files_of_others()
         self.save_config(config)
+
+    def _refuse_files_of_others(self) -> None:
+        """Refuse a folder with files that the training would replace, and that no configuration says are of a run.
+
+        Raises:
+            RunError: there is such a file.
+        """
+        files = [self.folder / name for name in TARGETS]
+        files += [self.checkpoints / f"{name}.ckpt" for name in (*get_args(Which), "start")]
+        if present := next((file for file in files if os.path.lexists(file)), None):
+            raise RunError(
+                f"{present} would be replaced, and {self.folder} has no config.yaml that says it is of a run. "
+                "Move it, or name another folder: --run FOLDER"
+            )
 
     def save_config(self, config: TrainConfig) -> None:
         """Writes the configuration.
@@ -165,9 +184,10 @@ class Run:
             raise RunError(f"{file} is damaged: {error!r}") from error
 
     def remove_leftovers(self) -> None:
-        """Deletes the temporary files of a training that was killed."""
-        for folder in (self.folder, self.checkpoints, self.pictures):
-            remove_leftovers(folder)
+        """Delete the temporary files of a training that was killed, and no other file."""
+        remove_leftovers(self.folder.resolve(), TARGETS)
+        remove_leftovers(self.checkpoints, ("*.ckpt",))
+        remove_leftovers(self.pictures, ("*.png",))
 
     def config(self) -> TrainConfig:
         """The configuration of this run.

@@ -24,11 +24,12 @@ from ..errors import ConfigError, RunError, TerminatedError, shortened
 from ..estimators import Estimator
 from ..training.base import Training
 from ..training.batches import ImageData
-from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
+from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, damaged, read_checkpoint
 from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
 from ..training.pictures import Pictures
 from ..training.quiet import quiet
 from ..training.record import RunRecord
+from ..training.sound_checkpoint import UnsoundError, require_sound_training, require_sound_weights
 from .allocator import keep_freed_buffers
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
@@ -169,10 +170,11 @@ def resume(
     batches = data_of(config, dataset)
     if checkpoint:
         batches.refuse_others(read_checkpoint(checkpoint))
-        _refuse_other_weights(training, checkpoint)
     elif given.model is not None and run.start.exists():
-        _refuse_other_weights(training, run.start)  # and goes on with them
+        _load_start(training, run.start)
     trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
+    if checkpoint:
+        _refuse_unsound(checkpoint, training, trainer)
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
@@ -229,16 +231,32 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
     return None
 
 
-def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
-    """Weights of the estimator belong to a run too.
+def _load_start(training: Training, start: Path) -> None:
+    """Give networks of one's own the weights that their run began with.
 
     Raises:
-        RunError: the checkpoint's are not those of the configuration.
+        RunError: the file does not fit the run's configuration.
     """
+    weights = read_checkpoint(start)["state_dict"]
     try:
-        training.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
-    except RuntimeError as error:
-        raise RunError(f"{checkpoint} does not fit the run's configuration: {error}") from error
+        require_sound_weights(weights, training)
+    except UnsoundError as error:
+        raise damaged(start, error) from error
+    training.load_state_dict(weights)
+
+
+def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -> None:
+    """Check all that Lightning is going to read, before it does.
+
+    Raises:
+        RunError: a value is missing or impossible, or does not fit the run's configuration.
+    """
+    content = read_checkpoint(checkpoint)
+    optimizer = training.configure_optimizers()
+    try:
+        require_sound_training(content, training, optimizer, trainer.fit_loop.state_dict())
+    except UnsoundError as error:
+        raise damaged(checkpoint, error) from error
 
 
 def _trainer(
