@@ -21,8 +21,17 @@ LONGEST_TARGET: Final = 40
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
     """A temporary path beside `path`; what is written there takes the place of `path` at the end.
+
+    Args:
+        path: of the file; folders on the way are made.
+        inside: a folder that must be there already, in which `path` lies; only folders below it are made.
+
+    Raises:
+        IsADirectoryError: `path` is a folder.
+        FileNotFoundError: `inside` is not there.
+        OSError: the file cannot be written.
 
     Example:
         >>> import tempfile
@@ -34,7 +43,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if inside is not None and not inside.is_dir():
+        raise FileNotFoundError(f"the folder {inside} is gone")
+    if inside is None or path.parent != inside:
+        path.parent.mkdir(parents=inside is None, exist_ok=True)
     part = temporary_path(path)
     try:
         yield part

@@ -17,6 +17,7 @@ from .config import TrainConfig
 from .config_file import config_text, is_whole
 from .curves import curves
 from .plain_values import read_yaml
+from .small_files import CONFIG_SIZE, RECORD_SIZE, read_small_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +124,16 @@ class Run:
         """Writes the configuration into a new folder.
 
         Raises:
-            RunError: the folder already holds a run.
+            RunError: the folder already holds a run, or files that the run would replace; or it cannot be written to.
+        """
+        self.refuse_taken()
+        self.save_config(config)
+
+    def refuse_taken(self) -> None:
+        """Refuse a folder in which no training can begin.
+
+        Raises:
+            RunError: the folder already holds a run, or files that the run would replace.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
@@ -133,7 +143,6 @@ class Run:
                 "or name another folder: --run FOLDER"
             )
         self._refuse_files_of_others()
-        self.save_config(config)
 
     def _refuse_files_of_others(self) -> None:
         """Refuse a folder with files that the training would replace, and that no configuration says are of a run.
@@ -177,10 +186,11 @@ class Run:
         """Those of metrics.csv; none where there is no such file."""
         file = self.folder / "metrics.csv"
         try:
-            return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), strict=True))
+            lines = read_small_text(file, RECORD_SIZE).splitlines()
+            return list(csv.DictReader(lines, strict=True))
         except FileNotFoundError:
             return []
-        except (csv.Error, ValueError) as error:
+        except (csv.Error, ValueError, OSError) as error:
             raise RunError(f"{file} is damaged: {error!r}") from error
 
     def remove_leftovers(self) -> None:
@@ -197,7 +207,7 @@ class Run:
             ConfigError: the configuration has unknown or impossible values.
         """
         try:
-            text = self.config_file.read_text(encoding="utf-8")
+            text = read_small_text(self.config_file, CONFIG_SIZE)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
         except (OSError, ValueError) as error:

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from ..training.base import Training
 from ..training.batches import ImageData
 from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, damaged, read_checkpoint
 from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
+from ..training.forgiving import forgiving_loggers
 from ..training.pictures import Pictures
 from ..training.quiet import quiet
 from ..training.record import RunRecord
@@ -34,10 +35,12 @@ from .allocator import keep_freed_buffers
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
 from .folder import Run, Which
-from .given import configured, given_for
+from .given import Given, configured, given_for
+from .lock import locked
 from .loggers import Tracked, ended, logger_of
 from .networks import load_vae
-from .processes import check_room, end_with_launcher, launching
+from .presence import FolderPresence, require_present
+from .processes import check_nodes, check_room, end_with_launcher, is_launched_worker, launching
 
 PICTURED = 50
 """Validation images in a picture of reconstructions."""
@@ -78,8 +81,9 @@ def train(
 
     Raises:
         ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no such device, or there
-            are more processes than cores or GPUs.
-        RunError: the folder holds a run, or cannot be written to: a full disk, say.
+            are more processes than cores or GPUs, or more nodes than a launcher has started.
+        RunError: the folder holds a run, another process trains in it, it is removed meanwhile, or it cannot be
+            written to: a full disk, say.
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
@@ -98,11 +102,14 @@ def train(
     batches = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
     if trainer.is_global_zero:
-        run.create(config)
-        run.remove_leftovers()
-        if given.model is not None:
-            _save_start(run, training, dataset.pixels)
-    _fit(trainer, run, batches, training, checkpoint=None)
+        run.refuse_taken()
+    with _alone(config, run):
+        if trainer.is_global_zero:
+            run.create(config)
+            run.remove_leftovers()
+            if given.model is not None:
+                _save_start(run, training, dataset.pixels)
+        _fit(trainer, run, batches, training, checkpoint=None)
     return run
 
 
@@ -140,8 +147,8 @@ def resume(
         ConfigError: there are more processes than cores or GPUs here, or no such device; or what was given to `train`
             is missing or is another.
         DataError: images are missing or damaged, or those of a file are others now.
-        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged, or the
-            folder cannot be written to.
+        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged,
+            another process trains in it, or the folder is removed meanwhile or cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
     """
     end_with_launcher()
@@ -152,6 +159,30 @@ def resume(
         config, logger = replace(config, **by_name), None
     given = given_for(config, model, data, estimator)
     _check_lightning(callbacks, logger)
+    with _alone(config, run):
+        _continue(run, config, given, epochs, start, progress, callbacks, logger)
+    return run
+
+
+def _alone(config: TrainConfig, run: Run) -> AbstractContextManager[None]:
+    """Keeps other trainings out of the folder; the processes of one training share the lock of the first."""
+    if is_launched_worker(config.processes * config.nodes):
+        return nullcontext()
+    return locked(run)
+
+
+def _continue(
+    run: Run,
+    config: TrainConfig,
+    given: Given,
+    epochs: int | None,
+    start: Which,
+    progress: bool,
+    callbacks: Sequence[pl.Callback],
+    logger: Logger | None,
+) -> None:
+    """Train the remaining epochs; the arguments are those of `resume`."""
+    folder = run.folder
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0
     if checkpoint:
@@ -179,7 +210,6 @@ def resume(
         run.remove_leftovers()
         run.save_config(config)
     _fit(trainer, run, batches, training, checkpoint)
-    return run
 
 
 def _check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> None:
@@ -275,9 +305,11 @@ def _trainer(
         )
     cuda = config.device != "cpu" and torch.cuda.is_available()
     check_room(config.processes, cuda)
+    check_nodes(config.nodes)
     pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
     size = (dataset.channels, dataset.height, dataset.width)
     ours = [
+        FolderPresence(run),
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
@@ -301,7 +333,7 @@ def _trainer(
             max_epochs=config.epochs,
             callbacks=[*ours, *callbacks],
             logger=logger_of(config, run) if logger is None else logger,
-            plugins=[WholeCheckpoints()],
+            plugins=[WholeCheckpoints(run.folder)],
             num_sanity_val_steps=0,
             check_val_every_n_epoch=config.evaluate_every,
             enable_checkpointing=True,
@@ -338,6 +370,7 @@ def _fit(
         _told_once(),
         _handlers_restored(),
         ended(trainer),
+        forgiving_loggers(trainer.loggers),
         launching(),
         _global_generator_restored(),
     ):
@@ -349,6 +382,7 @@ def _fit(
                     f"stopped; it goes on from the last whole epoch, if there is one, with: {again}"
                 ) from stop
         except OSError as error:
+            require_present(run)
             raise RunError(
                 f"{run.folder} cannot be written to ({error}). What was saved before is whole; when there is room, "
                 f"go on with: {again}"

@@ -25,7 +25,14 @@ INSTEAD: Final = {
 
 
 class WholeCheckpoints(CheckpointIO):
-    """Saves under a temporary name beside the target, loads with `weights_only`."""
+    """Saves under a temporary name beside the target, loads with `weights_only`.
+
+    Args:
+        folder: of the run, which is not made again for a checkpoint in it; None for any folder.
+    """
+
+    def __init__(self, folder: Path | None = None):
+        self.folder = folder
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
@@ -37,7 +44,8 @@ class WholeCheckpoints(CheckpointIO):
         """
         content = io.BytesIO()  # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
         torch.save(checkpoint, content)
-        with whole_file(Path(path)) as part:
+        ours = self.folder is not None and self.folder in Path(path).parents
+        with whole_file(Path(path), self.folder if ours else None) as part:
             part.write_bytes(content.getbuffer())
 
     def load_checkpoint(

@@ -1,0 +1,90 @@
+"""What a training can do without: a picture or a log that fails is a warning, and the training continues."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any, Final
+
+from lightning.pytorch.loggers import Logger
+
+from ..errors import SkippedWarning
+
+CALLED: Final = (
+    "log_metrics",
+    "log_hyperparams",
+    "log_graph",
+    "save",
+    "finalize",
+    "after_save_checkpoint",
+)
+"""The methods of a logger that Lightning calls during a training."""
+
+
+class Forgiving:
+    """Runs parts that a training can do without, and warns once for each kind that fails.
+
+    Args:
+        consequence: what the user has to know of the training, at the end of each warning.
+    """
+
+    def __init__(self, consequence: str = "The training continues without it"):
+        self.consequence = consequence
+        self._warned: set[str] = set()
+
+    @contextmanager
+    def __call__(self, what: str) -> Iterator[None]:
+        """Turn an exception into a warning. Interrupts and other exits are passed on.
+
+        Args:
+            what: the kind that is tried, such as "the picture samples".
+        """
+        try:
+            yield
+        except Exception as error:
+            if what not in self._warned:
+                self._warned.add(what)
+                reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                message = f"{what} failed ({reason}). {self.consequence}"
+                warnings.warn(message, SkippedWarning, stacklevel=4)
+
+
+@contextmanager
+def forgiving_loggers(loggers: Sequence[Logger]) -> Iterator[None]:
+    """Inside it a logger that fails is a warning, once for each of its methods.
+
+    Args:
+        loggers: of a trainer, also those that the user made; afterwards they are as before.
+    """
+    forgiving = Forgiving()
+    with ExitStack() as restored:
+        for logger in loggers:
+            for name in CALLED:
+                restored.enter_context(_replaced(logger, name, forgiving))
+        yield
+
+
+@contextmanager
+def _replaced(logger: Logger, name: str, forgiving: Forgiving) -> Iterator[None]:
+    """Put a method of one object behind `forgiving`."""
+    own = vars(logger).get(name)
+    setattr(logger, name, _tried(getattr(logger, name), f"{type(logger).__name__}.{name}", forgiving))
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(logger, name)
+        else:
+            setattr(logger, name, own)
+
+
+def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Callable[..., Any]:
+    @wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:
+        with forgiving(what):
+            return method(*arguments, **named)
+        return None
+
+    return call
