@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+from few_images import on_few_images  # noqa: F401  # used by itself
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +25,6 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.data import ImageDataset, Split
 from structured_vae.errors import StructuredVAEError
 
 KINDS = {
@@ -40,26 +39,12 @@ EXAMPLES = int(os.environ.get("STRUCTURED_VAE_EXAMPLES", "40"))
 
 def config_of(kind):
     return TrainConfig(
-        **SMALL, **KINDS[kind], epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=1000)
+        **SMALL, **KINDS[kind], epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=20)
     )
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_images():
-    """Images of sixteen pixels, in the place of those that the configuration names."""
-    random = np.random.default_rng(0)
-
-    def split(count):
-        return Split((random.random((count, 16)) < 0.5).astype(np.float32), np.zeros(count, np.int64))
-
-    images = ImageDataset("fashion-mnist-mini", "threshold", 4, 4, split(40), split(10), split(10))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: images)
-        yield
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory, on_few_images):  # noqa: F811  # a fixture
     """A finished run of one epoch of each kind, and what its checkpoint holds."""
     place = tmp_path_factory.mktemp("runs")
     trained = {}

@@ -38,6 +38,7 @@ from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
+from structured_vae.errors import SkippedWarning
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.objectives.recipes import RECIPES
@@ -45,6 +46,7 @@ from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.config import EpsilonConfig
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
+from structured_vae.runs.lock import LOCK
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
@@ -646,9 +648,6 @@ def no_room_for(monkeypatch, run, name):
         "checkpoints/best.ckpt",
         "metrics.csv",
         "record.json",
-        "pictures/samples-0002.png",
-        "pictures/reconstructions-0002.png",
-        "tensorboard",
     ],
 )
 def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capfd, name):
@@ -661,11 +660,26 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
             train(config, tmp_path / "parts")
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "Traceback" not in capfd.readouterr().err
-    assert not list((tmp_path / "parts").rglob(".*"))
+    assert [path.name for path in (tmp_path / "parts").rglob(".*")] == [LOCK]
     assert checkpoint(tmp_path / "parts")["epoch"] >= 0
     assert_whole_files(tmp_path / "parts")
     resume(tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+@pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
+@pytest.mark.parametrize(
+    "name", ["pictures/samples-0002.png", "pictures/reconstructions-0002.png", "tensorboard"]
+)
+def test_a_disk_that_is_full_for_a_picture_or_a_logger_is_a_warning(tmp_path, monkeypatch, capfd, name):
+    config = replace(SMALL, encoder="independent", picture_every=1)
+    train(config, tmp_path / "whole")
+    no_room_for(monkeypatch, tmp_path / "run", name)
+    with pytest.warns(SkippedWarning, match="No space left on device"):
+        train(config, tmp_path / "run")
+    assert "Traceback" not in capfd.readouterr().err
+    assert_same_run(tmp_path / "whole", tmp_path / "run", pictures=False)
 
 
 @tiny

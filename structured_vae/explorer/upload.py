@@ -17,7 +17,7 @@ FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MOST_PIXELS: Final = 25_000_000
 """Of an upload; a small file can promise more than memory holds."""
 
-FINER: Final = 16
+FINER: Final = 32
 """Pixels of a reduced upload to one of the model, each way, at least: the last averages are then as good as exact."""
 
 STRIP: Final = 1 << 20

@@ -27,10 +27,11 @@ def read_small_text(path: Path, largest: int) -> str:
     """
     # Opening a pipe would wait for a writer; reading a device might never end.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise ValueError(f"{path} is a folder, pipe or device, not a file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError(f"{path} is a folder, pipe or device, not a file")
         if status.st_size > largest:
             raise ValueError(f"{path} has {status.st_size:,} bytes; at most {largest:,} are read")
         content = file.read(largest + 1)

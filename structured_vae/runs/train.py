@@ -36,6 +36,7 @@ from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
 from .folder import Run, Which
 from .given import Given, configured, given_for
+from .interrupt import HeardInterrupts
 from .lock import locked
 from .loggers import Tracked, ended, logger_of
 from .networks import load_vae
@@ -309,6 +310,7 @@ def _trainer(
     pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
     size = (dataset.channels, dataset.height, dataset.width)
     ours = [
+        HeardInterrupts(),
         FolderPresence(run),
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
@@ -371,6 +373,7 @@ def _fit(
         _handlers_restored(),
         ended(trainer),
         forgiving_loggers(trainer.loggers),
+        _heard(trainer),
         launching(),
         _global_generator_restored(),
     ):
@@ -391,6 +394,12 @@ def _fit(
         raise TerminatedError(
             f"training was terminated; it goes on from the last whole epoch, if there is one, with: {again}"
         )
+
+
+def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
+    """Listens for interrupts that Python would lose."""
+    (callback,) = [each for each in trainer.callbacks if isinstance(each, HeardInterrupts)]
+    return callback.listening()
 
 
 @contextmanager

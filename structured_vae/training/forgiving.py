@@ -5,12 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
+from threading import Thread
 from typing import Any, Final
 
 from lightning.pytorch.loggers import Logger
 
 from ..errors import SkippedWarning
+
+LAST_SECONDS: Final = 10.0
+"""Seconds that a logger has to end with a training that was interrupted or failed."""
 
 CALLED: Final = (
     "log_metrics",
@@ -84,7 +88,36 @@ def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Calla
     @wraps(method)
     def call(*arguments: Any, **named: Any) -> Any:
         with forgiving(what):
+            if method.__name__ == "finalize" and arguments == ("failed",):
+                return _within(partial(method, *arguments, **named), LAST_SECONDS)
             return method(*arguments, **named)
         return None
 
     return call
+
+
+def _within(call: Callable[[], object], seconds: float) -> None:
+    """Run a call in a thread of its own, and wait for it that long at most.
+
+    After an interrupt a logger may wait for a thread of its own that waits for it: the interrupt can fall between the
+    entry in its queue and the signal that there is one.
+
+    Raises:
+        Exception: what the call raised.
+        TimeoutError: it has not ended. The thread does not keep the process alive.
+    """
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            call()
+        except Exception as error:  # raised again by the caller
+            errors.append(error)
+
+    thread = Thread(target=work, name="finalize-logger", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if thread.is_alive():
+        raise TimeoutError(f"it has not ended after {seconds:g} s")
