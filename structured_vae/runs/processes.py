@@ -66,7 +66,7 @@ def check_nodes(nodes: int) -> None:
 
 def is_launched_worker(processes: int) -> bool:
     """Whether this is a process of several that train together, and not the first of them."""
-    return processes > 1 and rank_zero_only.rank != 0
+    return processes > 1 and getattr(rank_zero_only, "rank", 0) != 0
 
 
 @contextmanager

@@ -398,7 +398,7 @@ def _fit(
 
 def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
     """Listens for interrupts that Python would lose."""
-    (callback,) = [each for each in trainer.callbacks if isinstance(each, HeardInterrupts)]
+    (callback,) = [each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)]
     return callback.listening()
 
 

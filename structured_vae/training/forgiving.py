@@ -50,9 +50,20 @@ class Forgiving:
         except Exception as error:
             if what not in self._warned:
                 self._warned.add(what)
-                reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+                reason = _in_words(_cause(error))
                 message = f"{what} failed ({reason}). {self.consequence}"
                 warnings.warn(message, SkippedWarning, stacklevel=4)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The first error of a chain; loggers raise errors of their own from it that do not name it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def _in_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 @contextmanager
@@ -87,11 +98,13 @@ def _replaced(logger: Logger, name: str, forgiving: Forgiving) -> Iterator[None]
 def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Callable[..., Any]:
     @wraps(method)
     def call(*arguments: Any, **named: Any) -> Any:
+        answer = None
         with forgiving(what):
             if method.__name__ == "finalize" and arguments == ("failed",):
-                return _within(partial(method, *arguments, **named), LAST_SECONDS)
-            return method(*arguments, **named)
-        return None
+                _within(partial(method, *arguments, **named), LAST_SECONDS)
+            else:
+                answer = method(*arguments, **named)
+        return answer
 
     return call
 

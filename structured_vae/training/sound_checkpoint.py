@@ -49,9 +49,9 @@ def require_sound_content(content: Any, file_size: int) -> None:
     """
     _require(isinstance(content, dict), "the file", "hold a dictionary", content)
     _require_no_larger(content, file_size)
-    epoch = content.get("epoch")
+    epoch = _part(content, "epoch")
     _require(_is_count(epoch) or (type(epoch) is int and epoch == -1), "epoch", "be a count of epochs", epoch)
-    weights = content.get("state_dict")
+    weights = _part(content, "state_dict")
     _require(isinstance(weights, dict), "state_dict", "hold the weights by name", weights)
     for name, value in weights.items():
         _require(isinstance(name, str), "state_dict", "have names as keys", name)
@@ -108,15 +108,15 @@ def require_sound_training(
     _require(
         _is_count(content["epoch"]), "epoch", "be the number of the last epoch, from 0", content["epoch"]
     )
-    version = content.get("pytorch-lightning_version")
+    version = _part(content, "pytorch-lightning_version")
     known = isinstance(version, str) and VERSION.fullmatch(version) is not None
     _require(known, "pytorch-lightning_version", "be a version number", version)
     require_sound_weights(content["state_dict"], module)
-    _require_sound_optimizer(content.get("optimizer_states"), optimizer)
-    schedulers = content.get("lr_schedulers")
+    _require_sound_optimizer(_part(content, "optimizer_states"), optimizer)
+    schedulers = _part(content, "lr_schedulers")
     _require(isinstance(schedulers, list), "lr_schedulers", "be a list", schedulers)
     _require_sound_loops(content, loop)
-    _require_sound_callbacks(content.get("callbacks"))
+    _require_sound_callbacks(_part(content, "callbacks"))
 
 
 def _require_sound_optimizer(states: Any, optimizer: torch.optim.Optimizer) -> None:
@@ -137,25 +137,25 @@ def _require_sound_optimizer(states: Any, optimizer: torch.optim.Optimizer) -> N
 
 def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> None:
     place = "optimizer_states[0]['param_groups'][0]"
-    numbers = group.get("params")
+    numbers = _part(group, "params")
     counts = isinstance(numbers, list) and all(type(number) is int for number in numbers)
     _require(
         counts and numbers == own["params"], f"{place}['params']", "number the weights in order", numbers
     )
-    betas = group.get("betas")
+    betas = _part(group, "betas")
     pair = isinstance(betas, tuple | list) and len(betas) == 2
     below_one = pair and all(_is_number(beta) and 0 <= beta < 1 for beta in betas)
     _require(below_one, f"{place}['betas']", "be two numbers from 0 to 1", betas)
     for name in ("lr", "eps", "weight_decay"):
-        value = group.get(name)
+        value = _part(group, name)
         _require(
             _is_number(value) and value >= 0, f"{place}[{name!r}]", "be a finite number, at least 0", value
         )
     for name in SAME:
-        value = group.get(name, own.get(name))
+        value = _part(group, name, own.get(name))
         _require(value is own.get(name), f"{place}[{name!r}]", f"be {own.get(name)}", value)
     for name in ("foreach", "fused"):
-        value = group.get(name)
+        value = _part(group, name)
         _require(
             value is None or type(value) is bool, f"{place}[{name!r}]", "be a truth value or None", value
         )
@@ -182,9 +182,10 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
 
 
 def _require_sound_loops(content: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    steps, loops = content.get("global_step"), content.get("loops")
+    steps = _part(content, "global_step")
+    loops = _part(content, "loops")
     _require(_is_count(steps), "global_step", "be a count of steps", steps)
-    whole = isinstance(loops, dict) and isinstance(loops.get("fit_loop"), dict)
+    whole = isinstance(loops, dict) and isinstance(_part(loops, "fit_loop"), dict)
     _require(whole, "loops", "have the key fit_loop", loops)
     loop = loops["fit_loop"]
     _require_alike(loop, own, "loops['fit_loop']")
@@ -235,7 +236,9 @@ def _require_sound_callbacks(callbacks: Any) -> None:
 
 def _require_sound_record(record: Mapping[str, Any]) -> None:
     place = "callbacks['RunRecord']"
-    rows, commits, seconds = record.get("rows"), record.get("commits", [None]), record.get("seconds", 0.0)
+    rows = _part(record, "rows")
+    commits = _part(record, "commits", [None])  # older checkpoints have neither this nor the next
+    seconds = _part(record, "seconds", 0.0)
     _require(isinstance(rows, list), f"{place}['rows']", "be a list of rows", rows)
     for row in rows:
         known = isinstance(row, dict) and _is_count(row.get("epoch"))
@@ -251,11 +254,11 @@ def _require_sound_record(record: Mapping[str, Any]) -> None:
 def _require_sound_stopping(state: Any, place: str) -> None:
     _require(isinstance(state, dict), place, "be a dictionary", state)
     for name in ("wait_count", "stopped_epoch", "patience"):
-        _require(_is_count(state.get(name)), f"{place}[{name!r}]", "be a count", state.get(name))
-    best = state.get("best_score")
+        _require(_is_count(_part(state, name)), f"{place}[{name!r}]", "be a count", _part(state, name))
+    best = _part(state, "best_score")
     scalar = _is_plain_tensor(best) and best.is_floating_point() and best.shape == ()
     _require(scalar, f"{place}['best_score']", "be a number", best)
-    reason = state.get("stopping_reason", 0)
+    reason = _part(state, "stopping_reason", 0)
     _require(type(reason) is int and 0 <= reason <= 3, f"{place}['stopping_reason']", "be 0 to 3", reason)
 
 
@@ -276,6 +279,11 @@ def _require_no_larger(content: Any, file_size: int) -> None:
             waiting.extend([*value.keys(), *value.values()])
         elif isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes):
             waiting.extend(value)
+
+
+def _part(values: Mapping[str, Any], name: str, default: Any = None) -> Any:
+    """A value that nothing is known of yet, or the default if there is none."""
+    return values.get(name, default)
 
 
 def _is_count(value: Any) -> bool:
