@@ -595,7 +595,7 @@ def test_a_run_killed_while_it_writes_resumes_to_the_same_end(tmp_path):
     process = command("train", "--run", folder, *options(config))
     for _ in range(6):
         while process.poll() is None:
-            if any(folder.glob("*/.*.ckpt")):
+            if any(folder.glob("*/.*.ckpt.*")):
                 process.kill()
                 seen += 1
         process.communicate()
