@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -247,7 +248,7 @@ def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
         raise PretrainedError(f"{older} is no model card of ours and would be lost: name another folder")
     contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
     for name, content in contents.items():
-        part = folder / f".{os.getpid()}-{name}"
+        part = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"
         try:
             part.write_bytes(content)
             os.replace(part, folder / name)
