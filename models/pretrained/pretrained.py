@@ -201,7 +201,7 @@ def _weights(path: Path, expected: Layout) -> dict[str, torch.Tensor]:
             if misfit := _misfit(header, expected):
                 raise PretrainedError(f"{path} does not fit its {CONFIG}: {misfit}")
             return {name: file.get_tensor(name) for name in expected}
-    except SafetensorError as error:
+    except (SafetensorError, OSError) as error:
         raise PretrainedError(f"{path} is damaged or no safetensors file: {error}. Fetch it again") from error
 
 
