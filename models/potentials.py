@@ -111,7 +111,7 @@ class Potentials(LinearScores):
     @staticmethod
     def forbids(scores: torch.Tensor) -> torch.Tensor:
         """Return where scores forbid: at minus infinity, and at the least number of their type, its usual stand-in."""
-        return scores <= torch.finfo(scores.dtype).min
+        return scores <= max(torch.finfo(scores.dtype).min, torch.finfo(torch.float32).min)
 
     @classmethod
     def of_scores(

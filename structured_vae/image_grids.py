@@ -20,11 +20,23 @@ def grid(images: torch.Tensor, columns: int, channels: int, height: int, width: 
     return tiles.permute(0, 3, 1, 4, 2).reshape(-1, columns * width, channels).numpy()
 
 
-def save_grid(path: Path, images: torch.Tensor, columns: int, channels: int, height: int, width: int) -> None:
-    """Writes intensities in [0, 1] as a PNG, in colour, or of one channel grey with ink dark as on paper."""
-    tiles = grid(images, columns, channels, height, width)
+def save_grid(
+    path: Path,
+    images: torch.Tensor,
+    columns: int,
+    channels: int,
+    height: int,
+    width: int,
+    inside: Path | None = None,
+) -> None:
+    """Write intensities as a PNG, in colour, or of one channel grey with ink dark as on paper.
+
+    Values below 0 are shown as 0 and values above 1 as 1.
+    """
+    shown = images.nan_to_num(nan=0.0).clamp(0, 1)  # the means of a Gaussian may lie outside
+    tiles = grid(shown, columns, channels, height, width)
     pixels = tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
-    with whole_file(path) as part:
+    with whole_file(path, inside) as part:
         image.imsave(
             part, pixels[..., 0] if channels == 1 else pixels, cmap="gray_r", vmin=0, vmax=1, format="png"
         )

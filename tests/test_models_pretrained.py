@@ -367,3 +367,11 @@ def test_what_is_no_path_of_a_folder(path):
         with pytest.raises(PretrainedError) as caught:
             load(path)
         assert len(str(caught.value)) < 1000
+
+
+def test_weights_that_are_no_regular_file_are_an_error_of_ours(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.safetensors").symlink_to("/proc/self/mem")
+    with pytest.raises(PretrainedError):
+        load_pretrained(folder)

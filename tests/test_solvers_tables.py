@@ -184,3 +184,11 @@ def test_names_in_a_cost_function_network_keep_their_blanks(tmp_path):
     )
     conversion = label_formats.read_problem(path)
     assert (list(conversion.names), list(conversion.values[0])) == (["v  w"], ["x  y", "x y"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+def test_a_file_that_cannot_be_read_is_an_error_of_ours(tmp_path):
+    link = tmp_path / "x.qubo"
+    link.symlink_to("/proc/self/mem")
+    with pytest.raises(ProblemFileError, match=r"cannot be read|not a regular file"):
+        read_problem(link)

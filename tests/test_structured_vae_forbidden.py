@@ -1,6 +1,7 @@
 """Scores that forbid variables, pairs, labels and transitions: minus infinity, and fills such as -1e9."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -327,3 +328,16 @@ def test_training_beside_a_fill_learns_as_well(fill):
         optimizer.step()
     wrong = layer.eval()(network(x).squeeze(-1).masked_fill(masked, fill)) != target
     assert wrong.float().mean() < 0.02
+
+
+@pytest.mark.parametrize("fill", [-math.inf, torch.finfo(torch.float32).min, torch.finfo(torch.float64).min])
+def test_the_least_number_of_a_narrower_type_forbids_in_a_wider_one(fill):
+    random = torch.Generator().manual_seed(0)
+    unary = torch.randn(3, 6, dtype=torch.float64, generator=random)
+    pairwise = torch.randn(3, 5, dtype=torch.float64, generator=random)
+    edges = [[i, i + 1] for i in range(5)]
+    layer = ArgmaxLayer("auto", "straight_through", seed=None).eval()
+    masked = torch.zeros(3, 6, dtype=torch.bool)
+    masked[:, 4] = True
+    expected = layer(unary.masked_fill(masked, -1e3), pairwise, edges=edges)
+    assert torch.equal(layer(unary.masked_fill(masked, fill), pairwise, edges=edges), expected)

@@ -34,10 +34,11 @@ from structured_vae import (
     resume,
     train,
 )
-from structured_vae.atomic import whole_file
+from structured_vae.atomic import temporary_path, whole_file
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.environment import environment
+from structured_vae.errors import SkippedWarning
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.objectives.recipes import RECIPES
@@ -45,6 +46,7 @@ from structured_vae.runs.assembly import dataset_of
 from structured_vae.runs.config import EpsilonConfig
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
+from structured_vae.runs.lock import LOCK
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
@@ -593,7 +595,7 @@ def test_a_run_killed_while_it_writes_resumes_to_the_same_end(tmp_path):
     process = command("train", "--run", folder, *options(config))
     for _ in range(6):
         while process.poll() is None:
-            if any(folder.glob("*/.*.ckpt")):
+            if any(folder.glob("*/.*.ckpt.*")):
                 process.kill()
                 seen += 1
         process.communicate()
@@ -621,6 +623,7 @@ FULL = Path("/dev/full")  # every write to it fails as on a full disk
 def no_room_for(monkeypatch, run, name):
     """From the second epoch on, what is written as that file of a run finds the disk full."""
     plain = ArgmaxTraining.training_step
+    monkeypatch.setattr("secrets.token_hex", lambda count: "0" * 2 * count)
 
     def step(self, *rest):
         if self.current_epoch == 1:
@@ -628,7 +631,7 @@ def no_room_for(monkeypatch, run, name):
             if name == "tensorboard":  # whose events are appended to one file
                 (path,) = path.glob("events*")
             else:
-                path = path.with_name(f".{os.getpid()}-{path.name}")
+                path = temporary_path(path)
             path.unlink(missing_ok=True)
             path.symlink_to(FULL)
         return plain(self, *rest)
@@ -645,9 +648,6 @@ def no_room_for(monkeypatch, run, name):
         "checkpoints/best.ckpt",
         "metrics.csv",
         "record.json",
-        "pictures/samples-0002.png",
-        "pictures/reconstructions-0002.png",
-        "tensorboard",
     ],
 )
 def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capfd, name):
@@ -660,11 +660,26 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
             train(config, tmp_path / "parts")
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "Traceback" not in capfd.readouterr().err
-    assert not list((tmp_path / "parts").rglob(".*"))
+    assert [path.name for path in (tmp_path / "parts").rglob(".*")] == [LOCK]
     assert checkpoint(tmp_path / "parts")["epoch"] >= 0
     assert_whole_files(tmp_path / "parts")
     resume(tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+@tiny
+@pytest.mark.skipif(not FULL.exists(), reason=f"the system has no {FULL}")
+@pytest.mark.parametrize(
+    "name", ["pictures/samples-0002.png", "pictures/reconstructions-0002.png", "tensorboard"]
+)
+def test_a_disk_that_is_full_for_a_picture_or_a_logger_is_a_warning(tmp_path, monkeypatch, capfd, name):
+    config = replace(SMALL, encoder="independent", picture_every=1)
+    train(config, tmp_path / "whole")
+    no_room_for(monkeypatch, tmp_path / "run", name)
+    with pytest.warns(SkippedWarning, match="No space left on device"):
+        train(config, tmp_path / "run")
+    assert "Traceback" not in capfd.readouterr().err
+    assert_same_run(tmp_path / "whole", tmp_path / "run", pictures=False)
 
 
 @tiny
@@ -683,10 +698,15 @@ def test_a_full_disk_is_said_in_a_line(tmp_path, monkeypatch, capfd):
 def test_what_killed_runs_left_is_removed_at_the_next_start(run, tmp_path):
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    names = ("checkpoints/.{}-last.ckpt", "pictures/.{}-samples-0001.png", ".{}-metrics.csv")
+    tail = "{}-0123456789abcdef.structured-vae-tmp"
+    names = (
+        f"checkpoints/.last.ckpt.{tail}",
+        f"pictures/.samples-0001.png.{tail}",
+        f".metrics.csv.{tail}",
+    )
     for folder in (run, tmp_path / "new"):
         left = [folder / name.format(number) for number in (ended.pid, os.getpid()) for name in names]
-        others = [folder / ".lock", folder / f".{os.getppid()}-evaluation-test-best.json"]
+        others = [folder / ".lock", folder / f".metrics.csv.{tail.format(os.getppid())}"]
         for path in (*left, *others):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(b"half of it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -200,7 +201,7 @@ def _weights(path: Path, expected: Layout) -> dict[str, torch.Tensor]:
             if misfit := _misfit(header, expected):
                 raise PretrainedError(f"{path} does not fit its {CONFIG}: {misfit}")
             return {name: file.get_tensor(name) for name in expected}
-    except SafetensorError as error:
+    except (SafetensorError, OSError) as error:
         raise PretrainedError(f"{path} is damaged or no safetensors file: {error}. Fetch it again") from error
 
 
@@ -247,7 +248,7 @@ def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
         raise PretrainedError(f"{older} is no model card of ours and would be lost: name another folder")
     contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
     for name, content in contents.items():
-        part = folder / f".{os.getpid()}-{name}"
+        part = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"
         try:
             part.write_bytes(content)
             os.replace(part, folder / name)

@@ -153,9 +153,13 @@ def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> N
 
 
 def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> str:
-    with path.open("rb") as stream:
-        if stream.read(4) == b"PK\x03\x04" and "npz" in formats:
-            return "npz"
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(4)
+    except OSError as error:
+        raise ProblemFileError(path, None, f"it cannot be read: {error.strerror}") from error
+    if start == b"PK\x03\x04" and "npz" in formats:
+        return "npz"
     words = next(TextFile(path, max_bytes).rows(), [])
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
     for name, format in formats.items():

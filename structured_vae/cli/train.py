@@ -12,6 +12,7 @@ from rich.console import Console
 from ..errors import ConfigError
 from ..runs.config import TrainConfig
 from ..runs.plain_values import read_yaml, refuse_foreign
+from ..runs.small_files import CONFIG_SIZE, read_small_text
 from .terminal import command, file_table
 
 
@@ -22,11 +23,11 @@ class PlainConfigFile(ActionConfigFile):
     def apply_config(parser: ArgumentParser, cfg: Namespace, dest: str, value: str) -> None:
         """Refuses what is no option, then does what its base does."""
         try:
-            given = read_yaml(Path(value).read_text(encoding="utf-8"), value)
+            given = read_yaml(read_small_text(Path(value), CONFIG_SIZE), value)
             refuse_foreign({key: part for key, part in given.items() if key != "run"}, TrainConfig)
         except UnicodeDecodeError as error:
             raise TypeError(f"{value} is no YAML file of options") from error
-        except (ConfigError, OSError) as error:
+        except (ConfigError, OSError, ValueError) as error:
             raise TypeError(str(error)) from error  # which argparse shows with the usage
         ActionConfigFile.apply_config(parser, cfg, dest, value)
 
@@ -84,6 +85,6 @@ def run_resume(chosen: Namespace, console: Console) -> None:
 def _print_run(folder: Path, console: Console) -> None:
     if os.environ.get("LOCAL_RANK", "0") != "0":  # of several processes that train together one speaks
         return
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     console.print(file_table(files, "files of this run"))
     console.print(f"evaluate it: structured-vae evaluate {folder}")

@@ -17,6 +17,12 @@ FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 MOST_PIXELS: Final = 25_000_000
 """Of an upload; a small file can promise more than memory holds."""
 
+FINER: Final = 32
+"""Pixels of a reduced upload to one of the model, each way, at least: the last averages are then as good as exact."""
+
+STRIP: Final = 1 << 20
+"""Pixels of an upload that are converted at once."""
+
 LONGEST_SIDE: Final = 20_000
 """Of an upload; rows cost memory too."""
 
@@ -31,7 +37,7 @@ def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
     Raises:
         DataError: it is no image, or too large a one.
     """
-    image = _on_paper(content)
+    image = _on_paper(content, size)
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
     square = image.crop((left, top, left + side, top + side))
@@ -53,7 +59,7 @@ def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDA
     Raises:
         DataError: it is no image, or too large a one.
     """
-    grey = _on_paper(content).convert("L").resize((size[1], size[0]), Image.Resampling.BOX)
+    grey = _on_paper(content, size).convert("L").resize((size[1], size[0]), Image.Resampling.BOX)
     values = np.asarray(grey)
     border = np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])
     ink = 255 - values if np.median(border) > 127 else values
@@ -67,8 +73,12 @@ def _opened(content: bytes) -> Image.Image:
         return Image.open(BytesIO(content), formats=FORMATS)
 
 
-def _on_paper(content: bytes) -> Image.Image:
-    """What is transparent becomes white."""
+def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
+    """The image in colour, no smaller than `size` needs; what is transparent becomes white.
+
+    A large one is reduced before its colours are converted, and a JPEG while it is decoded, so that an upload takes
+    little more memory than its own pixels.
+    """
     try:
         with _opened(content) as image:
             if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
@@ -76,12 +86,26 @@ def _on_paper(content: bytes) -> Image.Image:
                     f"the image has {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are read, and "
                     f"{LONGEST_SIDE:,} on a side: make it smaller first"
                 )
-            coloured = image.convert("RGBA")
+            wanted = FINER * max(size)
+            if min(image.size) > 2 * wanted:
+                image.draft("RGB", (wanted, wanted))
+            image.load()
+            return _reduced(image, max(1, min(image.size) // wanted))
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         if isinstance(error, DataError):
             raise
         # Pillow names the object in memory, not the file, of what it does not know at all.
         why = "" if isinstance(error, UnidentifiedImageError) else f": {error}"
         raise DataError(f"this is no image that can be read ({', '.join(FORMATS)}){why}") from error
-    paper = Image.new("RGBA", coloured.size, "white")
-    return Image.alpha_composite(paper, coloured).convert("RGB")
+
+
+def _reduced(image: Image.Image, factor: int) -> Image.Image:
+    """The image on white paper with 1/factor of the pixels each way, made strip by strip."""
+    reduced = Image.new("RGB", (-(-image.width // factor), -(-image.height // factor)))
+    rows = factor * max(1, STRIP // (factor * image.width))
+    for top in range(0, image.height, rows):
+        strip = image.crop((0, top, image.width, min(top + rows, image.height))).convert("RGBA")
+        paper = Image.new("RGBA", strip.size, "white")
+        coloured = Image.alpha_composite(paper, strip).convert("RGB")
+        reduced.paste(coloured.reduce(factor), (0, top // factor))
+    return reduced

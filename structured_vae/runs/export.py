@@ -18,6 +18,7 @@ from ..training.checkpoints import read_checkpoint
 from .config import FOREIGN, TrainConfig
 from .folder import Run, Which
 from .networks import load_vae
+from .small_files import RECORD_SIZE, read_small_text
 
 HUB_DATASETS: Final = {
     "fashion-mnist": "zalando-datasets/fashion_mnist",
@@ -152,10 +153,10 @@ def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
 def _read_json(file: Path) -> dict[str, Any]:
     """The mapping in a file; an empty one if there is no file."""
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(read_small_text(file, RECORD_SIZE))
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{file} is damaged ({error}): delete it") from error
     if not isinstance(values, dict):
         raise RunError(f"{file} is damaged: it does not hold a mapping")

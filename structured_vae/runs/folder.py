@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,15 @@ from .config import TrainConfig
 from .config_file import config_text, is_whole
 from .curves import curves
 from .plain_values import read_yaml
+from .small_files import CONFIG_SIZE, RECORD_SIZE, read_small_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Which = Literal["best", "last"]
+
+TARGETS: Final = ("config.yaml", "metrics.csv", "record.json", "tracked.txt")
+"""The files that a training writes beside its folders."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,16 @@ class Run:
         """Writes the configuration into a new folder.
 
         Raises:
-            RunError: the folder already holds a run.
+            RunError: the folder already holds a run, or files that the run would replace; or it cannot be written to.
+        """
+        self.refuse_taken()
+        self.save_config(config)
+
+    def refuse_taken(self) -> None:
+        """Refuse a folder in which no training can begin.
+
+        Raises:
+            RunError: the folder already holds a run, or files that the run would replace.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
@@ -128,7 +142,21 @@ class Run:
                 f"{self.folder} already holds a run. Go on with it: structured-vae resume {self.folder}; "
                 "or name another folder: --run FOLDER"
             )
-        self.save_config(config)
+        self._refuse_files_of_others()
+
+    def _refuse_files_of_others(self) -> None:
+        """Refuse a folder with files that the training would replace, and that no configuration says are of a run.
+
+        Raises:
+            RunError: there is such a file.
+        """
+        files = [self.folder / name for name in TARGETS]
+        files += [self.checkpoints / f"{name}.ckpt" for name in (*get_args(Which), "start")]
+        if present := next((file for file in files if os.path.lexists(file)), None):
+            raise RunError(
+                f"{present} would be replaced, and {self.folder} has no config.yaml that says it is of a run. "
+                "Move it, or name another folder: --run FOLDER"
+            )
 
     def save_config(self, config: TrainConfig) -> None:
         """Writes the configuration.
@@ -158,16 +186,18 @@ class Run:
         """Those of metrics.csv; none where there is no such file."""
         file = self.folder / "metrics.csv"
         try:
-            return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines(), strict=True))
+            lines = read_small_text(file, RECORD_SIZE).splitlines()
+            return list(csv.DictReader(lines, strict=True))
         except FileNotFoundError:
             return []
-        except (csv.Error, ValueError) as error:
+        except (csv.Error, ValueError, OSError) as error:
             raise RunError(f"{file} is damaged: {error!r}") from error
 
     def remove_leftovers(self) -> None:
-        """Deletes the temporary files of a training that was killed."""
-        for folder in (self.folder, self.checkpoints, self.pictures):
-            remove_leftovers(folder)
+        """Delete the temporary files of a training that was killed, and no other file."""
+        remove_leftovers(self.folder.resolve(), TARGETS)
+        remove_leftovers(self.checkpoints, ("*.ckpt",))
+        remove_leftovers(self.pictures, ("*.png",))
 
     def config(self) -> TrainConfig:
         """The configuration of this run.
@@ -177,7 +207,7 @@ class Run:
             ConfigError: the configuration has unknown or impossible values.
         """
         try:
-            text = self.config_file.read_text(encoding="utf-8")
+            text = read_small_text(self.config_file, CONFIG_SIZE)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RunError(f"{self.folder} is not a run folder: it has no config.yaml") from error
         except (OSError, ValueError) as error:

@@ -12,15 +12,20 @@ import lightning.pytorch as pl
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
 from ..atomic import whole_file
-from ..errors import MissingPackageError
+from ..errors import MissingPackageError, RunError
+from ..training.forgiving import Forgiving
 from .config import TrainConfig
 from .folder import Run
+from .small_files import read_small_text
 
 PROJECT: Final = "structured-vae"
 
+LONGEST_ID: Final = 1000
+"""Bytes of the id that a logger gives a run."""
+
 LOGGERS: Final[dict[str, Callable[[TrainConfig, Run, str | None], Logger]]] = {
     "tensorboard": lambda config, run, tracked: TensorBoardLogger(run.folder, name="tensorboard", version=""),
-    "csv": lambda config, run, tracked: CSVLogger(run.folder, name="csv", version=""),
+    "csv": lambda config, run, tracked: CSVLogger(run.folder, name="csv", version=_part(run)),
     "wandb": lambda config, run, tracked: WandbLogger(
         name=config.title, project=PROJECT, save_dir=run.folder, id=tracked, resume="allow"
     ),
@@ -40,16 +45,33 @@ def logger_of(config: TrainConfig, run: Run) -> Logger | bool:
 
     Raises:
         MissingPackageError: its package is not installed.
+        RunError: the file with the id of an earlier part cannot be read.
     """
     if config.logger == "none":
         return False
-    tracked = run.tracked.read_text(encoding="utf-8") if run.tracked.exists() else None
+    try:
+        tracked = read_small_text(run.tracked, LONGEST_ID) if run.tracked.exists() else None
+    except (OSError, ValueError) as error:
+        raise RunError(
+            f"{run.tracked} is damaged ({error}): delete it, and the logger begins anew"
+        ) from error
     try:
         return LOGGERS[config.logger](config, run, tracked)
     except ModuleNotFoundError as error:
         raise MissingPackageError(
             f"the logger {config.logger} needs a package that is not installed: pip install {config.logger}"
         ) from error
+
+
+def _part(run: Run) -> str:
+    """A name for the rows of this part of a training: Lightning's logger deletes the rows of an earlier part."""
+    folder = run.folder / "csv"
+    if not (folder / "metrics.csv").exists():
+        return ""
+    number = 2
+    while (folder / f"part{number}").exists():
+        number += 1
+    return f"part{number}"
 
 
 class Tracked(pl.Callback):
@@ -66,7 +88,10 @@ class Tracked(pl.Callback):
             return
         if not self.run.tracked.exists():
             logger.log_hyperparams(self.config.to_dict())
-            with whole_file(self.run.tracked) as part:
+            with (
+                Forgiving()("keeping the logger's id"),
+                whole_file(self.run.tracked, self.run.folder) as part,
+            ):
                 part.write_text(str(logger.version), encoding="utf-8")
 
 

@@ -10,11 +10,18 @@ from contextlib import contextmanager
 from typing import Final
 
 import torch
+from lightning.pytorch.utilities import rank_zero_only
 
 from ..errors import ConfigError
 
 LAUNCHER: Final = "STRUCTURED_VAE_LAUNCHER"
 """The environment variable with the number of the process that launches others."""
+
+NODE_COUNTS: Final = ("SLURM_NNODES", "SLURM_JOB_NUM_NODES", "GROUP_WORLD_SIZE")
+"""Environment variables by which Slurm and torchrun say how many nodes there are."""
+
+BY_HAND: Final = ("MASTER_ADDR", "NODE_RANK")
+"""Environment variables that somebody sets who starts the process of each node."""
 
 SECONDS: Final = 0.5
 """Between two looks at whether it lives."""
@@ -32,6 +39,34 @@ def check_room(processes: int, cuda: bool) -> None:
         raise ConfigError(
             f"processes is {processes:,}, those of a node, and this one has {room} {what}: give at most so many"
         )
+
+
+def check_nodes(nodes: int) -> None:
+    """Refuse several nodes where no launcher says that there are so many: Lightning would wait for them in vain.
+
+    Raises:
+        ConfigError: this process was not started by a launcher for so many nodes.
+    """
+    if nodes == 1:
+        return
+    told = [os.environ[name] for name in NODE_COUNTS if name in os.environ]
+    by_hand = all(name in os.environ for name in BY_HAND)
+    if str(nodes) in told or (by_hand and not told):
+        return
+    started = (
+        f"this process was started for {' or '.join(told)}"
+        if told
+        else "no launcher has started this process"
+    )
+    raise ConfigError(
+        f"nodes is {nodes:,}, and {started}: set nodes to 1, or start the training on every node with srun or "
+        f"torchrun --nnodes {nodes}, or with {' and '.join(BY_HAND)} in the environment"
+    )
+
+
+def is_launched_worker(processes: int) -> bool:
+    """Whether this is a process of several that train together, and not the first of them."""
+    return processes > 1 and getattr(rank_zero_only, "rank", 0) != 0
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,19 +24,24 @@ from ..errors import ConfigError, RunError, TerminatedError, shortened
 from ..estimators import Estimator
 from ..training.base import Training
 from ..training.batches import ImageData
-from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, read_checkpoint
+from ..training.checkpoints import EpochCheckpoints, WholeCheckpoints, damaged, read_checkpoint
 from ..training.epochs import EvaluatedAtLast, RateByEpoch, SeededEpochs
+from ..training.forgiving import forgiving_loggers
 from ..training.pictures import Pictures
 from ..training.quiet import quiet
 from ..training.record import RunRecord
+from ..training.sound_checkpoint import UnsoundError, require_sound_training, require_sound_weights
 from .allocator import keep_freed_buffers
 from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
 from .config import TrainConfig, known
 from .folder import Run, Which
-from .given import configured, given_for
+from .given import Given, configured, given_for
+from .interrupt import HeardInterrupts
+from .lock import locked
 from .loggers import Tracked, ended, logger_of
 from .networks import load_vae
-from .processes import check_room, end_with_launcher, launching
+from .presence import FolderPresence, require_present
+from .processes import check_nodes, check_room, end_with_launcher, is_launched_worker, launching
 
 PICTURED = 50
 """Validation images in a picture of reconstructions."""
@@ -77,8 +82,9 @@ def train(
 
     Raises:
         ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no such device, or there
-            are more processes than cores or GPUs.
-        RunError: the folder holds a run, or cannot be written to: a full disk, say.
+            are more processes than cores or GPUs, or more nodes than a launcher has started.
+        RunError: the folder holds a run, another process trains in it, it is removed meanwhile, or it cannot be
+            written to: a full disk, say.
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
@@ -97,11 +103,14 @@ def train(
     batches = data_of(config, dataset)
     trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
     if trainer.is_global_zero:
-        run.create(config)
-        run.remove_leftovers()
-        if given.model is not None:
-            _save_start(run, training, dataset.pixels)
-    _fit(trainer, run, batches, training, checkpoint=None)
+        run.refuse_taken()
+    with _alone(config, run):
+        if trainer.is_global_zero:
+            run.create(config)
+            run.remove_leftovers()
+            if given.model is not None:
+                _save_start(run, training, dataset.pixels)
+        _fit(trainer, run, batches, training, checkpoint=None)
     return run
 
 
@@ -139,8 +148,8 @@ def resume(
         ConfigError: there are more processes than cores or GPUs here, or no such device; or what was given to `train`
             is missing or is another.
         DataError: images are missing or damaged, or those of a file are others now.
-        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged, or the
-            folder cannot be written to.
+        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged,
+            another process trains in it, or the folder is removed meanwhile or cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
     """
     end_with_launcher()
@@ -151,6 +160,30 @@ def resume(
         config, logger = replace(config, **by_name), None
     given = given_for(config, model, data, estimator)
     _check_lightning(callbacks, logger)
+    with _alone(config, run):
+        _continue(run, config, given, epochs, start, progress, callbacks, logger)
+    return run
+
+
+def _alone(config: TrainConfig, run: Run) -> AbstractContextManager[None]:
+    """Keeps other trainings out of the folder; the processes of one training share the lock of the first."""
+    if is_launched_worker(config.processes * config.nodes):
+        return nullcontext()
+    return locked(run)
+
+
+def _continue(
+    run: Run,
+    config: TrainConfig,
+    given: Given,
+    epochs: int | None,
+    start: Which,
+    progress: bool,
+    callbacks: Sequence[pl.Callback],
+    logger: Logger | None,
+) -> None:
+    """Train the remaining epochs; the arguments are those of `resume`."""
+    folder = run.folder
     checkpoint = _checkpoint_to_go_on_from(run, start)
     done = 0
     if checkpoint:
@@ -169,15 +202,15 @@ def resume(
     batches = data_of(config, dataset)
     if checkpoint:
         batches.refuse_others(read_checkpoint(checkpoint))
-        _refuse_other_weights(training, checkpoint)
     elif given.model is not None and run.start.exists():
-        _refuse_other_weights(training, run.start)  # and goes on with them
+        _load_start(training, run.start)
     trainer = _trainer(config, run, dataset, training, progress, callbacks, logger)
+    if checkpoint:
+        _refuse_unsound(checkpoint, training, trainer)
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
     _fit(trainer, run, batches, training, checkpoint)
-    return run
 
 
 def _check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) -> None:
@@ -229,16 +262,32 @@ def _checkpoint_to_go_on_from(run: Run, start: Which) -> Path | None:
     return None
 
 
-def _refuse_other_weights(training: Training, checkpoint: Path) -> None:
-    """Weights of the estimator belong to a run too.
+def _load_start(training: Training, start: Path) -> None:
+    """Give networks of one's own the weights that their run began with.
 
     Raises:
-        RunError: the checkpoint's are not those of the configuration.
+        RunError: the file does not fit the run's configuration.
     """
+    weights = read_checkpoint(start)["state_dict"]
     try:
-        training.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
-    except RuntimeError as error:
-        raise RunError(f"{checkpoint} does not fit the run's configuration: {error}") from error
+        require_sound_weights(weights, training)
+    except UnsoundError as error:
+        raise damaged(start, error) from error
+    training.load_state_dict(weights)
+
+
+def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -> None:
+    """Check all that Lightning is going to read, before it does.
+
+    Raises:
+        RunError: a value is missing or impossible, or does not fit the run's configuration.
+    """
+    content = read_checkpoint(checkpoint)
+    optimizer = training.configure_optimizers()
+    try:
+        require_sound_training(content, training, optimizer, trainer.fit_loop.state_dict())
+    except UnsoundError as error:
+        raise damaged(checkpoint, error) from error
 
 
 def _trainer(
@@ -257,9 +306,12 @@ def _trainer(
         )
     cuda = config.device != "cpu" and torch.cuda.is_available()
     check_room(config.processes, cuda)
+    check_nodes(config.nodes)
     pictured = torch.from_numpy(dataset.validation.images[:PICTURED]) if dataset.shown else None
     size = (dataset.channels, dataset.height, dataset.width)
     ours = [
+        HeardInterrupts(),
+        FolderPresence(run),
         RunRecord(run.folder, config.to_dict()),
         Pictures(run.pictures, pictured, size, config.seed, config.picture_every),
         EpochCheckpoints(run.checkpoints, training.monitored),
@@ -283,7 +335,7 @@ def _trainer(
             max_epochs=config.epochs,
             callbacks=[*ours, *callbacks],
             logger=logger_of(config, run) if logger is None else logger,
-            plugins=[WholeCheckpoints()],
+            plugins=[WholeCheckpoints(run.folder)],
             num_sanity_val_steps=0,
             check_val_every_n_epoch=config.evaluate_every,
             enable_checkpointing=True,
@@ -320,6 +372,8 @@ def _fit(
         _told_once(),
         _handlers_restored(),
         ended(trainer),
+        forgiving_loggers(trainer.loggers),
+        _heard(trainer),
         launching(),
         _global_generator_restored(),
     ):
@@ -331,6 +385,7 @@ def _fit(
                     f"stopped; it goes on from the last whole epoch, if there is one, with: {again}"
                 ) from stop
         except OSError as error:
+            require_present(run)
             raise RunError(
                 f"{run.folder} cannot be written to ({error}). What was saved before is whole; when there is room, "
                 f"go on with: {again}"
@@ -339,6 +394,12 @@ def _fit(
         raise TerminatedError(
             f"training was terminated; it goes on from the last whole epoch, if there is one, with: {again}"
         )
+
+
+def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
+    """Listens for interrupts that Python would lose."""
+    (callback,) = [each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)]
+    return callback.listening()
 
 
 @contextmanager

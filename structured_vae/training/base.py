@@ -19,6 +19,12 @@ from ..seeds import Stream, generator
 SPLITS = ("validation", "test")
 """In the order of `ImageData.val_dataloader`."""
 
+COST_NAME = "training cost"
+"""Of the progress bar: what a training step minimises in place of the bound. It is no bound."""
+
+BOUND_NAME = "validation bound"
+"""Of the progress bar: an upper bound on -log p(x), which every model has. Test images are not shown."""
+
 SHOWN_EVERY = 20
 """Steps between updates of the progress bar's cost; each costs as much as a small solve."""
 
@@ -96,7 +102,7 @@ class Training(pl.LightningModule, ABC):
         """The loss of a batch, shown now and then."""
         loss = self.loss(*batch)
         if batch_idx % SHOWN_EVERY == 0:
-            self.log("train", self._trained["cost"][-1], prog_bar=True, logger=False)
+            self.log(COST_NAME, self._trained["cost"][-1], prog_bar=True, logger=False)
         return loss
 
     def loss(self, *batch: torch.Tensor) -> torch.Tensor:
@@ -139,8 +145,8 @@ class Training(pl.LightningModule, ABC):
         for split, batches in self._evaluated.items():
             summary = self._summary(batches)
             self.log_dict({f"{split}/{name}": value for name, value in summary.items()}, sync_dist=True)
-            shown = summary[self.monitored.partition("/")[2]]
-            self.log(split, shown, prog_bar=True, logger=False, sync_dist=True)
+            if split == "validation":
+                self.log(BOUND_NAME, summary["bound"], prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}
 
     def _refuse_divergence(self) -> None:

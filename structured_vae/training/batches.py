@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ..data import ImageDataset, Split
-from ..errors import DataError
+from ..errors import DataError, RunError, shortened
 from ..seeds import Stream, generator
 
 
@@ -188,9 +188,13 @@ class ImageData(pl.LightningDataModule):
             checkpoint: what `read_checkpoint` gives; older ones know of no images.
 
         Raises:
+            RunError: the checkpoint does not say which images it was trained on.
             DataError: they are others.
         """
-        before = checkpoint.get(type(self).__qualname__, {}).get("digest")
+        images = checkpoint.get(type(self).__qualname__, {"digest": None})
+        if not isinstance(images, dict) or not isinstance(images.get("digest"), str | None):
+            raise RunError(f"the checkpoint is damaged: its images are {shortened(images)}")
+        before = images.get("digest")
         if before not in (None, self.digest):
             raise DataError(
                 f"the images of {self.dataset.name} are others than those that the run was trained on until now: put "

@@ -15,6 +15,7 @@ from lightning.pytorch.plugins.io import CheckpointIO
 
 from ..atomic import whole_file
 from ..errors import RunError
+from .sound_checkpoint import UnsoundError, require_sound_content
 
 INSTEAD: Final = {
     "last.ckpt": "structured-vae resume {run} --from best",
@@ -24,7 +25,14 @@ INSTEAD: Final = {
 
 
 class WholeCheckpoints(CheckpointIO):
-    """Saves under a temporary name beside the target, loads with `weights_only`."""
+    """Saves under a temporary name beside the target, loads with `weights_only`.
+
+    Args:
+        folder: of the run, which is not made again for a checkpoint in it; None for any folder.
+    """
+
+    def __init__(self, folder: Path | None = None):
+        self.folder = folder
 
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
@@ -36,7 +44,8 @@ class WholeCheckpoints(CheckpointIO):
         """
         content = io.BytesIO()  # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
         torch.save(checkpoint, content)
-        with whole_file(Path(path)) as part:
+        ours = self.folder is not None and self.folder in Path(path).parents
+        with whole_file(Path(path), self.folder if ours else None) as part:
             part.write_bytes(content.getbuffer())
 
     def load_checkpoint(
@@ -60,23 +69,49 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
     Raises:
         RunError: there is no such file, it is damaged, or it holds anything else.
     """
-    if not path.is_file():
+    if not path.exists():
         raise RunError(f"{path} does not exist: the run has not come to its first evaluation")
+    if not path.is_file():
+        raise RunError(f"{path} is not a file but a folder, pipe or device: put the checkpoint there")
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-        if damaged is not None:
-            raise ValueError(f"the checksum of {damaged} is wrong")
+        file_size = _refuse_archive(path)
         content = torch.load(path, map_location=device, weights_only=True)
-        if not isinstance(content["epoch"], int) or not isinstance(content["state_dict"], dict):
-            raise TypeError("epoch and state_dict are not there as they should be")
+        require_sound_content(content, file_size)
     except Exception as error:
-        advice = INSTEAD.get(path.name, "take another one").format(run=path.parent.parent)
+        reason = str(error) if isinstance(error, UnsoundError) else type(error).__name__
         raise RunError(
-            f"{path} is damaged or not a checkpoint of ours ({type(error).__name__}). The other one of the run may "
-            f"still serve: {advice}"
+            f"{path} is damaged or not a checkpoint of ours ({reason}). {_advice(path)}"
         ) from error
     return content  # type: ignore[no-any-return]  # what torch.load gave, checked above
+
+
+def damaged(path: Path, error: UnsoundError) -> RunError:
+    """The error for a checkpoint that was read and has a wrong value."""
+    return RunError(f"{path} is damaged or does not fit the run's configuration: {error}. {_advice(path)}")
+
+
+def _advice(path: Path) -> str:
+    instead = INSTEAD.get(path.name, "take another one").format(run=path.parent.parent)
+    return f"The other one of the run may still serve: {instead}"
+
+
+def _refuse_archive(path: Path) -> int:
+    """Test all checksums, and return the size of the file.
+
+    Raises:
+        UnsoundError: a checksum is wrong, or the archive would become larger than the file when it is unpacked.
+    """
+    file_size = path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise UnsoundError("it is compressed, which a checkpoint never is")
+        if sum(member.file_size for member in members) > file_size:
+            raise UnsoundError(f"its parts claim more than the {file_size:,} bytes of the file")
+        wrong = archive.testzip()
+    if wrong is not None:
+        raise UnsoundError(f"the checksum of {wrong} is wrong")
+    return file_size
 
 
 class EpochCheckpoints(Checkpoint):

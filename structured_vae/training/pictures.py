@@ -12,6 +12,7 @@ from lightning.pytorch.callbacks import Callback
 from ..image_grids import save_grid, with_reconstructions
 from ..seeds import Stream, generator
 from .base import Training
+from .forgiving import Forgiving
 
 
 def picture_name(kind: str, epoch: int) -> str:
@@ -26,6 +27,8 @@ def picture_name(kind: str, epoch: int) -> str:
 
 class Pictures(Callback):
     """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
+
+    A picture that cannot be drawn or written is a warning, once for each of the two; the training continues.
 
     Samples come from the prior alone. Reconstructions show images of the data, so there are none of data
     whose images may not be shown.
@@ -55,6 +58,7 @@ class Pictures(Callback):
         self.size = size
         self.seed = seed
         self.every = every
+        self._forgiving = Forgiving()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws, if it is an epoch's turn."""
@@ -66,11 +70,14 @@ class Pictures(Callback):
     @torch.no_grad()
     def _save(self, training: Training, epoch: int) -> None:
         noise = generator(self.seed, Stream.PICTURES, 0, training.device)
-        pictures = {}
         if self.x is not None:
-            x = self.x.to(training.device)
-            pairs = with_reconstructions(x, training.reconstructed(x, noise), self.columns)
-            pictures["reconstructions"] = pairs, self.columns
-        pictures["samples"] = training.samples(noise)
-        for name, (images, columns) in pictures.items():
-            save_grid(self.folder / picture_name(name, epoch), images, columns, *self.size)
+            with self._forgiving("the picture of reconstructions"):
+                x = self.x.to(training.device)
+                pairs = with_reconstructions(x, training.reconstructed(x, noise), self.columns)
+                self._write("reconstructions", epoch, pairs, self.columns)
+        with self._forgiving("the picture of samples"):
+            self._write("samples", epoch, *training.samples(noise))
+
+    def _write(self, name: str, epoch: int, images: torch.Tensor, columns: int) -> None:
+        file = self.folder / picture_name(name, epoch)
+        save_grid(file, images, columns, *self.size, inside=self.folder.parent)

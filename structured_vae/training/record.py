@@ -75,7 +75,7 @@ class RunRecord(Callback):
 
     def _write(self) -> None:
         with (
-            whole_file(self.folder / "metrics.csv") as part,
+            whole_file(self.folder / "metrics.csv", self.folder) as part,
             part.open("w", newline="", encoding="utf-8") as file,
         ):
             # A metric of a callback may come later than the first row.
@@ -84,5 +84,5 @@ class RunRecord(Callback):
             writer.writeheader()
             writer.writerows(self.rows)
         record = {"config": self.config, **self.made, "commits": self.commits, "epochs": self.rows}
-        with whole_file(self.folder / "record.json") as part:
+        with whole_file(self.folder / "record.json", self.folder) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

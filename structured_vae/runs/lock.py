@@ -1,0 +1,75 @@
+"""One training at a time in a run folder."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from ..atomic import whole_file
+from ..errors import RunError
+from .folder import Run
+from .small_files import read_small_text
+
+LOCK: Final = ".structured-vae.lock"
+HOLDER: Final = ".structured-vae.holder"
+"""Which process has the lock, in a file of its own: older versions of filelock empty the file of the lock."""
+
+NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""What file systems answer that have no locks."""
+
+
+@contextmanager
+def locked(run: Run) -> Iterator[None]:
+    """Keep other processes from training in a run folder; the system ends the lock with the process, however it ends.
+
+    The lock lies with the checkpoints, so that two runs that share them by a symbolic link exclude each other too.
+
+    Raises:
+        RunError: another process is training there, or the folder cannot be written to.
+    """
+    lock, holder = run.checkpoints / LOCK, run.checkpoints / HOLDER
+    try:
+        run.checkpoints.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(lock) and (lock.is_symlink() or not lock.is_file()):
+            raise RunError(f"{lock} is no plain file: remove it")
+        file_lock = FileLock(lock)
+        file_lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(
+            f"{_named(holder)} is training in {run.folder}. Wait until it ends, or end it; then: "
+            f"structured-vae resume {run.folder}"
+        ) from error
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_LOCKS:
+            raise RunError(f"{run.folder} cannot be written to: {error}") from error
+        warnings.warn(
+            f"{run.folder} is on a file system without locks: train there once at a time", stacklevel=3
+        )
+        yield
+        return
+    try:
+        with suppress(OSError), whole_file(holder) as part:  # a full disk will be named by what matters more
+            part.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}))
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)
+        file_lock.release()
+
+
+def _named(holder: Path) -> str:
+    """The process that has a lock, in words."""
+    try:
+        known = json.loads(read_small_text(holder, 1000))
+        return f"process {int(known['process'])} on {str(known['host'])[:100]}"
+    except (OSError, ValueError, TypeError, LookupError):
+        return "another process"

@@ -1,0 +1,36 @@
+"""Whether the folder of a run is still there while it trains."""
+
+from __future__ import annotations
+
+import lightning.pytorch as pl
+
+from ..errors import RunError
+from .folder import Run
+
+
+def require_present(run: Run) -> None:
+    """Check that a run's folder is where it was when its training began.
+
+    Raises:
+        RunError: it was removed or moved.
+    """
+    if not run.config_file.is_file():
+        raise RunError(
+            f"{run.folder} was removed or moved while the training ran, so the training has ended: nothing more could "
+            "be kept there. If the folder was moved: structured-vae resume NEW_PLACE; else train again"
+        )
+
+
+class FolderPresence(pl.Callback):
+    """Ends a training whose run folder is gone, instead of writing the rest of a run into a new one.
+
+    Args:
+        run: the folder.
+    """
+
+    def __init__(self, run: Run):
+        self.run = run
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Looks before anything of the epoch is written."""
+        require_present(self.run)
