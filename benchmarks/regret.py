@@ -43,7 +43,6 @@ from solvers import (
     instances,
     select_solver,
     solver_class,
-    warmup,
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
@@ -227,7 +226,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     record = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {"rows": {}}
     rows = record["rows"]
-    compile_kernels(min(options.seconds, 2.0))
+    load_backends(min(options.seconds, 2.0))
     pace = Pace()
     for name, (sizes, _) in FAMILIES.items():
         for size in sizes[: options.sizes]:
@@ -257,10 +256,8 @@ def by_family(rows: dict[str, Row]) -> dict[str, list[Row]]:
     return families
 
 
-def compile_kernels(seconds: float) -> None:
-    """Compiles what there is, and solves a small problem with every backend, so that no compilation is timed."""
-    if seconds >= 1.0:
-        warmup()
+def load_backends(seconds: float) -> None:
+    """Solves a small problem with every backend, so that no loading of packages is timed."""
     problem = instances.spin_glass(5, 5, 1, np.random.default_rng(0)).problem()
     for solver in contenders(problem).values():
         of_one_thread(solver).solve(problem, seconds if solver.capabilities.time_limit else None)

@@ -1,19 +1,17 @@
-"""How long the first solve of a new process takes when no kernel has been compiled yet.
+"""How much longer the first solve of a new process takes than the second one.
 
     python -m scripts.first_call
 
-Every backend gets a process of its own and an empty folder for compiled kernels; then the same again with the folder
-that the first process left. What is solved has 40 variables, or 20 for enumeration, and half a second is its limit.
+Every backend gets a process of its own. What is solved has 40 variables, or 20 for enumeration, and a second is its
+limit.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
@@ -61,12 +59,11 @@ def _now() -> tuple[float, float]:
     return time.perf_counter(), time.process_time()
 
 
-def _in_process(name: str, folder: str) -> dict[str, Any]:
+def _in_process(name: str) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603  # this script
         [sys.executable, "-m", "scripts.first_call", "--call", name],
         capture_output=True,
         text=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": folder},
         timeout=600,
         check=False,
     )
@@ -86,13 +83,11 @@ def main() -> None:
         return
     from solvers import available_solvers
 
-    table = Table("solver", "kernels", "import s (CPU)", "first s (CPU)", "again s (CPU)", "proved")
+    table = Table("solver", "import s (CPU)", "first s (CPU)", "again s (CPU)", "proved")
     for name in chosen.solvers or [info.name for info in available_solvers() if info.installed]:
-        with tempfile.TemporaryDirectory() as folder:
-            for kernels in ("none", "compiled"):
-                found = _in_process(name, folder)
-                cells = ("{:.2f} ({:.2f})".format(*found[key]) for key in ("import", "first", "again"))
-                table.add_row(name, kernels, *cells, str(found["proved"]))
+        measured = _in_process(name)
+        cells = ("{:.2f} ({:.2f})".format(*measured[key]) for key in ("import", "first", "again"))
+        table.add_row(name, *cells, str(measured["proved"]))
     Console(width=120).print(table)
 
 

@@ -11,8 +11,7 @@ uv=("$environment/bin/uv" pip)
 "${uv[@]}" compile --quiet --resolution lowest-direct --extra cplex --extra dev pyproject.toml --output-file "$environment/lowest.txt"
 "${uv[@]}" install --quiet --python "$environment/bin/python" --requirement "$environment/lowest.txt"
 
-# Kernels are kept apart from those of other versions of numba. Old packages warn of what Python has changed since.
-export NUMBA_CACHE_DIR OMP_NUM_THREADS=1
-NUMBA_CACHE_DIR=$(cd "$environment" && pwd)/kernels
+# Old packages warn of what Python has changed since.
+export OMP_NUM_THREADS=1
 # shellcheck disable=SC2086  # several files
 "$environment/bin/python" -m pytest -q -W default ${TESTS:-tests/test_solvers_*.py}

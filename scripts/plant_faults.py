@@ -35,7 +35,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import grimp
 import pytest
 import yaml
 
@@ -44,13 +43,15 @@ TABLE = ROOT / "scripts" / "faults.yaml"
 LIBRARIES = (
     "torch",
     "lightning.pytorch",
-    "numba",
     "networkx",
     "matplotlib.figure",
     "scipy.special",
     "jsonargparse",
 )
 PACKAGES = ("solvers", "models", "structured_vae")
+KERNELS = Path("solvers", "compiled", "_kernels")
+CPP = (".cpp", ".hpp")
+"""Faults in these files need the kernels compiled anew, which takes a minute or two."""
 NO_SUCH_TEST = (4, 5)
 """What pytest returns where a test that is named does not exist."""
 
@@ -109,7 +110,7 @@ class Report:
 
 @contextmanager
 def copied_tree() -> Iterator[Path]:
-    """A copy of all that git does not ignore, and of what Python and numba have compiled of it."""
+    """A copy of all that git does not ignore, with the compiled kernels."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607  # the git of the developer
         cwd=ROOT,
@@ -121,13 +122,14 @@ def copied_tree() -> Iterator[Path]:
     compiled = (
         str(file.relative_to(ROOT)) for place in places for file in (ROOT / place).rglob("__pycache__/*")
     )
+    kernels = (str(file.relative_to(ROOT)) for file in (ROOT / KERNELS).glob("*.so"))
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
-        for name in (*filter(None, listed), *compiled):
+        for name in (*filter(None, listed), *compiled, *kernels):
             if (ROOT / name).is_file():  # not one that was deleted and is still in the index
                 (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(
                     ROOT / name, Path(folder) / name
-                )  # with its time, by which Python and numba know what they have compiled
+                )  # with its time, by which Python knows what it has compiled
         yield Path(folder)
 
 
@@ -138,19 +140,18 @@ def planted(fault: Fault, tree: Path) -> bool:
     if text.count(fault.old) != 1:
         return False
     path.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
-    if "@jit" in text:
-        _drop_compiled(fault.file, tree)
+    return path.suffix not in CPP or _compiled(tree)
+
+
+def _compiled(tree: Path) -> bool:
+    """Compile the kernels of a copy anew; False where the fault does not compile."""
+    build = tree / "build" / "planted"
+    configure = ["cmake", "-S", str(tree), "-B", str(build), "-G", "Ninja", "-DIN_PLACE=ON"]
+    configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DPython_EXECUTABLE={sys.executable}"]
+    for command in (configure, ["cmake", "--build", str(build)]):
+        if subprocess.run(command, capture_output=True, check=False).returncode:  # noqa: S603  # our own build
+            return False
     return True
-
-
-def _drop_compiled(file: str, tree: Path) -> None:
-    """Numba sees that a kernel's own file has changed, but not that one has which it calls."""
-    module = ".".join(Path(file).with_suffix("").parts)
-    graph = grimp.build_graph("solvers", cache_dir=None)
-    for name in {module, *graph.find_downstream_modules(module)}:
-        *folders, last = name.split(".")
-        for kernel in tree.joinpath(*folders, "__pycache__").glob(f"{last}.*.nb[ci]"):
-            kernel.unlink()
 
 
 def run_tests(tree: Path, tests: Sequence[str], limit: float | None, *options: str) -> int | None:
