@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import time
 
-STRONG_SECONDS = 3.5e-6
+STRONG_SECONDS = 1.5e-6
 """Of a search with triangle inequalities, in units of n^3, where the root has a gap of `REFERENCE_GAP`."""
 
 REFERENCE_GAP, GROWTH = 1.75, 4.5
 """In mean d_i, and by how much the logarithm of that time grows with each unit of the gap.
 
-Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17.
+Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17. Since then the kernels
+take 0.4 of their time, measured for whole trees of n = 60 and 70, which `STRONG_SECONDS` contains.
 """
 
 MOST_LOGARITHM = 60.0

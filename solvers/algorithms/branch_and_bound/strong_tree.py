@@ -217,7 +217,7 @@ class StrongTree:
         others[places] = False
         elsewhere = (states[:, others] != state[others]).any(axis=1)
         below = np.where(elsewhere[:, None], ELSEWHERE, states[:, places])
-        return Best(scores - constant, order.copy(), below)
+        return Best(scores - constant, order.copy(), np.ascontiguousarray(below))
 
 
 def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
