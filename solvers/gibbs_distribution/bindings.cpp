@@ -40,58 +40,57 @@ std::span<const T> all_of(const Array<const T, 3>& array) {
 
 // --- enumeration ------------------------------------------------------------------------------
 
-struct Instances {
-    const Indices& rows;
-    const Indices& columns;
-    Index n;
-    const Rows& coefficients;
-    std::size_t batch;
+using Edges = Array<const Index, 2>;
 
-    Triangle triangle() const { return {static_cast<int>(n), view(rows), view(columns)}; }
-    std::size_t variables() const { return static_cast<std::size_t>(n); }
-    std::size_t blocks() const { return std::size_t{1} << depth_of(static_cast<int>(n)); }
+// Where the coefficients of an instance go.
+Triangle triangle_of(Index n, const Edges& edges) {
+    require(n >= 1 && n <= MAX_VARIABLES, "n is outside 1 to 20");
+    require(edges.shape(1) == 2, "edges have two columns");
+    const Matrix<const Index> pairs = view(edges);
+    for (Index e = 0; e < pairs.rows; ++e)
+        require(0 <= pairs(e, 0) && pairs(e, 0) < pairs(e, 1) && pairs(e, 1) < n,
+                "an edge is no pair i < j of variables");
+    return {static_cast<int>(n), pairs};
+}
 
-    void check() const {
-        require(n >= 1 && n <= MAX_VARIABLES, "n is outside 1 to 20");
-        const std::size_t count = rows.shape(0);
-        require(columns.shape(0) == count, "rows and columns are as many");
-        require_indices(view(rows), n, "a row lies outside the triangle");
-        require_indices(view(columns), n, "a column lies outside the triangle");
-        require_shape(coefficients, {batch, count}, "coefficients have a column for each row");
-    }
-};
+std::size_t blocks_of(const Triangle& triangle) {
+    return std::size_t{1} << depth_of(triangle.n);
+}
 
-void bound_infer(Indices rows, Indices columns, Index n, Rows coefficients,
-                 Array<double, 1> references, Array<double, 2> cumulative, Array<double, 2> weights,
-                 Array<double, 1> log_z, Array<double, 2> marginals) {
+void bound_infer(Edges edges, Index n, Rows coefficients, Array<double, 1> references,
+                 Array<double, 2> cumulative, Array<double, 2> weights, Array<double, 1> log_z,
+                 Array<double, 2> marginals) {
     const std::size_t batch = batch_of(log_z);
-    const Instances instances{rows, columns, n, coefficients, batch};
-    instances.check();
-    const std::size_t blocks = instances.blocks();
+    const Triangle triangle = triangle_of(n, edges);
+    const std::size_t count = triangle.places.size();
+    const std::size_t blocks = blocks_of(triangle);
+    require_shape(coefficients, {batch, count}, "there is a coefficient for each place");
     require_shape(references, {batch}, "there is a reference for each instance");
     require_shape(cumulative, {batch, blocks}, "there is a running sum for each block");
     require_shape(weights, {batch, blocks}, "there is a weight for each block");
-    require_shape(marginals, {batch, rows.shape(0)}, "there is a marginal for each row");
+    require_shape(marginals, {batch, count}, "there is a marginal for each place");
     nb::gil_scoped_release unlocked;
-    infer(instances.triangle(), view(coefficients),
+    infer(triangle, view(coefficients),
           {view(references), view(cumulative), view(weights), view(log_z), view(marginals)});
 }
 
-Running running_of(const Instances& instances, const Numbers& references, const Rows& sums) {
-    instances.check();
-    require_shape(references, {instances.batch}, "there is a reference for each instance");
-    require_shape(sums, {instances.batch, instances.blocks()}, "there is a sum for each block");
-    return {view(instances.coefficients), view(references), view(sums)};
+Running running_of(const Triangle& triangle, std::size_t batch, const Rows& coefficients,
+                   const Numbers& references, const Rows& sums) {
+    require_shape(coefficients, {batch, triangle.places.size()},
+                  "there is a coefficient for each place");
+    require_shape(references, {batch}, "there is a reference for each instance");
+    require_shape(sums, {batch, blocks_of(triangle)}, "there is a sum for each block");
+    return {view(coefficients), view(references), view(sums)};
 }
 
-void bound_draw(Indices rows, Indices columns, Index n, Rows coefficients, Numbers references,
-                Rows cumulative, Rows uniforms, Array<std::int8_t, 3> z) {
-    const Instances instances{rows, columns, n, coefficients, batch_of(z)};
-    const Running running = running_of(instances, references, cumulative);
-    require_shape(z, {batch_of(uniforms), uniforms.shape(1), instances.variables()},
+void bound_draw(Edges edges, Index n, Rows coefficients, Numbers references, Rows cumulative,
+                Rows uniforms, Array<std::int8_t, 3> z) {
+    const Triangle triangle = triangle_of(n, edges);
+    const Running running = running_of(triangle, batch_of(z), coefficients, references, cumulative);
+    require_shape(z, {batch_of(uniforms), uniforms.shape(1), static_cast<std::size_t>(n)},
                   "z has n columns for each uniform");
     nb::gil_scoped_release unlocked;
-    draw(instances.triangle(), running, view(uniforms), view(z));
+    draw(triangle, running, view(uniforms), view(z));
 }
 
 // What is filled for each chosen variable.
@@ -111,17 +110,17 @@ Completed completed_of(const Array<const double, 3>& uniforms, const Array<const
     return {view(z), joined_view(completed), view(conditionals)};
 }
 
-void bound_complete(Indices rows, Indices columns, Index n, Rows coefficients, Numbers references,
-                    Rows weights, Array<const double, 3> uniforms, Array<const Index, 3> chosen,
+void bound_complete(Edges edges, Index n, Rows coefficients, Numbers references, Rows weights,
+                    Array<const double, 3> uniforms, Array<const Index, 3> chosen,
                     Array<std::int8_t, 3> z, Array<std::int8_t, 4> completed,
                     Array<double, 3> conditionals) {
-    const Instances instances{rows, columns, n, coefficients, batch_of(z)};
-    const Running running = running_of(instances, references, weights);
-    require_shape(uniforms, {instances.batch, z.shape(1), instances.variables()},
+    const Triangle triangle = triangle_of(n, edges);
+    const Running running = running_of(triangle, batch_of(z), coefficients, references, weights);
+    require_shape(uniforms, {batch_of(z), z.shape(1), static_cast<std::size_t>(n)},
                   "there is a uniform for each variable");
     const Completed filled = completed_of(uniforms, chosen, z, completed, conditionals);
     nb::gil_scoped_release unlocked;
-    complete(instances.triangle(), running, view(uniforms), view(chosen), filled);
+    complete(triangle, running, view(uniforms), view(chosen), filled);
 }
 
 Drawn drawn_of(std::size_t batch, std::size_t n, const Array<const std::int8_t, 3>& z,
@@ -136,21 +135,21 @@ Drawn drawn_of(std::size_t batch, std::size_t n, const Array<const std::int8_t, 
     return {view(z), view(chosen), view(changes)};
 }
 
-void bound_derive(Indices rows, Indices columns, Index n, Rows coefficients, Numbers references,
-                  Rows weights, Numbers totals, Array<const std::int8_t, 3> z,
-                  Array<const Index, 3> chosen, Array<const double, 3> changes, Rows directions,
-                  Numbers means, Array<double, 2> products) {
+void bound_derive(Edges edges, Index n, Rows coefficients, Numbers references, Rows weights,
+                  Numbers totals, Array<const std::int8_t, 3> z, Array<const Index, 3> chosen,
+                  Array<const double, 3> changes, Rows directions, Numbers means,
+                  Array<double, 2> products) {
     const std::size_t batch = batch_of(products);
-    const Instances instances{rows, columns, n, coefficients, batch};
-    const Running running = running_of(instances, references, weights);
-    const Drawn drawn = drawn_of(batch, instances.variables(), z, chosen, changes);
-    require_shape(directions, {batch, rows.shape(0)}, "directions have a column for each row");
+    const Triangle triangle = triangle_of(n, edges);
+    const std::size_t count = triangle.places.size();
+    const Running running = running_of(triangle, batch, coefficients, references, weights);
+    const Drawn drawn = drawn_of(batch, static_cast<std::size_t>(n), z, chosen, changes);
+    require_shape(directions, {batch, count}, "there is a direction for each place");
     require_shape(means, {batch}, "there is a mean for each instance");
     require_shape(totals, {batch}, "there is a total for each instance");
-    require_shape(products, {batch, rows.shape(0)}, "there is a product for each row");
+    require_shape(products, {batch, count}, "there is a product for each place");
     nb::gil_scoped_release unlocked;
-    derive(instances.triangle(), running, drawn, {view(directions), view(means), view(totals)},
-           view(products));
+    derive(triangle, running, drawn, {view(directions), view(means), view(totals)}, view(products));
 }
 
 // --- elimination ------------------------------------------------------------------------------
@@ -352,7 +351,7 @@ BIND_KERNELS(gibbs_distribution, m) {
     const auto array = [](const char* name) { return nb::arg(name).noconvert(); };
     const auto by_enumeration = [&](const char* name, auto kernel, const char* text,
                                     auto... names) {
-        m.def(name, kernel, array("rows"), array("columns"), nb::arg("n"), array("coefficients"),
+        m.def(name, kernel, array("edges"), nb::arg("n"), array("coefficients"),
               array("references"), array(names)..., text);
     };
     m.attr("BLOCK_BITS") = BLOCK_BITS;

@@ -61,7 +61,7 @@ void Blocks::load(std::span<const double> coefficients, const Triangle& triangle
     std::ranges::fill(weights_, NOTHING<join>);
     for (Index i = triangle.n; i < BLOCK_BITS; ++i) weights_[i * size_ + i] = padding;
     for (Index c = 0; c < length(coefficients); ++c)
-        weights_[triangle.rows[c] * size_ + triangle.columns[c]] =
+        weights_[triangle.places[c].row * size_ + triangle.places[c].column] =
             join == Join::product ? std::exp(coefficients[c]) : coefficients[c];
     fill_root<join>();
     fill_fields<join>();

@@ -53,9 +53,18 @@ struct alignas(CACHE_LINE) Block {
 // The variables of an instance, and the row and column of each of its coefficients in the lower
 // triangle.
 struct Triangle {
+    // Of the n unary scores, and the pairwise ones of edges `[e, 2]`, pairs i < j.
+    Triangle(int variables, Matrix<const Index> edges) : n(variables), places(n + edges.rows) {
+        for (Index i = 0; i < n; ++i) places[i] = {i, i};
+        for (Index e = 0; e < edges.rows; ++e) places[n + e] = {edges(e, 1), edges(e, 0)};
+    }
+
+    struct Place {
+        Index row;
+        Index column;
+    };
     int n;
-    std::span<const Index> rows;
-    std::span<const Index> columns;
+    std::vector<Place> places;  // [n + e]
 };
 
 enum class Join { sum, product };

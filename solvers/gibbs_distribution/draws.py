@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Edges
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
-from .enumeration import RunningSums, places
+from .enumeration import RunningSums
 
 LOAD_NANOSECONDS, DRAW_NANOSECONDS = 500.0, 200.0  # an instance, a sample
 
@@ -35,5 +35,5 @@ def draw(
     arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), z)
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * uniforms.shape[1]
     if uniforms.size:  # else instances would be loaded for nothing
-        over_slices(partial(kernels.draw, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
+        over_slices(partial(kernels.draw, edges, n), *arrays, nanoseconds=work, threads=threads)
     return z

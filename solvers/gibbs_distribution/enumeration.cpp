@@ -43,7 +43,7 @@ void infer(const Triangle& triangle, Matrix<const double> coefficients, const In
         sums.fill_moments(moments);
         for (Index c = 0; c < coefficients.columns; ++c)
             inferred.marginals(b, c) =
-                std::min(moments(triangle.rows[c], triangle.columns[c]) / total, 1.0);
+                std::min(moments(triangle.places[c].row, triangle.places[c].column) / total, 1.0);
     }
 }
 

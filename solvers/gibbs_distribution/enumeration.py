@@ -37,12 +37,6 @@ class RunningSums(NamedTuple):
     weights: np.ndarray
 
 
-def places(n: int, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column of every coefficient in the lower triangle."""
-    diagonal = np.arange(n)
-    return np.concatenate((diagonal, edges[:, 1])), np.concatenate((diagonal, edges[:, 0]))
-
-
 def infer(
     unary: Unary, pairwise: Pairwise, edges: Edges, threads: int | None = None
 ) -> tuple[Scores, np.ndarray, RunningSums]:
@@ -60,6 +54,6 @@ def infer(
     sums = RunningSums(coefficients, np.empty(batch), np.empty(blocks), np.empty(blocks))
     log_z, marginals = np.empty(batch), np.empty_like(coefficients)
     work = NANOSECONDS * (2**n + 2**12)
-    kernel = partial(kernels.infer, *places(n, edges), n)
+    kernel = partial(kernels.infer, edges, n)
     over_slices(kernel, *sums, log_z, marginals, nanoseconds=work, threads=threads)
     return log_z, marginals, sums

@@ -14,7 +14,7 @@ from ..arrays import Edges, States
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
 from .draws import DRAW_NANOSECONDS, LOAD_NANOSECONDS
-from .enumeration import RunningSums, places
+from .enumeration import RunningSums
 
 
 def complete(
@@ -40,5 +40,5 @@ def complete(
     conditionals = np.empty(chosen.shape)
     arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), chosen, z, completed, conditionals)
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
-    over_slices(partial(kernels.complete, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
+    over_slices(partial(kernels.complete, edges, n), *arrays, nanoseconds=work, threads=threads)
     return z, completed, conditionals

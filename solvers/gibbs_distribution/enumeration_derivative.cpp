@@ -72,7 +72,7 @@ public:
           tree_(BLOCK_BITS),
           slopes_(triangle.n),
           rates_(weights_.count()),
-          direction_(triangle.rows.size()),
+          direction_(triangle.places.size()),
           own_rates_(samples),
           homes_(samples),
           storage_(weights_.size() * weights_.size()),
@@ -118,7 +118,7 @@ public:
         const Matrix<double> moments{storage_.data(), weights_.size(), weights_.size()};
         sums_.fill_moments(moments);
         for (Index c = 0; c < length(products); ++c)
-            products[c] = moments(triangle_.rows[c], triangle_.columns[c]);
+            products[c] = moments(triangle_.places[c].row, triangle_.places[c].column);
     }
 
 private:

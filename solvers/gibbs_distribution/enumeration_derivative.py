@@ -15,7 +15,7 @@ import numpy as np
 from ..arrays import Edges, Scores
 from ..compiled._kernels import gibbs_distribution as kernels
 from ..compiled.threads import over_slices
-from .enumeration import NANOSECONDS, RunningSums, places
+from .enumeration import NANOSECONDS, RunningSums
 from .samples import Drawn
 
 SAMPLE_NANOSECONDS = 500.0
@@ -45,5 +45,5 @@ def derivative(
     of_instances = (sums.coefficients, sums.references, sums.weights, totals, drawn.z, drawn.chosen)
     arrays = (*of_instances, drawn.changes, np.require(direction, np.float64, ["C", "W"]), means, products)
     work = 1.5 * NANOSECONDS * (2**n + 2**12) + SAMPLE_NANOSECONDS * drawn.chosen.shape[1]
-    over_slices(partial(kernels.derive, *places(n, edges), n), *arrays, nanoseconds=work, threads=threads)
+    over_slices(partial(kernels.derive, edges, n), *arrays, nanoseconds=work, threads=threads)
     return products
