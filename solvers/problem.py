@@ -50,7 +50,7 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Problem(Generic[ArrayT]):
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
@@ -78,6 +78,22 @@ class Problem(Generic[ArrayT]):
     topology: Topology
     leading: tuple[int, ...]
     home: Home[ArrayT]
+
+    def __init__(
+        self,
+        unary: Any,
+        pairwise: Any,
+        topology: Topology,
+        leading: tuple[int, ...],
+        home: Home[ArrayT],
+    ) -> None:
+        """Takes what is checked already; see `from_arrays`."""
+        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        own["unary"] = unary
+        own["pairwise"] = pairwise
+        own["topology"] = topology
+        own["leading"] = leading
+        own["home"] = home
 
     @overload
     @classmethod
@@ -137,8 +153,7 @@ class Problem(Generic[ArrayT]):
         scores = as_floats(given, home)
         _check_unary(scores["unary"])
         try:
-            flat = _flatten(scores["unary"], *weights(scores))
-            problem = cls(*flat, home=home)
+            problem = cls(*_flatten(scores["unary"], *weights(scores)), home)
             _check_magnitude(problem)
         except SolverError:
             if fault := _not_finite(scores):  # which is named before all others
@@ -169,19 +184,10 @@ class Problem(Generic[ArrayT]):
     @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
-        with np.errstate(over="ignore"):
-            on_host = isinstance(self.unary, np.ndarray)
-            if on_host and self.e and self.unary.size + self.pairwise.size <= BLOCK:
-                # One sum of both takes a microsecond less than two.
-                both = np.concatenate((self.unary, self.pairwise), axis=1, dtype=np.float64)
-                total: np.ndarray | ArrayT = _absolute_sum(both)
-                return total
-            total = _absolute_sum(self.unary)
-            if self.e and on_host:
-                total = total + self._in_blocks(lambda weights, *_: np.abs(weights))
-            elif self.e:
-                total = total + _absolute_sum(self.pairwise)
-            return total
+        if isinstance(self.unary, np.ndarray):
+            return self._survey.sums[0]
+        total: ArrayT = _absolute_sum(self.unary)
+        return total + _absolute_sum(self.pairwise) if self.e else total
 
     @kept
     def positive_part(self) -> Scores:
@@ -211,21 +217,33 @@ class Problem(Generic[ArrayT]):
         """
         return tolerance_of(self.rounding, self._units)
 
-    @property
+    @kept
     def rounding_of_sums(self) -> Scores:
         """`[batch]`: by how much sums of real numbers of this size may be wrong."""
-        return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
+        if isinstance(self.unary, np.ndarray):
+            return self._survey.sums[1]
+        return self._share_of_rounding * self.magnitude
+
+    @property
+    def _share_of_rounding(self) -> float:
+        """By how much of its magnitude a sum may be wrong."""
+        return 2 * EPSILON * (self.n + self.e + 1)
+
+    @kept
+    def _survey(self) -> Any:
+        """What one pass over the scores of a host problem says of them: a `compiled.problem_checks.Survey`."""
+        return _checks().survey_of(self.unary, self.pairwise, self._share_of_rounding)
 
     @kept
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
-        if not isinstance(self.unary, np.ndarray) and self.batch * (self.n + self.e) > BLOCK:
+        if isinstance(self.unary, np.ndarray):
+            if not self._survey.suspicious:
+                return None
+        elif self.batch * (self.n + self.e) > BLOCK:
             return None  # which would have to come from a device
-        unary, magnitude = to_numpy(self.unary), to_numpy(self.magnitude)
-        factor = 2 * EPSILON * (self.n + self.e + 1)
-        if not self.e and not _few_digits(unary, magnitude, factor):
-            return None  # who solves without pairs does not wait for numba
-        return units_of(unary, to_numpy(self.pairwise), magnitude, factor)
+        arrays = (to_numpy(array) for array in (self.unary, self.pairwise, self.magnitude))
+        return units_of(*arrays, self._share_of_rounding)
 
     @property
     def trivial_bound(self) -> Scores:
@@ -323,11 +341,9 @@ class Problem(Generic[ArrayT]):
     @kept
     def _lowest(self) -> float:
         """The lowest pairwise score."""
-        return float(
-            self.pairwise.min()
-            if isinstance(self.pairwise, np.ndarray)
-            else namespace_of(self.pairwise).min(self.pairwise)
-        )
+        if isinstance(self.pairwise, np.ndarray):
+            return self._survey.lowest
+        return float(namespace_of(self.pairwise).min(self.pairwise))
 
 
 def units_of(
@@ -360,15 +376,9 @@ def _kernels() -> Any:
     return importlib.import_module(".compiled.resolution", __package__)
 
 
-def _few_digits(unary: np.ndarray, magnitude: np.ndarray, factor: float) -> bool:
-    """Whether rounding might reach a unit of which the smallest score is a small multiple."""
-    if not unary.size:
-        return False
-    sizes = np.abs(unary)
-    least = np.minimum.reduce(sizes, axis=None)
-    if least == 0:
-        least = np.min(sizes, where=sizes > 0, initial=math.inf)
-    return bool(2 * factor * np.maximum.reduce(magnitude) >= least / 2.0**33)
+@cache
+def _checks() -> Any:
+    return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 def check_problem(problem: object) -> None:
@@ -384,18 +394,18 @@ def check_problem(problem: object) -> None:
         )
 
 
-def _absolute_sum(scores: Any) -> Any:
-    """`[batch]`: the sums of absolute `scores [batch, m]`, float64."""
-    if isinstance(scores, np.ndarray):
-        return np.add.reduce(np.abs(as_float64(scores)), axis=-1)
+def _absolute_sum(scores: Array) -> Any:
+    """`[batch]`: the sums of absolute `scores [batch, m]` on a device, float64."""
     xp = namespace_of(scores)
     return xp.sum(xp.abs(as_float64(scores)), axis=-1)
 
 
 def _check_magnitude(problem: Problem) -> None:
     """Refuses scores that are not finite, or so large that their sums might not be."""
-    magnitude = problem.magnitude
-    largest = float(magnitude[0] if problem.batch == 1 else namespace_of(magnitude).max(magnitude))
+    if isinstance(problem.unary, np.ndarray):
+        largest = problem._survey.largest
+    else:
+        largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
             f"the absolute scores of an instance add up to {largest:.3g}, more than "

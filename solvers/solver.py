@@ -236,8 +236,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
-        z = self._checked_states(problem, found.z)
-        score = self._scores(problem, z)
+        z, score = self._scored(problem, found.z)
         rounding = problem.rounding if found.rounding is None else found.rounding
         if found.bound is None:
             bound = self.bound_of_none(problem, score)
@@ -256,6 +255,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             solver=found.solver or self.name,
             stats=found.stats,
         )
+
+    def _scored(self, problem: ProblemT, z: States) -> tuple[States, Scores]:
+        """`[batch, n]`, `[batch]`: what a backend returned, if it is a state of every instance, and the scores."""
+        z = self._checked_states(problem, z)
+        return z, self._scores(problem, z)
 
     @final
     def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
@@ -444,6 +448,19 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def _scores(self, problem: Problem, z: States) -> Scores:
         return score_states(problem, z)
 
+    def _scored(self, problem: Problem, z: States) -> tuple[States, Scores]:
+        if (
+            type(z) is np.ndarray
+            and z.dtype == np.int8
+            and z.shape == problem.unary.shape
+            and type(problem.unary) is np.ndarray
+        ):
+            pairs = problem.topology.pairs
+            score = _checks().score_of(problem.unary, problem.pairwise, pairs, z)
+            if score is not None:
+                return z, score
+        return super()._scored(problem, z)
+
     def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
         expected = (problem.batch, problem.n)
@@ -500,6 +517,12 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 def _kernels() -> Any:
     """The module of compiled scores; who solves without pairs does not wait for numba."""
     return importlib.import_module(".compiled.scores", __package__)
+
+
+@cache
+def _checks() -> Any:
+    """The module of compiled checks."""
+    return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 def seconds_of(time_limit: Any) -> float | None:

@@ -38,6 +38,9 @@ from .selection import (
 )
 
 
+_CHECKED = (Problem, Conversion)
+
+
 @overload
 def solve(
     unary: Conversion,
@@ -175,7 +178,7 @@ def solve(
         >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
-    if not isinstance(unary, Problem | Conversion):
+    if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
     elif pairwise is not None or edges is not None:
         raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
@@ -249,7 +252,7 @@ def _answer(
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
     """The solution of all of a problem."""
-    begin = now()
+    begin = 0.0 if time_limit is None else now()
     chosen = _chosen(solver, problem, time_limit)
     states = given_states(start, problem)
     takes_start = states is not None and "start" in chosen.options()

@@ -1,0 +1,87 @@
+"""What has to be known of a problem on the host before any solver gets it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._kernels import checks as kernels
+
+
+class Survey(NamedTuple):
+    """What one pass over the scores of a problem says of them.
+
+    Attributes:
+        sums: `[2, batch]`, float64: the magnitudes, sums of absolute scores, and how far sums of scores may be wrong.
+        largest: magnitude of all; infinite or NaN where a score is not finite.
+        lowest: pairwise score of all; 0 where none is negative.
+        suspicious: whether rounding could confuse scores, see `resolution`.
+    """
+
+    sums: np.ndarray
+    largest: float
+    lowest: float
+    suspicious: bool
+
+
+def survey_of(unary: np.ndarray, pairwise: np.ndarray, share_of_rounding: float) -> Survey:
+    """One pass over scores of float32 or float64.
+
+    Args:
+        unary: `[batch, n]`.
+        pairwise: `[batch, e]`, of the same type.
+        share_of_rounding: by how much of its magnitude a sum of scores may be wrong.
+    """
+    sums = np.empty((2, len(unary)))
+    return Survey(sums, *kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums))
+
+
+class Triangle(NamedTuple):
+    """What the matrices of pairwise scores hold.
+
+    Attributes:
+        upper: `[batch, n (n - 1) / 2]`: the entries above the diagonals, row by row.
+        used: uint8, which of them are not zero everywhere.
+        pairs: how many those are.
+        fault: 0 where all is well; 1 where an entry of a diagonal is not zero; 2 where the matrices are neither upper
+            triangular nor symmetric.
+    """
+
+    upper: np.ndarray
+    used: np.ndarray
+    pairs: int
+    fault: int
+
+
+def triangle_of(matrices: np.ndarray) -> Triangle:
+    """What square `matrices [batch, n, n]` of float32 or float64 hold."""
+    batch, n, _ = matrices.shape
+    size = n * (n - 1) // 2
+    upper, used = np.empty((batch, size), matrices.dtype), np.empty(size, np.uint8)
+    fault, pairs = kernels.read_matrix(in_order(matrices), upper, used)
+    return Triangle(upper, used, pairs, fault)
+
+
+def score_of(
+    unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray
+) -> np.ndarray | None:
+    """`[batch]`, float64: the score of the state `z[b]` of every instance b; None where z holds more than 0 and 1.
+
+    Args:
+        unary: `[batch, n]`.
+        pairwise: `[batch, e]`, of the same type.
+        edges: `[e, 2]`, in C order.
+        z: `[batch, n]`, int8.
+    """
+    score = np.empty(len(z))
+    binary = kernels.score(in_order(unary), in_order(pairwise), edges, in_order(z), score)
+    return score if binary else None
+
+
+def in_order(array: np.ndarray) -> np.ndarray:
+    """`array` as kernels read it, aligned and in C order: itself where it is, else a copy."""
+    flags = array.flags
+    if flags.c_contiguous and flags.aligned:
+        return array
+    return np.require(array, requirements=["C", "A"])
