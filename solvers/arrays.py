@@ -97,7 +97,10 @@ def home_of(*arrays: Array) -> Home:
     Raises:
         ProblemError: they come from different libraries or devices.
     """
-    if set(map(type, arrays)) == {np.ndarray}:
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            break
+    else:
         return NUMPY
     try:
         namespace = array_api_compat.array_namespace(*arrays)
@@ -122,7 +125,7 @@ def as_array(values: Any, name: str) -> Array:
             for every place.
         ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
-    if type(values) is np.ndarray and values.dtype != object and not needs_room(values.size):
+    if type(values) is np.ndarray and not values.dtype.hasobject and not needs_room(values.size):
         return values
     array = _array_of(values, name)
     check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds

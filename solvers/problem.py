@@ -185,7 +185,7 @@ class Problem(Generic[ArrayT]):
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         if isinstance(self.unary, np.ndarray):
-            return self._survey.sums[0]
+            return self._survey[0][0]
         total: ArrayT = _absolute_sum(self.unary)
         return total + _absolute_sum(self.pairwise) if self.e else total
 
@@ -221,7 +221,7 @@ class Problem(Generic[ArrayT]):
     def rounding_of_sums(self) -> Scores:
         """`[batch]`: by how much sums of real numbers of this size may be wrong."""
         if isinstance(self.unary, np.ndarray):
-            return self._survey.sums[1]
+            return self._survey[0][1]
         return self._share_of_rounding * self.magnitude
 
     @property
@@ -230,15 +230,18 @@ class Problem(Generic[ArrayT]):
         return 2 * EPSILON * (self.n + self.e + 1)
 
     @kept
-    def _survey(self) -> Any:
-        """What one pass over the scores of a host problem says of them: a `compiled.problem_checks.Survey`."""
-        return _checks().survey_of(self.unary, self.pairwise, self._share_of_rounding)
+    def _survey(self) -> tuple[np.ndarray, float, float, bool]:
+        """What one pass over the scores of a host problem says of them; see `compiled.problem_checks.survey_of`."""
+        found: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
+            self.unary, self.pairwise, self._share_of_rounding
+        )
+        return found
 
     @kept
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
         if isinstance(self.unary, np.ndarray):
-            if not self._survey.suspicious:
+            if not self._survey[3]:
                 return None
         elif self.batch * (self.n + self.e) > BLOCK:
             return None  # which would have to come from a device
@@ -307,6 +310,8 @@ class Problem(Generic[ArrayT]):
 
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        if self.home is NUMPY and not self.leading:
+            return array[0, ...]  # type: ignore[no-any-return]  # numpy's
         shape = (*self.leading, *array.shape[1:])
         if self.home is NUMPY:
             return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
@@ -342,7 +347,7 @@ class Problem(Generic[ArrayT]):
     def _lowest(self) -> float:
         """The lowest pairwise score."""
         if isinstance(self.pairwise, np.ndarray):
-            return self._survey.lowest
+            return self._survey[2]
         return float(namespace_of(self.pairwise).min(self.pairwise))
 
 
@@ -403,7 +408,7 @@ def _absolute_sum(scores: Array) -> Any:
 def _check_magnitude(problem: Problem) -> None:
     """Refuses scores that are not finite, or so large that their sums might not be."""
     if isinstance(problem.unary, np.ndarray):
-        largest = problem._survey.largest
+        largest = problem._survey[1]
     else:
         largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
     if not largest <= LARGEST_MAGNITUDE:
@@ -415,8 +420,12 @@ def _check_magnitude(problem: Problem) -> None:
 
 def as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
-    if home is NUMPY and {array.dtype for array in given.values()} == {DOUBLE}:
-        return given
+    if home is NUMPY:
+        for array in given.values():
+            if array.dtype is not DOUBLE:
+                break
+        else:
+            return given
     xp = home.namespace
     single = True
     for name, array in given.items():
@@ -476,7 +485,7 @@ def _flatten(
     unary: Array, weights: Array, topology: Topology
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
-        return unary[None, :], weights[None, :], topology, ()
+        return unary[None], weights[None], topology, ()
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])

@@ -9,32 +9,24 @@ import numpy as np
 from ._kernels import checks as kernels
 
 
-class Survey(NamedTuple):
-    """What one pass over the scores of a problem says of them.
-
-    Attributes:
-        sums: `[2, batch]`, float64: the magnitudes, sums of absolute scores, and how far sums of scores may be wrong.
-        largest: magnitude of all; infinite or NaN where a score is not finite.
-        lowest: pairwise score of all; 0 where none is negative.
-        suspicious: whether rounding could confuse scores, see `resolution`.
-    """
-
-    sums: np.ndarray
-    largest: float
-    lowest: float
-    suspicious: bool
-
-
-def survey_of(unary: np.ndarray, pairwise: np.ndarray, share_of_rounding: float) -> Survey:
-    """One pass over scores of float32 or float64.
+def survey_of(
+    unary: np.ndarray, pairwise: np.ndarray, share_of_rounding: float
+) -> tuple[np.ndarray, float, float, bool]:
+    """What one pass over scores of float32 or float64 says of them.
 
     Args:
         unary: `[batch, n]`.
         pairwise: `[batch, e]`, of the same type.
         share_of_rounding: by how much of its magnitude a sum of scores may be wrong.
+
+    Returns:
+        `[2, batch]`, float64, the magnitudes, sums of absolute scores, and how far sums of scores may be wrong; the
+        largest magnitude, infinite or NaN where a score is not finite; the lowest pairwise score, 0 where none is
+        negative; and whether rounding could confuse scores (see `resolution`).
     """
     sums = np.empty((2, len(unary)))
-    return Survey(sums, *kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums))
+    found = kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums)
+    return sums, *found
 
 
 class Triangle(NamedTuple):
@@ -82,6 +74,6 @@ def score_of(
 def in_order(array: np.ndarray) -> np.ndarray:
     """`array` as kernels read it, aligned and in C order: itself where it is, else a copy."""
     flags = array.flags
-    if flags.c_contiguous and flags.aligned:
+    if flags.carray or (flags.c_contiguous and flags.aligned):  # the first, which is more, is one look for most
         return array
     return np.require(array, requirements=["C", "A"])

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "solvers/compiled/views.hpp"
@@ -124,6 +126,19 @@ private:
         return count;
     }
 
+    // The largest power of two that divides a value that is neither zero nor infinite.
+    static double last_digit(double value) {
+        constexpr int fraction_bits = 52;
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+        const int exponent = static_cast<int>(bits >> fraction_bits & 0x7ff);
+        const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
+        if (exponent == 0) return 0x1p-1074 * static_cast<double>(fraction & (~fraction + 1));
+        const int zeros = fraction ? std::countr_zero(fraction) : fraction_bits;
+        const int place = exponent + zeros - fraction_bits;  // of the digit, as an exponent
+        if (place <= 0) return std::ldexp(1.0, place - 1023);
+        return std::bit_cast<double>(static_cast<std::uint64_t>(place) << fraction_bits);
+    }
+
     // The largest power of two that divides all scores; 0 where it is below `useful`.
     template <class Score>
     static double last_digit(std::span<const Score> scores, double useful) {
@@ -131,9 +146,7 @@ private:
         for (Score score : scores) {
             const double value = static_cast<double>(score);
             if (value == 0.0 || value == -INFINITE) continue;
-            int exponent = 0;
-            const Index whole = whole_digits(value, exponent);
-            const double digit = std::ldexp(static_cast<double>(whole & -whole), exponent - 53);
+            const double digit = last_digit(value);
             if (digit < useful) return 0.0;
             least = std::min(least, digit);
         }
