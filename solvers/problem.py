@@ -235,6 +235,9 @@ class Problem(Generic[ArrayT]):
         found: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
             self.unary, self.pairwise, self._share_of_rounding
         )
+        if not found[3]:  # as `rounding` and `tolerance` would come to it
+            own = self.__dict__
+            own["rounding"] = own["tolerance"] = found[0][1]
         return found
 
     @kept

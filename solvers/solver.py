@@ -237,14 +237,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
         z, score = self._scored(problem, found.z)
-        rounding = problem.rounding if found.rounding is None else found.rounding
         if found.bound is None:
             bound = self.bound_of_none(problem, score)
         else:
+            rounding = problem.rounding if found.rounding is None else found.rounding
             bound = self._bound_of(found.bound, score, rounding)
         bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        proved = bound - score <= (problem.tolerance if found.tolerance is None else found.tolerance)
+        tolerance = problem.tolerance if found.tolerance is None else found.tolerance
+        proved = tolerance >= 0 if bound is score else bound - score <= tolerance
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         given_score = problem.restore(score)
         return Solution(
@@ -282,7 +283,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """
         xp = namespace_of(score)
         possible = bound >= score - rounding
-        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
+        if np.count_nonzero(possible) == len(possible) if xp is np else bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(

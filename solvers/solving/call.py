@@ -254,7 +254,7 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     """The solution of all of a problem."""
     begin = 0.0 if time_limit is None else now()
     chosen = _chosen(solver, problem, time_limit)
-    states = given_states(start, problem)
+    states = None if start is None else given_states(start, problem)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
         chosen = chosen.with_options(start=start)
@@ -264,7 +264,9 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
         raise with_alternatives(error, BINARY.able(problem)) from error.__cause__
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
-    return with_word(_at_least(problem, found, states, takes_start), chosen)
+    if states is not None:
+        found = _at_least(problem, found, states, takes_start)
+    return with_word(found, chosen)
 
 
 def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:
