@@ -94,6 +94,7 @@ class Problem(Generic[ArrayT]):
         own["topology"] = topology
         own["leading"] = leading
         own["home"] = home
+        own["batch"], own["n"] = unary.shape  # read many times in a call
 
     @overload
     @classmethod
@@ -161,17 +162,17 @@ class Problem(Generic[ArrayT]):
             raise
         return problem
 
-    @property
+    @kept
     def batch(self) -> int:
         """Number of instances."""
         return int(self.unary.shape[0])
 
-    @property
+    @kept
     def n(self) -> int:
         """Number of binary variables of an instance."""
         return int(self.unary.shape[1])
 
-    @property
+    @kept
     def e(self) -> int:
         """Number of edges."""
         return self.topology.e
@@ -448,9 +449,11 @@ def _check_real(name: str, array: Array) -> None:
 
 
 def _check_unary(unary: Array) -> None:
-    shape = tuple(unary.shape)
+    shape = unary.shape
     if not shape or 0 in shape:
-        raise ProblemError(f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {shape}")
+        raise ProblemError(
+            f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {tuple(shape)}"
+        )
 
 
 def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
@@ -479,7 +482,7 @@ def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, 
         raise ProblemError(
             f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}"
         )
-    weights = scores.get("pairwise", unary[..., :0])
+    weights = scores["pairwise"] if "pairwise" in scores else unary[..., :0]
     pairs.check_length(weights, topology.e)
     return weights, topology
 

@@ -25,7 +25,10 @@ def survey_of(
         negative; and whether rounding could confuse scores (see `resolution`).
     """
     sums = np.empty((2, len(unary)))
-    found = kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums)
+    try:
+        found = kernels.survey(unary, pairwise, share_of_rounding, sums)
+    except TypeError:  # as kernels do not read them; most are in order
+        found = kernels.survey(in_order(unary), in_order(pairwise), share_of_rounding, sums)
     return sums, *found
 
 
@@ -67,7 +70,10 @@ def score_of(
         z: `[batch, n]`, int8.
     """
     score = np.empty(len(z))
-    binary = kernels.score(in_order(unary), in_order(pairwise), edges, in_order(z), score)
+    try:
+        binary = kernels.score(unary, pairwise, edges, z, score)
+    except TypeError:  # as kernels do not read them; most are in order
+        binary = kernels.score(in_order(unary), in_order(pairwise), edges, in_order(z), score)
     return score if binary else None
 
 

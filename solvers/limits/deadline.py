@@ -169,7 +169,8 @@ class Deadline:
     def after(cls, seconds: float | None) -> Deadline:
         """So many seconds from now; None for none, but interrupts and callbacks."""
         _CLOCK.begin()
-        return cls(math.inf if seconds is None else now() + seconds, first_interrupts(), watch())
+        end = math.inf if seconds is None else now() + seconds
+        return cls(end, first_interrupts(), watch())
 
     @property
     def left(self) -> float:

@@ -22,9 +22,20 @@ private:
     std::optional<nb::gil_scoped_release> unlocked_;
 };
 
+// Raises TypeError, as for arrays in another order: GCC takes every element to lie where its type
+// may. nanobind does not ask.
+template <class... Arrays>
+void require_aligned(const Arrays&... arrays) {
+    const auto aligned = [](const auto& array) {
+        return reinterpret_cast<std::uintptr_t>(array.data()) % sizeof(*array.data()) == 0;
+    };
+    if (!(aligned(arrays) && ...)) throw nb::type_error("an array is not aligned");
+}
+
 template <class Score>
 nb::tuple bound_survey(Array<const Score, 2> unary, Array<const Score, 2> pairwise, double factor,
                        Array<double, 2> sums) {
+    require_aligned(unary, pairwise);
     require(pairwise.shape(0) == unary.shape(0) && sums.shape(0) == 2 &&
                 sums.shape(1) == unary.shape(0),
             "unary, pairwise and both sums have one entry for each instance");
@@ -41,6 +52,7 @@ template <class Score>
 nb::tuple bound_read_matrix(Array<const Score, 3> matrix, Array<Score, 2> upper,
                             Array<std::uint8_t, 1> used) {
     const std::size_t n = matrix.shape(1);
+    require_aligned(matrix);
     require(n >= 1 && matrix.shape(2) == n, "matrices are square");
     require(upper.shape(0) == matrix.shape(0) && upper.shape(1) == n * (n - 1) / 2 &&
                 used.shape(0) == upper.shape(1),
@@ -59,6 +71,7 @@ template <class Score>
 bool bound_score(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
                  Array<const Index, 2> edges, Array<const std::int8_t, 2> z,
                  Array<double, 1> score) {
+    require_aligned(unary, pairwise, edges);
     require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0) &&
                 score.shape(0) == z.shape(0),
             "unary, pairwise, z and score have one row for each instance");
