@@ -113,18 +113,20 @@ def check_length(weights: Array, e: int) -> None:
 
 
 def _topology(pairs: Edges, n: int) -> Topology:
-    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype.str, n)
+    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype, n)
 
 
 @lru_cache(maxsize=64)
-def _kept(pairs: bytes, kind: str, n: int) -> Topology:
+def _kept(pairs: bytes, kind: np.dtype, n: int) -> Topology:
     return _checked(np.frombuffer(pairs, kind).reshape(-1, 2), n)
 
 
 def _integers(edges: Any) -> Edges:
     """`[e, 2]`, integers of any type; an empty list will do, and `[2, e]` where that cannot be `[e, 2]`."""
     given = as_array(edges, "edges")
-    pairs = upright(to_numpy(given))
+    pairs = to_numpy(given)
+    if pairs.shape[1:] != (2,):
+        pairs = upright(pairs)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

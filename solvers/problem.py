@@ -492,6 +492,8 @@ def _flatten(
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
         return unary[None], weights[None], topology, ()
+    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0] > 0:
+        return unary, weights, topology, (int(unary.shape[0]),)
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])
