@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, final
 
 import numpy as np
 
-from .arrays import ArrayT, Scores, States, namespace_of
+from .arrays import ArrayT, Flags, Scores, States, namespace_of
 from .constraint_rows import Rows
 from .errors import (
     InfeasibleError,
@@ -236,16 +236,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
-        z, score = self._scored(problem, found.z)
-        if found.bound is None:
-            bound = self.bound_of_none(problem, score)
-        else:
-            rounding = problem.rounding if found.rounding is None else found.rounding
-            bound = self._bound_of(found.bound, score, rounding)
-        bound = raised_bound(problem, bound)
-        self._refuse_forbidden(score, bound)
-        tolerance = problem.tolerance if found.tolerance is None else found.tolerance
-        proved = tolerance >= 0 if bound is score else bound - score <= tolerance
+        z, score, bound, proved = self._proof(problem, found)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
         given_score = problem.restore(score)
         return Solution(
@@ -257,10 +248,23 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             stats=found.stats,
         )
 
-    def _scored(self, problem: ProblemT, z: States) -> tuple[States, Scores]:
-        """`[batch, n]`, `[batch]`: what a backend returned, if it is a state of every instance, and the scores."""
-        z = self._checked_states(problem, z)
-        return z, self._scores(problem, z)
+    def _proof(self, problem: ProblemT, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
+        """`[batch, n]`, `[batch]` thrice: states, their scores, bounds on all, and whether these prove the states.
+
+        Raises:
+            SolveFailedError: a state is none, or a bound is below the score of one.
+        """
+        z = self._checked_states(problem, found.z)
+        score = self._scores(problem, z)
+        if found.bound is None:
+            bound = self.bound_of_none(problem, score)
+        else:
+            rounding = problem.rounding if found.rounding is None else found.rounding
+            bound = self._bound_of(found.bound, score, rounding)
+        bound = raised_bound(problem, bound)
+        self._refuse_forbidden(score, bound)
+        tolerance = problem.tolerance if found.tolerance is None else found.tolerance
+        return z, score, bound, bound - score <= tolerance
 
     @final
     def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
@@ -283,7 +287,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """
         xp = namespace_of(score)
         possible = bound >= score - rounding
-        if np.count_nonzero(possible) == len(possible) if xp is np else bool(xp.all(possible)):
+        if bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
@@ -449,18 +453,26 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def _scores(self, problem: Problem, z: States) -> Scores:
         return score_states(problem, z)
 
-    def _scored(self, problem: Problem, z: States) -> tuple[States, Scores]:
-        if (
-            type(z) is np.ndarray
-            and z.dtype == np.int8
-            and z.shape == problem.unary.shape
-            and type(problem.unary) is np.ndarray
-        ):
+    def _proof(self, problem: Problem, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
+        on_host = isinstance(problem.unary, np.ndarray) and isinstance(found.z, np.ndarray)
+        if not on_host or found.rounding is not None or found.tolerance is not None:
+            return super()._proof(problem, found)
+        bound = found.bound
+        if bound is None and not self.capabilities.exact:
+            bound = problem.trivial_bound
+        rounding, tolerance = problem.rounding, problem.tolerance
+        try:  # most answers, in one call
             pairs = problem.topology.pairs
-            score = _checks().score_of(problem.unary, problem.pairwise, pairs, z)
-            if score is not None:
-                return z, score
-        return super()._scored(problem, z)
+            scores, proved, fault = _checks().proof_of(
+                problem.unary, problem.pairwise, pairs, found.z, bound, rounding, tolerance
+            )
+        except (TypeError, ValueError):  # of another kind, form or type than kernels read
+            return super()._proof(problem, found)
+        if fault != FINE:  # which is named there
+            return super()._proof(problem, found)
+        score = scores[0]
+        own_proof = bound is None and tolerance is rounding
+        return found.z, score, score if own_proof else scores[1], proved
 
     def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
@@ -518,6 +530,10 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 def _kernels() -> Any:
     """The module of compiled scores; who solves without pairs does not wait for numba."""
     return importlib.import_module(".compiled.scores", __package__)
+
+
+FINE = -1
+"""What `proof_of` finds wrong where all is well."""
 
 
 @cache

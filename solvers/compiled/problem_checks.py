@@ -58,23 +58,47 @@ def triangle_of(matrices: np.ndarray) -> Triangle:
     return Triangle(upper, used, pairs, fault)
 
 
-def score_of(
-    unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray
-) -> np.ndarray | None:
-    """`[batch]`, float64: the score of the state `z[b]` of every instance b; None where z holds more than 0 and 1.
+class Proof(NamedTuple):
+    """What states and bounds are worth.
+
+    Attributes:
+        scores: `[2, batch]`, float64: the score of each state, and a bound on all scores.
+        proved: `[batch]`: whether the bound proves the state.
+        fault: -1 where all is well; an instance where the bound is none; -2 where a state has other numbers than 0
+            and 1. The arrays mean nothing then.
+    """
+
+    scores: np.ndarray
+    proved: np.ndarray
+    fault: int
+
+
+def proof_of(
+    unary: np.ndarray,
+    pairwise: np.ndarray,
+    edges: np.ndarray,
+    z: np.ndarray,
+    bound: np.ndarray | None,
+    rounding: np.ndarray,
+    tolerance: np.ndarray,
+) -> Proof:
+    """What the states `z[b]` of every instance b are worth, scored anew.
 
     Args:
         unary: `[batch, n]`.
         pairwise: `[batch, e]`, of the same type.
-        edges: `[e, 2]`, in C order.
+        edges: `[e, 2]`, int64.
         z: `[batch, n]`, int8.
+        bound: `[batch]`, float64, that was found; None where the state is its own proof.
+        rounding: `[batch]`: how far a score and a bound can be apart by rounding alone.
+        tolerance: `[batch]`: how far a bound may be above a score that it proves.
+
+    Raises:
+        TypeError: an array is of another type, or not in C order.
     """
-    score = np.empty(len(z))
-    try:
-        binary = kernels.score(unary, pairwise, edges, z, score)
-    except TypeError:  # as kernels do not read them; most are in order
-        binary = kernels.score(in_order(unary), in_order(pairwise), edges, in_order(z), score)
-    return score if binary else None
+    scores, proved = np.empty((2, len(z))), np.empty(len(z), np.bool_)
+    fault = kernels.certify(unary, pairwise, edges, z, bound, rounding, tolerance, scores, proved)
+    return Proof(scores, proved, fault)
 
 
 def in_order(array: np.ndarray) -> np.ndarray:

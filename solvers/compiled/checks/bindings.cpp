@@ -1,5 +1,7 @@
 #include "solvers/compiled/bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+
 #include <optional>
 
 #include "solvers/compiled/checks/problem_checks.hpp"
@@ -65,28 +67,32 @@ nb::tuple bound_read_matrix(Array<const Score, 3> matrix, Array<Score, 2> upper,
     return nb::make_tuple(static_cast<int>(found.form), found.used);
 }
 
-// The states may be any numbers; the edges are those of a `Topology`, which are checked again here
-// as they index the states.
+// The edges are those of a `Topology`; they are checked again here as they index the states.
 template <class Score>
-bool bound_score(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
-                 Array<const Index, 2> edges, Array<const std::int8_t, 2> z,
-                 Array<double, 1> score) {
+Index bound_certify(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
+                    Array<const Index, 2> edges, Array<const std::int8_t, 2> z,
+                    std::optional<Array<const double, 1>> bound, Array<const double, 1> rounding,
+                    Array<const double, 1> tolerance, Array<double, 2> scores,
+                    Array<bool, 1> proved) {
+    const std::size_t batch = unary.shape(0);
     require_aligned(unary, pairwise, edges);
-    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0) &&
-                score.shape(0) == z.shape(0),
-            "unary, pairwise, z and score have one row for each instance");
+    require(z.shape(0) == batch && pairwise.shape(0) == batch && rounding.shape(0) == batch &&
+                tolerance.shape(0) == batch && proved.shape(0) == batch &&
+                (!bound || bound->shape(0) == batch),
+            "all but the edges have an entry for each instance");
+    require(scores.shape(0) == 2 && scores.shape(1) == batch,
+            "scores have one row for the scores and one for the bounds");
     require(unary.shape(1) == z.shape(1), "unary and z have a column for each variable");
     require(edges.shape(1) == 2 && pairwise.shape(1) == edges.shape(0),
             "edges have two columns, and pairwise a column for each of them");
     require_indices(std::span<const Index>(edges.data(), edges.size()),
                     static_cast<Index>(z.shape(1)), "an edge names a variable that does not exist");
     const UnlockedForMany unlocked(unary.size() + pairwise.size());
-    std::uint8_t bits = 0;
-    for (std::int8_t value : std::span<const std::int8_t>(z.data(), z.size()))
-        bits |= static_cast<std::uint8_t>(value);
-    if (bits > 1) return false;
-    fill_scores(view(unary), view(pairwise), view(edges), view(z), view(score));
-    return true;
+    if (!are_binary(std::span<const std::int8_t>(z.data(), z.size()))) return NO_STATE;
+    const auto [score, raised] = std::pair(view(scores)[0], view(scores)[1]);
+    fill_scores(view(unary), view(pairwise), view(edges), view(z), score);
+    const auto found = bound ? view(*bound) : std::span<const double>(score);
+    return certify(score, found, view(rounding), view(tolerance), raised, view(proved));
 }
 
 template <class Score>
@@ -101,11 +107,15 @@ void bind_checks(nb::module_& m) {
           "Write the entries above the diagonals, and which of them are not zero everywhere.\n\n"
           "Return 1 where there is an entry on a diagonal, 2 where the matrices are neither upper "
           "triangular nor symmetric, else 0; and how many pairs are used.");
-    m.def("score", &bound_score<Score>, nb::arg("unary").noconvert(),
+    m.def("certify", &bound_certify<Score>, nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("edges").noconvert(), nb::arg("z").noconvert(),
-          nb::arg("score").noconvert(),
-          "Write the score of the state `z[b]` of each instance b; return False, and write "
-          "nothing, where a state has other numbers than 0 and 1.");
+          nb::arg("bound").noconvert().none(), nb::arg("rounding").noconvert(),
+          nb::arg("tolerance").noconvert(), nb::arg("scores").noconvert(),
+          nb::arg("proved").noconvert(),
+          "Write the score of the state `z[b]` of each instance b, a bound on all scores, and "
+          "whether it proves the state.\n\n"
+          "Return -1; or an instance where the bound is none; or -2, where a state has other "
+          "numbers than 0 and 1.");
 }
 
 }  // namespace

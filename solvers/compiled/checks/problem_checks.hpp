@@ -108,4 +108,31 @@ Triangle read_matrix(Cube<const Score> matrix, Matrix<Score> upper, std::span<st
     return found;
 }
 
+// What `certify` returns instead of an instance.
+inline constexpr Index FINE = -1;
+inline constexpr Index NO_STATE = -2;
+
+// Whether all values are 0 or 1.
+inline bool are_binary(std::span<const std::int8_t> values) {
+    std::uint8_t bits = 0;
+    for (std::int8_t value : values) bits |= static_cast<std::uint8_t>(value);
+    return bits <= 1;
+}
+
+// Writes bounds on all scores of each instance, and whether they prove its state, as
+// `CertifiedSolver._proof` in solver.py says. Returns the first instance where the bound that was
+// found, which may be the score itself, is none: more than `rounding` below the score, or NaN.
+inline Index certify(std::span<const double> score, std::span<const double> found,
+                     std::span<const double> rounding, std::span<const double> tolerance,
+                     std::span<double> raised, std::span<bool> proved) {
+    for (Index b = 0; b < length(score); ++b) {
+        if (!(found[b] >= score[b] - rounding[b])) return b;
+        double bound = std::max(score[b], found[b]);
+        if (tolerance[b] < 0.0) bound += rounding[b];  // which hides whole units
+        raised[b] = bound;
+        proved[b] = bound - score[b] <= tolerance[b];
+    }
+    return FINE;
+}
+
 }  // namespace solvers::checks
