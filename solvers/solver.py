@@ -238,15 +238,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
         z, score, bound, proved = self._proof(problem, found)
         optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
-        given_score = problem.restore(score)
-        return Solution(
-            z=problem.restore(z),
-            score=given_score,
-            optimal=problem.restore(optimal),
-            bound=given_score if bound is score else problem.restore(bound),
-            solver=found.solver or self.name,
-            stats=found.stats,
-        )
+        restore = problem.restore
+        given_score = restore(score)
+        given_bound = given_score if bound is score else restore(bound)
+        solver = found.solver or self.name
+        return Solution(restore(z), given_score, restore(optimal), given_bound, solver, found.stats)
 
     def _proof(self, problem: ProblemT, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
         """`[batch, n]`, `[batch]` thrice: states, their scores, bounds on all, and whether these prove the states.
@@ -463,13 +459,14 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         rounding, tolerance = problem.rounding, problem.tolerance
         try:  # most answers, in one call
             pairs = problem.topology.pairs
-            scores, proved, fault = _checks().proof_of(
+            proof = _checks().proof_of(
                 problem.unary, problem.pairwise, pairs, found.z, bound, rounding, tolerance
             )
         except (TypeError, ValueError):  # of another kind, form or type than kernels read
             return super()._proof(problem, found)
-        if fault != FINE:  # which is named there
+        if proof is None:  # the fault is named there
             return super()._proof(problem, found)
+        scores, proved = proof
         score = scores[0]
         own_proof = bound is None and tolerance is rounding
         return found.z, score, score if own_proof else scores[1], proved
@@ -530,10 +527,6 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 def _kernels() -> Any:
     """The module of compiled scores; who solves without pairs does not wait for numba."""
     return importlib.import_module(".compiled.scores", __package__)
-
-
-FINE = -1
-"""What `proof_of` finds wrong where all is well."""
 
 
 @cache

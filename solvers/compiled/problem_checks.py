@@ -9,6 +9,10 @@ import numpy as np
 from ._kernels import checks as kernels
 
 
+FINE = -1
+"""What a kernel returns where it finds no fault."""
+
+
 def survey_of(
     unary: np.ndarray, pairwise: np.ndarray, share_of_rounding: float
 ) -> tuple[np.ndarray, float, float, bool]:
@@ -58,21 +62,6 @@ def triangle_of(matrices: np.ndarray) -> Triangle:
     return Triangle(upper, used, pairs, fault)
 
 
-class Proof(NamedTuple):
-    """What states and bounds are worth.
-
-    Attributes:
-        scores: `[2, batch]`, float64: the score of each state, and a bound on all scores.
-        proved: `[batch]`: whether the bound proves the state.
-        fault: -1 where all is well; an instance where the bound is none; -2 where a state has other numbers than 0
-            and 1. The arrays mean nothing then.
-    """
-
-    scores: np.ndarray
-    proved: np.ndarray
-    fault: int
-
-
 def proof_of(
     unary: np.ndarray,
     pairwise: np.ndarray,
@@ -81,7 +70,7 @@ def proof_of(
     bound: np.ndarray | None,
     rounding: np.ndarray,
     tolerance: np.ndarray,
-) -> Proof:
+) -> tuple[np.ndarray, np.ndarray] | None:
     """What the states `z[b]` of every instance b are worth, scored anew.
 
     Args:
@@ -93,12 +82,16 @@ def proof_of(
         rounding: `[batch]`: how far a score and a bound can be apart by rounding alone.
         tolerance: `[batch]`: how far a bound may be above a score that it proves.
 
+    Returns:
+        `[2, batch]`, float64, the score of each state and a bound on all scores; and `[batch]`, whether the bound proves
+        the state. None where a bound is none, or a state has other numbers than 0 and 1.
+
     Raises:
         TypeError: an array is of another type, or not in C order.
     """
     scores, proved = np.empty((2, len(z))), np.empty(len(z), np.bool_)
     fault = kernels.certify(unary, pairwise, edges, z, bound, rounding, tolerance, scores, proved)
-    return Proof(scores, proved, fault)
+    return (scores, proved) if fault == FINE else None
 
 
 def in_order(array: np.ndarray) -> np.ndarray:

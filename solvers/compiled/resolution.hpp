@@ -39,6 +39,21 @@ public:
                std::span<const double> magnitude, double factor, double digits)
         : first_(first), second_(second), magnitude_(magnitude), factor_(factor), digits_(digits) {}
 
+    // Whether rounding could confuse the scores of instance b, of which `least` is the smallest
+    // absolute one that is not zero. A quick test, which nearly all instances fail.
+    //
+    // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
+    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
+    bool suspicious(Index b, double least) const {
+        const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
+        if (digits_ * least > most || least == INFINITE) return false;
+        if (least * LEAST_DECIMAL <= most) return true;
+        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
+        double unit = last_digit(first_[b], useful);
+        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
+        return 0.0 < unit && unit <= most;
+    }
+
     // Whether rounding could confuse the scores of some instance.
     bool suspicious() const {
         for (Index b = 0; b < length(magnitude_); ++b)
@@ -76,20 +91,7 @@ private:
 
     Index row_of(Index b) const { return second_.rows > 1 ? b : 0; }
 
-    // A quick test, which nearly all instances fail.
-    //
-    // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
-    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
-    bool suspicious(Index b) const {
-        const double least = least_of(b);
-        const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
-        if (digits_ * least > most || least == INFINITE) return false;
-        if (least * LEAST_DECIMAL <= most) return true;
-        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
-        double unit = last_digit(first_[b], useful);
-        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
-        return 0.0 < unit && unit <= most;
-    }
+    bool suspicious(Index b) const { return suspicious(b, least_of(b)); }
 
     // The smallest absolute score that is not zero.
     double least_of(Index b) const {

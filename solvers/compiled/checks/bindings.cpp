@@ -45,7 +45,9 @@ nb::tuple bound_survey(Array<const Score, 2> unary, Array<const Score, 2> pairwi
     Survey found;
     {
         const UnlockedForMany unlocked(unary.size() + pairwise.size());
-        found = survey(view(unary), view(pairwise), factor, digits, view(sums)[0], view(sums)[1]);
+        found = Surveyor<Score>(view(unary), view(pairwise), factor, digits, view(sums)[0],
+                                view(sums)[1])
+                    .survey();
     }
     return nb::make_tuple(found.largest, found.lowest, found.suspicious);
 }

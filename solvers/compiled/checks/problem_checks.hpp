@@ -9,56 +9,115 @@
 #include <span>
 
 #include "solvers/compiled/resolution.hpp"
+#include "solvers/compiled/transpose.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::checks {
 
 struct Survey {
     double largest = 0.0;  // magnitude of an instance; NaN where a score is
-    double lowest = 0.0;   // pairwise score of all; 0 where there is none
+    double lowest = 0.0;   // pairwise score of all; 0 where none is negative
     bool suspicious = false;
 };
 
+// What is known of one instance, or of one part of its scores.
+struct Row {
+    double sum = 0.0;                                        // of absolute scores
+    double least = std::numeric_limits<double>::infinity();  // absolute score that is not zero
+    double lowest = 0.0;                                     // score; 0 where none is negative
+};
+
 template <class Score>
-double absolute_sum(std::span<const Score> scores) {
+Row row_of(std::span<const Score> scores) {
     double sum = 0.0;
+    double least = std::numeric_limits<double>::infinity();
+    double lowest = 0.0;
     const Score* values = scores.data();
     const Index count = length(scores);
-#pragma omp simd reduction(+ : sum)
-    for (Index k = 0; k < count; ++k) sum += std::abs(static_cast<double>(values[k]));
-    return sum;
+#pragma omp simd reduction(+ : sum) reduction(min : least, lowest)
+    for (Index k = 0; k < count; ++k) {
+        const double value = static_cast<double>(values[k]);
+        const double size = std::abs(value);
+        sum += size;
+        least = std::min(least, size > 0.0 ? size : std::numeric_limits<double>::infinity());
+        lowest = std::min(lowest, value);
+    }
+    return {sum, least, lowest};
 }
 
-template <class Score>
-double lowest_of(std::span<const Score> scores) {
-    Score lowest = 0;
-    const Score* values = scores.data();
-    const Index count = length(scores);
-#pragma omp simd reduction(min : lowest)
-    for (Index k = 0; k < count; ++k) lowest = std::min(lowest, values[k]);
-    return static_cast<double>(lowest);
-}
+// Rows of so few scores are read in lanes, an instance in each.
+inline constexpr Index SHORT_ROW = 64;
 
-// Writes the magnitude of each instance, the sum of its absolute scores, and `factor` times that.
+// One pass over the scores `[batch, n]` and `[batch, e]` of a batch.
 //
 // A score that is not finite makes the largest magnitude infinite or NaN.
 template <class Score>
-Survey survey(Matrix<const Score> unary, Matrix<const Score> pairwise, double factor, double digits,
-              std::span<double> magnitude, std::span<double> rounding) {
-    Survey found;
-    for (Index b = 0; b < unary.rows; ++b) {
-        const double sum = absolute_sum(unary[b]) + absolute_sum(pairwise[b]);
-        magnitude[b] = sum;
-        rounding[b] = factor * sum;
-        if (!(sum <= found.largest)) found.largest = sum;
-        if (std::isnan(sum)) return found;
-        found.lowest = std::min(found.lowest, lowest_of(pairwise[b]));
+class Surveyor {
+public:
+    // Writes the magnitude of each instance, the sum of its absolute scores, and `factor` times it.
+    Surveyor(Matrix<const Score> unary, Matrix<const Score> pairwise, double factor, double digits,
+             std::span<double> magnitude, std::span<double> rounding)
+        : unary_(unary),
+          pairwise_(pairwise),
+          factor_(factor),
+          magnitude_(magnitude),
+          rounding_(rounding),
+          resolution_(unary, pairwise, magnitude, factor, digits) {}
+
+    Survey survey() {
+        Index b = 0;
+        if (unary_.columns + pairwise_.columns <= SHORT_ROW)
+            for (; b + LANES <= unary_.rows; b += LANES) take_lanes(b);
+        for (; b < unary_.rows; ++b) {
+            const Row first = row_of(unary_[b]);
+            const Row second = row_of(pairwise_[b]);
+            take(b, first.sum + second.sum, std::min(first.least, second.least), second.lowest);
+        }
+        return found_;
     }
-    if (std::isfinite(found.largest))
-        found.suspicious =
-            Resolution<Score, Score>(unary, pairwise, magnitude, factor, digits).suspicious();
-    return found;
-}
+
+private:
+    void take_lanes(Index first) {
+        alignas(64) double turned[SHORT_ROW * LANES];
+        transpose(unary_, first, turned);
+        if (pairwise_.columns) transpose(pairwise_, first, turned + unary_.columns * LANES);
+        alignas(64) double sum[LANES] = {};
+        alignas(64) double least[LANES];
+        alignas(64) double lowest[LANES] = {};
+        std::fill_n(least, LANES, std::numeric_limits<double>::infinity());
+        for (Index c = 0; c < unary_.columns + pairwise_.columns; ++c) {
+            const double* values = turned + c * LANES;
+            const bool pairs = c >= unary_.columns;
+#pragma omp simd
+            for (int lane = 0; lane < LANES; ++lane) {
+                const double size = std::abs(values[lane]);
+                sum[lane] += size;
+                const bool smaller = (0.0 < size) & (size < least[lane]);
+                least[lane] = smaller ? size : least[lane];
+                const bool lower = (values[lane] < lowest[lane]) & pairs;
+                lowest[lane] = lower ? values[lane] : lowest[lane];
+            }
+        }
+        for (int lane = 0; lane < LANES; ++lane)
+            take(first + lane, sum[lane], least[lane], lowest[lane]);
+    }
+
+    void take(Index b, double sum, double least, double lowest) {
+        magnitude_[b] = sum;
+        rounding_[b] = factor_ * sum;
+        if (!(sum <= found_.largest) && !std::isnan(found_.largest)) found_.largest = sum;
+        found_.lowest = std::min(found_.lowest, lowest);
+        found_.suspicious = found_.suspicious || resolution_.suspicious(b, least);
+    }
+
+    Matrix<const Score> unary_;
+    Matrix<const Score> pairwise_;
+    double factor_;
+    std::span<double> magnitude_;
+    std::span<double> rounding_;
+    Resolution<Score, Score> resolution_;
+    Survey found_;
+};
 
 enum class Form { UPPER_OR_SYMMETRIC, DIAGONAL, NEITHER };
 
