@@ -186,9 +186,12 @@ class Problem(Generic[ArrayT]):
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
         if isinstance(self.unary, np.ndarray):
-            return self._survey[0][0]
-        total: ArrayT = _absolute_sum(self.unary)
-        return total + _absolute_sum(self.pairwise) if self.e else total
+            magnitude: np.ndarray = self._survey[0][0]
+            return magnitude
+        total: np.ndarray | ArrayT = _absolute_sum(self.unary)
+        if self.e:
+            total = total + _absolute_sum(self.pairwise)
+        return total
 
     @kept
     def positive_part(self) -> Scores:
@@ -249,8 +252,8 @@ class Problem(Generic[ArrayT]):
                 return None
         elif self.batch * (self.n + self.e) > BLOCK:
             return None  # which would have to come from a device
-        arrays = (to_numpy(array) for array in (self.unary, self.pairwise, self.magnitude))
-        return units_of(*arrays, self._share_of_rounding)
+        unary, pairwise, magnitude = map(to_numpy, (self.unary, self.pairwise, self.magnitude))
+        return units_of(unary, pairwise, magnitude, self._share_of_rounding)
 
     @property
     def trivial_bound(self) -> Scores:

@@ -35,7 +35,7 @@ def test_nothing_slow_is_loaded_before_a_backend_needs_it(code):
 @pytest.mark.parametrize(
     ("code", "packages"),
     [
-        ("from solvers import solve; solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])", {"numba", "joblib"}),
+        ("from solvers import solve; solve([1.0, -1.0], [[0.0, 1.0], [0.0, 0.0]])", {"joblib"}),
         ("from solvers import gibbs; gibbs([1.0, -1.0])", {"numba", "joblib"}),
         ("from solvers import solve_many", {"joblib"}),
     ],

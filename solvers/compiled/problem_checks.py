@@ -8,7 +8,6 @@ import numpy as np
 
 from ._kernels import checks as kernels
 
-
 FINE = -1
 """What a kernel returns where it finds no fault."""
 
@@ -83,7 +82,7 @@ def proof_of(
         tolerance: `[batch]`: how far a bound may be above a score that it proves.
 
     Returns:
-        `[2, batch]`, float64, the score of each state and a bound on all scores; and `[batch]`, whether the bound proves
+        `[2, batch]`, float64, the score of each state and a bound on all scores; `[batch]`, whether the bound proves
         the state. None where a bound is none, or a state has other numbers than 0 and 1.
 
     Raises:
@@ -97,6 +96,8 @@ def proof_of(
 def in_order(array: np.ndarray) -> np.ndarray:
     """`array` as kernels read it, aligned and in C order: itself where it is, else a copy."""
     flags = array.flags
-    if flags.carray or (flags.c_contiguous and flags.aligned):  # the first, which is more, is one look for most
+    if flags.carray or (
+        flags.c_contiguous and flags.aligned
+    ):  # the first, which is more, is one look for most
         return array
     return np.require(array, requirements=["C", "A"])

@@ -37,7 +37,6 @@ from .selection import (
     with_alternatives,
 )
 
-
 _CHECKED = (Problem, Conversion)
 
 

@@ -1,8 +1,10 @@
 #include "solvers/compiled/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <optional>
+#include <tuple>
 
 #include "solvers/compiled/checks/problem_checks.hpp"
 #include "solvers/compiled/scores.hpp"
@@ -35,8 +37,9 @@ void require_aligned(const Arrays&... arrays) {
 }
 
 template <class Score>
-nb::tuple bound_survey(Array<const Score, 2> unary, Array<const Score, 2> pairwise, double factor,
-                       Array<double, 2> sums) {
+std::tuple<double, double, bool> bound_survey(Array<const Score, 2> unary,
+                                              Array<const Score, 2> pairwise, double factor,
+                                              Array<double, 2> sums) {
     require_aligned(unary, pairwise);
     require(pairwise.shape(0) == unary.shape(0) && sums.shape(0) == 2 &&
                 sums.shape(1) == unary.shape(0),
@@ -49,12 +52,12 @@ nb::tuple bound_survey(Array<const Score, 2> unary, Array<const Score, 2> pairwi
                                 view(sums)[1])
                     .survey();
     }
-    return nb::make_tuple(found.largest, found.lowest, found.suspicious);
+    return {found.largest, found.lowest, found.suspicious};
 }
 
 template <class Score>
-nb::tuple bound_read_matrix(Array<const Score, 3> matrix, Array<Score, 2> upper,
-                            Array<std::uint8_t, 1> used) {
+std::tuple<int, Index> bound_read_matrix(Array<const Score, 3> matrix, Array<Score, 2> upper,
+                                         Array<std::uint8_t, 1> used) {
     const std::size_t n = matrix.shape(1);
     require_aligned(matrix);
     require(n >= 1 && matrix.shape(2) == n, "matrices are square");
@@ -66,7 +69,7 @@ nb::tuple bound_read_matrix(Array<const Score, 3> matrix, Array<Score, 2> upper,
         const UnlockedForMany unlocked(matrix.size());
         found = read_matrix(view(matrix), view(upper), view(used));
     }
-    return nb::make_tuple(static_cast<int>(found.form), found.used);
+    return {static_cast<int>(found.form), found.used};
 }
 
 // The edges are those of a `Topology`; they are checked again here as they index the states.
