@@ -21,9 +21,8 @@ void bound_maximise(Array<const std::uint64_t, 1> positions, int n, Array<const 
             "unary, pairwise and z have one row for each instance");
     require(variables + pairwise.shape(1) == positions.shape(0),
             "there is a position for each coefficient");
-    for (std::uint64_t position : view(positions))
-        require(position / MAX_VARIABLES < variables && position % MAX_VARIABLES < variables,
-                "a position lies outside the matrix of weights");
+    require_indices(view(positions), MAX_VARIABLES * MAX_VARIABLES,
+                    "a position lies outside the matrix of weights");
     nb::gil_scoped_release unlocked;
     const bool in_lanes = n <= LANE_VARIABLES && z.shape(0) >= LANES_WORTH;
     const auto kernel = in_lanes ? &maximise_in_lanes<Score> : &maximise<Score>;

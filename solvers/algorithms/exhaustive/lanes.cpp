@@ -32,10 +32,8 @@ class Group {
 public:
     Group(std::span<const std::uint64_t> positions, int n)
         : n_(n), count_(length(positions)), real_(count_), weights_(count_ + 1) {
-        std::fill_n(&place_[0][0], LANE_VARIABLES * LANE_VARIABLES, static_cast<int>(count_));
-        for (Index c = 0; c < count_; ++c)
-            place_[positions[c] / MAX_VARIABLES][positions[c] % MAX_VARIABLES] =
-                static_cast<int>(c);
+        std::fill_n(place_, MAX_VARIABLES * MAX_VARIABLES, static_cast<int>(count_));
+        for (Index c = 0; c < count_; ++c) place_[positions[c]] = static_cast<int>(c);
     }
 
     template <class Score>
@@ -66,10 +64,10 @@ public:
     void fill_scores() {
         scores_[0] = Lanes{};
         for (int i = 0; i < n_; ++i) {
-            added_[0] = weights_[place_[i][i]];
+            added_[0] = weights_[place_[i * MAX_VARIABLES + i]];
             for (int j = 0; j < i; ++j)
                 for (int s = 0; s < 1 << j; ++s)
-                    add(added_[(1 << j) + s], added_[s], weights_[place_[i][j]]);
+                    add(added_[(1 << j) + s], added_[s], weights_[place_[i * MAX_VARIABLES + j]]);
             for (int s = 0; s < 1 << i; ++s) add(scores_[(1 << i) + s], scores_[s], added_[s]);
         }
     }
@@ -94,7 +92,7 @@ private:
     Index count_;
     std::vector<RealLanes> real_;  // [count]
     std::vector<Lanes> weights_;   // [count + 1], in fixed point; the last is that of no pair
-    int place_[LANE_VARIABLES][LANE_VARIABLES];  // of the weight of variables i >= j
+    int place_[MAX_VARIABLES * MAX_VARIABLES];  // of a weight, by its position
     Lanes scores_[LANE_STATES];
     Lanes added_[LANE_STATES / 2];
 };
