@@ -219,17 +219,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self._certified(work, found)
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
-        if deadline.watch is None:  # most calls, which are too short for a context
-            return self._found_here(work, deadline)
-        with watched_by(deadline.watch):
-            return self._found_here(work, deadline)
-
-    def _found_here(self, work: ProblemT, deadline: Deadline) -> Maximiser:
-        if not (isinstance(work.unary, np.ndarray) and self._takes_long(work)):
+        in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
+        if deadline.watch is None and not in_thread:  # most calls, which are too short for a context
             return self._argmax(work, deadline.seconds)
-        # A search waits in a thread of its own, so that this one hears signals.
-        (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
-        return found
+        with watched_by(deadline.watch):
+            if not in_thread:
+                return self._argmax(work, deadline.seconds)
+            # A search waits in a thread of its own, so that this one hears signals.
+            (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+            return found
 
     def _takes_long(self, work: ProblemT) -> bool:
         """Whether a signal, or the end of its time, may come before the answer."""

@@ -182,8 +182,9 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C, a signal's handler or a callback's word ended the work, whatever time is left."""
-        stopped = self.watch is not None and self.watch.stopped
-        return stopped or interrupts() != self.interrupts or abandoned()
+        if self.watch is not None and self.watch.stopped:
+            return True
+        return interrupts() != self.interrupts or abandoned()
 
     @property
     def passed(self) -> bool:
@@ -193,7 +194,8 @@ class Deadline:
     @property
     def seconds(self) -> float | None:
         """What is left as a time limit: None for no limit, and never zero."""
-        return None if self.left == math.inf else max(1e-3, self.left)
+        left = self.left
+        return None if left == math.inf else max(1e-3, left)
 
     def within(self, seconds: float) -> Deadline:
         """This deadline, or one in so many seconds where that is sooner."""
