@@ -94,7 +94,8 @@ class Problem(Generic[ArrayT]):
         own["topology"] = topology
         own["leading"] = leading
         own["home"] = home
-        own["batch"], own["n"] = unary.shape  # read many times in a call
+        own["batch"], own["n"] = unary.shape  # these are read many times in a call
+        own["e"] = topology.e
 
     @overload
     @classmethod

@@ -258,7 +258,7 @@ def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit
     if takes_start:
         chosen = chosen.with_options(start=start)
     try:
-        found = chosen.solve(problem, _less(time_limit, begin))
+        found = chosen.solve(problem, None if time_limit is None else _less(time_limit, begin))
     except UnsupportedProblemError as error:
         raise with_alternatives(error, BINARY.able(problem)) from error.__cause__
     except SolveInterrupted as stopped:
