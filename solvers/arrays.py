@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
 from .errors import ProblemError, shortened
-from .limits.memory import check_memory, needs_room
+from .limits.memory import SMALL, check_memory, needs_room
 
 Array: TypeAlias = Any
 """An array of any library that follows the Python array API standard."""
@@ -97,7 +97,10 @@ def home_of(*arrays: Array) -> Home:
     Raises:
         ProblemError: they come from different libraries or devices.
     """
-    if set(map(type, arrays)) == {np.ndarray}:
+    for array in arrays:
+        if type(array) is not np.ndarray:
+            break
+    else:
         return NUMPY
     try:
         namespace = array_api_compat.array_namespace(*arrays)
@@ -108,6 +111,9 @@ def home_of(*arrays: Array) -> Home:
     if len(devices) > 1:
         raise ProblemError(f"all arrays must be on one device; got {', '.join(devices)}")
     return Home(namespace, array_api_compat.device(arrays[0]))
+
+
+_FEW = SMALL // 8  # numbers of double precision, for which nobody asks whether there is room
 
 
 def as_array(values: Any, name: str) -> Array:
@@ -122,7 +128,7 @@ def as_array(values: Any, name: str) -> Array:
             for every place.
         ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
-    if type(values) is np.ndarray and values.dtype != object and not needs_room(values.size):
+    if type(values) is np.ndarray and not values.dtype.hasobject and values.size <= _FEW:
         return values
     array = _array_of(values, name)
     check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds

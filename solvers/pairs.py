@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import importlib
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +24,9 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
             f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
         )
     triangle = _triangle(n) if n * n <= KEPT else _triangle.__wrapped__(n)
-    _check_diagonal(matrix, triangle.diagonal)
-    upper = _entries(matrix, triangle.upper)
-    _check_triangles(upper, _entries(matrix, triangle.lower), triangle.topology)
+    if isinstance(matrix, np.ndarray):
+        return _from_host(matrix, triangle)
+    upper = _checked_upper(matrix, triangle)
     size = triangle.topology.e
     if not size:
         return upper, triangle.topology
@@ -33,8 +34,44 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
     used = to_numpy(xp.any(xp.reshape(upper != 0, (-1, size)), axis=0))
     if used.all():
         return upper, triangle.topology
-    weights = xp.take(upper, beside(matrix, np.flatnonzero(used)), axis=-1)
-    return weights, _topology(triangle.topology.edges()[used], n)
+    places = np.flatnonzero(used)
+    return xp.take(upper, beside(matrix, places), axis=-1), _some_of(triangle, places)
+
+
+def _from_host(matrix: np.ndarray, triangle: _Triangle) -> tuple[np.ndarray, Topology]:
+    """As `from_matrix`, by one pass of a kernel; where that finds a fault the slower way names it."""
+    leading, n = matrix.shape[:-2], matrix.shape[-1]
+    upper, used, pairs, fault = _checks().triangle_of(matrix.reshape(-1, n, n))
+    if fault:
+        _checked_upper(matrix, triangle)
+    topology = triangle.topology
+    if pairs < topology.e:
+        places = np.flatnonzero(used)
+        upper, topology = upper.take(places, axis=-1), _some_of(triangle, places)
+    return upper.reshape(*leading, pairs), topology
+
+
+def _checked_upper(matrix: Array, triangle: _Triangle) -> Array:
+    """The entries above the diagonal of `[..., n, n]`, row by row.
+
+    Raises:
+        ProblemError: the first entry that is where none may be.
+    """
+    _check_diagonal(matrix, triangle.diagonal)
+    upper = _entries(matrix, triangle.upper)
+    _check_triangles(upper, _entries(matrix, triangle.lower), triangle.topology)
+    return upper
+
+
+def _some_of(triangle: _Triangle, places: np.ndarray) -> Topology:
+    """The pairs at some places among all."""
+    return _topology(triangle.topology.pairs[places], triangle.topology.n)
+
+
+@cache
+def _checks() -> Any:
+    """The module of compiled checks; formats and conversions are read without it."""
+    return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 class _Triangle(NamedTuple):
@@ -76,18 +113,20 @@ def check_length(weights: Array, e: int) -> None:
 
 
 def _topology(pairs: Edges, n: int) -> Topology:
-    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype.str, n)
+    return _checked(pairs, n) if len(pairs) > KEPT else _kept(pairs.tobytes(), pairs.dtype, n)
 
 
 @lru_cache(maxsize=64)
-def _kept(pairs: bytes, kind: str, n: int) -> Topology:
+def _kept(pairs: bytes, kind: np.dtype, n: int) -> Topology:
     return _checked(np.frombuffer(pairs, kind).reshape(-1, 2), n)
 
 
 def _integers(edges: Any) -> Edges:
     """`[e, 2]`, integers of any type; an empty list will do, and `[2, e]` where that cannot be `[e, 2]`."""
     given = as_array(edges, "edges")
-    pairs = upright(to_numpy(given))
+    pairs = to_numpy(given)
+    if pairs.shape[1:] != (2,):
+        pairs = upright(pairs)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

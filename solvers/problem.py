@@ -50,7 +50,7 @@ LARGEST_MAGNITUDE = float(np.finfo(np.float64).max) / 4
 """Solvers add up twice the scores, and some capacity beside them."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Problem(Generic[ArrayT]):
     """A batch of pairwise binary problems over the same edges, checked and flattened.
 
@@ -78,6 +78,24 @@ class Problem(Generic[ArrayT]):
     topology: Topology
     leading: tuple[int, ...]
     home: Home[ArrayT]
+
+    def __init__(
+        self,
+        unary: Any,
+        pairwise: Any,
+        topology: Topology,
+        leading: tuple[int, ...],
+        home: Home[ArrayT],
+    ) -> None:
+        """Takes what is checked already; see `from_arrays`."""
+        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        own["unary"] = unary
+        own["pairwise"] = pairwise
+        own["topology"] = topology
+        own["leading"] = leading
+        own["home"] = home
+        own["batch"], own["n"] = unary.shape  # these are read many times in a call
+        own["e"] = topology.e
 
     @overload
     @classmethod
@@ -137,8 +155,7 @@ class Problem(Generic[ArrayT]):
         scores = as_floats(given, home)
         _check_unary(scores["unary"])
         try:
-            flat = _flatten(scores["unary"], *weights(scores))
-            problem = cls(*flat, home=home)
+            problem = cls(*_flatten(scores["unary"], *weights(scores)), home)
             _check_magnitude(problem)
         except SolverError:
             if fault := _not_finite(scores):  # which is named before all others
@@ -146,17 +163,17 @@ class Problem(Generic[ArrayT]):
             raise
         return problem
 
-    @property
+    @kept
     def batch(self) -> int:
         """Number of instances."""
         return int(self.unary.shape[0])
 
-    @property
+    @kept
     def n(self) -> int:
         """Number of binary variables of an instance."""
         return int(self.unary.shape[1])
 
-    @property
+    @kept
     def e(self) -> int:
         """Number of edges."""
         return self.topology.e
@@ -169,19 +186,13 @@ class Problem(Generic[ArrayT]):
     @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
         """`[batch]`: the sum of absolute coefficients, float64; no score is larger."""
-        with np.errstate(over="ignore"):
-            on_host = isinstance(self.unary, np.ndarray)
-            if on_host and self.e and self.unary.size + self.pairwise.size <= BLOCK:
-                # One sum of both takes a microsecond less than two.
-                both = np.concatenate((self.unary, self.pairwise), axis=1, dtype=np.float64)
-                total: np.ndarray | ArrayT = _absolute_sum(both)
-                return total
-            total = _absolute_sum(self.unary)
-            if self.e and on_host:
-                total = total + self._in_blocks(lambda weights, *_: np.abs(weights))
-            elif self.e:
-                total = total + _absolute_sum(self.pairwise)
-            return total
+        if isinstance(self.unary, np.ndarray):
+            magnitude: np.ndarray = self._survey[0][0]
+            return magnitude
+        total: np.ndarray | ArrayT = _absolute_sum(self.unary)
+        if self.e:
+            total = total + _absolute_sum(self.pairwise)
+        return total
 
     @kept
     def positive_part(self) -> Scores:
@@ -211,21 +222,39 @@ class Problem(Generic[ArrayT]):
         """
         return tolerance_of(self.rounding, self._units)
 
-    @property
+    @kept
     def rounding_of_sums(self) -> Scores:
         """`[batch]`: by how much sums of real numbers of this size may be wrong."""
-        return 2 * EPSILON * (self.n + self.e + 1) * self.magnitude
+        if isinstance(self.unary, np.ndarray):
+            return self._survey[0][1]
+        return self._share_of_rounding * self.magnitude
+
+    @property
+    def _share_of_rounding(self) -> float:
+        """By how much of its magnitude a sum may be wrong."""
+        return 2 * EPSILON * (self.n + self.e + 1)
+
+    @kept
+    def _survey(self) -> tuple[np.ndarray, float, float, bool]:
+        """What one pass over the scores of a host problem says of them; see `compiled.problem_checks.survey_of`."""
+        found: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
+            self.unary, self.pairwise, self._share_of_rounding
+        )
+        if not found[3]:  # as `rounding` and `tolerance` would come to it
+            own = self.__dict__
+            own["rounding"] = own["tolerance"] = found[0][1]
+        return found
 
     @kept
     def _units(self) -> np.ndarray | None:
         """What `resolutions` says."""
-        if not isinstance(self.unary, np.ndarray) and self.batch * (self.n + self.e) > BLOCK:
+        if isinstance(self.unary, np.ndarray):
+            if not self._survey[3]:
+                return None
+        elif self.batch * (self.n + self.e) > BLOCK:
             return None  # which would have to come from a device
-        unary, magnitude = to_numpy(self.unary), to_numpy(self.magnitude)
-        factor = 2 * EPSILON * (self.n + self.e + 1)
-        if not self.e and not _few_digits(unary, magnitude, factor):
-            return None  # who solves without pairs does not load the kernels
-        return units_of(unary, to_numpy(self.pairwise), magnitude, factor)
+        unary, pairwise, magnitude = map(to_numpy, (self.unary, self.pairwise, self.magnitude))
+        return units_of(unary, pairwise, magnitude, self._share_of_rounding)
 
     @property
     def trivial_bound(self) -> Scores:
@@ -289,6 +318,8 @@ class Problem(Generic[ArrayT]):
 
     def restore(self, array: Array) -> ArrayT:
         """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+        if self.home is NUMPY and not self.leading:
+            return array[0, ...]  # type: ignore[no-any-return]  # numpy's
         shape = (*self.leading, *array.shape[1:])
         if self.home is NUMPY:
             return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
@@ -323,11 +354,9 @@ class Problem(Generic[ArrayT]):
     @kept
     def _lowest(self) -> float:
         """The lowest pairwise score."""
-        return float(
-            self.pairwise.min()
-            if isinstance(self.pairwise, np.ndarray)
-            else namespace_of(self.pairwise).min(self.pairwise)
-        )
+        if isinstance(self.pairwise, np.ndarray):
+            return self._survey[2]
+        return float(namespace_of(self.pairwise).min(self.pairwise))
 
 
 def units_of(
@@ -360,15 +389,9 @@ def _kernels() -> Any:
     return importlib.import_module(".compiled.resolution", __package__)
 
 
-def _few_digits(unary: np.ndarray, magnitude: np.ndarray, factor: float) -> bool:
-    """Whether rounding might reach a unit of which the smallest score is a small multiple."""
-    if not unary.size:
-        return False
-    sizes = np.abs(unary)
-    least = np.minimum.reduce(sizes, axis=None)
-    if least == 0:
-        least = np.min(sizes, where=sizes > 0, initial=math.inf)
-    return bool(2 * factor * np.maximum.reduce(magnitude) >= least / 2.0**33)
+@cache
+def _checks() -> Any:
+    return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 def check_problem(problem: object) -> None:
@@ -384,18 +407,18 @@ def check_problem(problem: object) -> None:
         )
 
 
-def _absolute_sum(scores: Any) -> Any:
-    """`[batch]`: the sums of absolute `scores [batch, m]`, float64."""
-    if isinstance(scores, np.ndarray):
-        return np.add.reduce(np.abs(as_float64(scores)), axis=-1)
+def _absolute_sum(scores: Array) -> Any:
+    """`[batch]`: the sums of absolute `scores [batch, m]` on a device, float64."""
     xp = namespace_of(scores)
     return xp.sum(xp.abs(as_float64(scores)), axis=-1)
 
 
 def _check_magnitude(problem: Problem) -> None:
     """Refuses scores that are not finite, or so large that their sums might not be."""
-    magnitude = problem.magnitude
-    largest = float(magnitude[0] if problem.batch == 1 else namespace_of(magnitude).max(magnitude))
+    if isinstance(problem.unary, np.ndarray):
+        largest = problem._survey[1]
+    else:
+        largest = float(namespace_of(problem.magnitude).max(problem.magnitude))
     if not largest <= LARGEST_MAGNITUDE:
         raise ProblemError(
             f"the absolute scores of an instance add up to {largest:.3g}, more than "
@@ -405,8 +428,12 @@ def _check_magnitude(problem: Problem) -> None:
 
 def as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
     """All in float32 where none needs more, else float64; numpy arrays where they are on the host."""
-    if home is NUMPY and {array.dtype for array in given.values()} == {DOUBLE}:
-        return given
+    if home is NUMPY:
+        for array in given.values():
+            if array.dtype is not DOUBLE:
+                break
+        else:
+            return given
     xp = home.namespace
     single = True
     for name, array in given.items():
@@ -426,9 +453,11 @@ def _check_real(name: str, array: Array) -> None:
 
 
 def _check_unary(unary: Array) -> None:
-    shape = tuple(unary.shape)
+    shape = unary.shape
     if not shape or 0 in shape:
-        raise ProblemError(f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {shape}")
+        raise ProblemError(
+            f"unary must be [..., n] with n >= 1 and no empty batch; its shape is {tuple(shape)}"
+        )
 
 
 def _not_finite(scores: dict[str, Array]) -> ProblemError | None:
@@ -457,7 +486,7 @@ def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, 
         raise ProblemError(
             f"unary must be [..., {topology.n}], as prepared; its shape is {tuple(unary.shape)}"
         )
-    weights = scores.get("pairwise", unary[..., :0])
+    weights = scores["pairwise"] if "pairwise" in scores else unary[..., :0]
     pairs.check_length(weights, topology.e)
     return weights, topology
 
@@ -466,7 +495,9 @@ def _flatten(
     unary: Array, weights: Array, topology: Topology
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
-        return unary[None, :], weights[None, :], topology, ()
+        return unary[None], weights[None], topology, ()
+    if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0] > 0:
+        return unary, weights, topology, (int(unary.shape[0]),)
     shapes = tuple(unary.shape), tuple(weights.shape)
     try:
         leading = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])

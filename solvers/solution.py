@@ -9,7 +9,7 @@ from typing import Any, Generic
 from .arrays import ArrayT, Scores, States, to_numpy
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Maximiser:
     """What a backend returns.
 
@@ -31,6 +31,24 @@ class Maximiser:
     solver: str = ""
     rounding: Scores | None = None
     tolerance: Scores | None = None
+
+    def __init__(
+        self,
+        z: States,
+        bound: Scores | None = None,
+        stats: Mapping[str, Any] | None = None,
+        solver: str = "",
+        rounding: Scores | None = None,
+        tolerance: Scores | None = None,
+    ) -> None:
+        """Keeps what was found."""
+        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        own["z"] = z
+        own["bound"] = bound
+        own["stats"] = {} if stats is None else stats
+        own["solver"] = solver
+        own["rounding"] = rounding
+        own["tolerance"] = tolerance
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +72,7 @@ class Ranking:
     solver: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Solution(Generic[ArrayT]):
     """The best assignments found, with what is known about them.
 
@@ -81,6 +99,24 @@ class Solution(Generic[ArrayT]):
     bound: ArrayT
     solver: str
     stats: Mapping[str, Any]
+
+    def __init__(
+        self,
+        z: ArrayT,
+        score: ArrayT,
+        optimal: ArrayT,
+        bound: ArrayT,
+        solver: str,
+        stats: Mapping[str, Any],
+    ) -> None:
+        """Keeps what is certified."""
+        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        own["z"] = z
+        own["score"] = score
+        own["optimal"] = optimal
+        own["bound"] = bound
+        own["solver"] = solver
+        own["stats"] = stats
 
     @property
     def labels(self) -> ArrayT:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, final
 
 import numpy as np
 
-from .arrays import ArrayT, Scores, States, namespace_of
+from .arrays import ArrayT, Flags, Scores, States, namespace_of
 from .constraint_rows import Rows
 from .errors import (
     InfeasibleError,
@@ -219,43 +219,46 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self._certified(work, found)
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
-        if deadline.watch is None:  # most calls, which are too short for a context
-            return self._found_here(work, deadline)
-        with watched_by(deadline.watch):
-            return self._found_here(work, deadline)
-
-    def _found_here(self, work: ProblemT, deadline: Deadline) -> Maximiser:
-        if not (isinstance(work.unary, np.ndarray) and self._takes_long(work)):
+        in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
+        if deadline.watch is None and not in_thread:  # most calls, which are too short for a context
             return self._argmax(work, deadline.seconds)
-        # A search waits in a thread of its own, so that this one hears signals.
-        (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
-        return found
+        with watched_by(deadline.watch):
+            if not in_thread:
+                return self._argmax(work, deadline.seconds)
+            # A search waits in a thread of its own, so that this one hears signals.
+            (found,) = in_threads([partial(self._argmax, work, deadline.seconds)], 1)
+            return found
 
     def _takes_long(self, work: ProblemT) -> bool:
         """Whether a signal, or the end of its time, may come before the answer."""
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, found: Maximiser) -> Solution:
+        z, score, bound, proved = self._proof(problem, found)
+        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
+        restore = problem.restore
+        given_score = restore(score)
+        given_bound = given_score if bound is score else restore(bound)
+        solver = found.solver or self.name
+        return Solution(restore(z), given_score, restore(optimal), given_bound, solver, found.stats)
+
+    def _proof(self, problem: ProblemT, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
+        """`[batch, n]`, `[batch]` thrice: states, their scores, bounds on all, and whether these prove the states.
+
+        Raises:
+            SolveFailedError: a state is none, or a bound is below the score of one.
+        """
         z = self._checked_states(problem, found.z)
         score = self._scores(problem, z)
-        rounding = problem.rounding if found.rounding is None else found.rounding
         if found.bound is None:
             bound = self.bound_of_none(problem, score)
         else:
+            rounding = problem.rounding if found.rounding is None else found.rounding
             bound = self._bound_of(found.bound, score, rounding)
         bound = raised_bound(problem, bound)
         self._refuse_forbidden(score, bound)
-        proved = bound - score <= (problem.tolerance if found.tolerance is None else found.tolerance)
-        optimal = proved if self.capabilities.exact else namespace_of(z).zeros_like(proved)
-        given_score = problem.restore(score)
-        return Solution(
-            z=problem.restore(z),
-            score=given_score,
-            optimal=problem.restore(optimal),
-            bound=given_score if bound is score else problem.restore(bound),
-            solver=found.solver or self.name,
-            stats=found.stats,
-        )
+        tolerance = problem.tolerance if found.tolerance is None else found.tolerance
+        return z, score, bound, bound - score <= tolerance
 
     @final
     def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
@@ -278,7 +281,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         """
         xp = namespace_of(score)
         possible = bound >= score - rounding
-        if np.logical_and.reduce(possible) if xp is np else bool(xp.all(possible)):
+        if bool(xp.all(possible)):
             return xp.maximum(score, bound)
         instance = int(xp.argmin(xp.astype(possible, xp.int8)))
         raise SolveFailedError(
@@ -444,6 +447,28 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def _scores(self, problem: Problem, z: States) -> Scores:
         return score_states(problem, z)
 
+    def _proof(self, problem: Problem, found: Maximiser) -> tuple[States, Scores, Scores, Flags]:
+        on_host = isinstance(problem.unary, np.ndarray) and isinstance(found.z, np.ndarray)
+        if not on_host or found.rounding is not None or found.tolerance is not None:
+            return super()._proof(problem, found)
+        bound = found.bound
+        if bound is None and not self.capabilities.exact:
+            bound = problem.trivial_bound
+        rounding, tolerance = problem.rounding, problem.tolerance
+        try:  # most answers, in one call
+            pairs = problem.topology.pairs
+            proof = _checks().proof_of(
+                problem.unary, problem.pairwise, pairs, found.z, bound, rounding, tolerance
+            )
+        except (TypeError, ValueError):  # of another kind, form or type than kernels read
+            return super()._proof(problem, found)
+        if proof is None:  # the fault is named there
+            return super()._proof(problem, found)
+        scores, proved = proof
+        score = scores[0]
+        own_proof = bound is None and tolerance is rounding
+        return found.z, score, score if own_proof else scores[1], proved
+
     def _checked_states(self, problem: Problem, z: States) -> States:
         """`[batch, n]`, int8: the states that a backend returned, if they are that."""
         expected = (problem.batch, problem.n)
@@ -500,6 +525,12 @@ def raised_bound(problem: Maximisable, bound: Scores) -> Scores:
 def _kernels() -> Any:
     """The module of compiled scores; who solves without pairs does not load the kernels."""
     return importlib.import_module(".compiled.scores", __package__)
+
+
+@cache
+def _checks() -> Any:
+    """The module of compiled checks."""
+    return importlib.import_module(".compiled.problem_checks", __package__)
 
 
 def seconds_of(time_limit: Any) -> float | None:

@@ -46,7 +46,7 @@ class Topology:
             make: a function of a module; may keep or change the edges that it gets.
             arguments: hashable.
         """
-        key = (make, arguments)
+        key = (make, arguments) if arguments else make
         try:
             return self._found[key]  # type: ignore[no-any-return]  # what `make` returned
         except KeyError:

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "solvers/compiled/views.hpp"
@@ -36,6 +38,21 @@ public:
     Resolution(Matrix<const First> first, Matrix<const Second> second,
                std::span<const double> magnitude, double factor, double digits)
         : first_(first), second_(second), magnitude_(magnitude), factor_(factor), digits_(digits) {}
+
+    // Whether rounding could confuse the scores of instance b, of which `least` is the smallest
+    // absolute one that is not zero. A quick test, which nearly all instances fail.
+    //
+    // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
+    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
+    bool suspicious(Index b, double least) const {
+        const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
+        if (digits_ * least > most || least == INFINITE) return false;
+        if (least * LEAST_DECIMAL <= most) return true;
+        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
+        double unit = last_digit(first_[b], useful);
+        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
+        return 0.0 < unit && unit <= most;
+    }
 
     // Whether rounding could confuse the scores of some instance.
     bool suspicious() const {
@@ -74,20 +91,7 @@ private:
 
     Index row_of(Index b) const { return second_.rows > 1 ? b : 0; }
 
-    // A quick test, which nearly all instances fail.
-    //
-    // A unit divides all scores, so the smallest of them bounds it from above, and so does the last
-    // digit of any. Real numbers fail by the last digit of the first score that is looked at.
-    bool suspicious(Index b) const {
-        const double least = least_of(b);
-        const double most = 2.0 * factor_ * magnitude_[b];  // rounding reaches no larger unit
-        if (digits_ * least > most || least == INFINITE) return false;
-        if (least * LEAST_DECIMAL <= most) return true;
-        const double useful = std::min(magnitude_[b] / EXACT_UNITS, least / SMALL_UNITS);
-        double unit = last_digit(first_[b], useful);
-        if (unit > 0.0) unit = std::min(unit, last_digit(second_[row_of(b)], useful));
-        return 0.0 < unit && unit <= most;
-    }
+    bool suspicious(Index b) const { return suspicious(b, least_of(b)); }
 
     // The smallest absolute score that is not zero.
     double least_of(Index b) const {
@@ -124,6 +128,19 @@ private:
         return count;
     }
 
+    // The largest power of two that divides a value that is neither zero nor infinite.
+    static double last_digit(double value) {
+        constexpr int fraction_bits = 52;
+        const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+        const int exponent = static_cast<int>(bits >> fraction_bits & 0x7ff);
+        const std::uint64_t fraction = bits & ((std::uint64_t{1} << fraction_bits) - 1);
+        if (exponent == 0) return 0x1p-1074 * static_cast<double>(fraction & (~fraction + 1));
+        const int zeros = fraction ? std::countr_zero(fraction) : fraction_bits;
+        const int place = exponent + zeros - fraction_bits;  // of the digit, as an exponent
+        if (place <= 0) return std::ldexp(1.0, place - 1023);
+        return std::bit_cast<double>(static_cast<std::uint64_t>(place) << fraction_bits);
+    }
+
     // The largest power of two that divides all scores; 0 where it is below `useful`.
     template <class Score>
     static double last_digit(std::span<const Score> scores, double useful) {
@@ -131,9 +148,7 @@ private:
         for (Score score : scores) {
             const double value = static_cast<double>(score);
             if (value == 0.0 || value == -INFINITE) continue;
-            int exponent = 0;
-            const Index whole = whole_digits(value, exponent);
-            const double digit = std::ldexp(static_cast<double>(whole & -whole), exponent - 53);
+            const double digit = last_digit(value);
             if (digit < useful) return 0.0;
             least = std::min(least, digit);
         }

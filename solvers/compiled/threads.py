@@ -40,6 +40,9 @@ def over_slices(
         together: instances that the kernel works on side by side, which a signal therefore waits for.
     """
     batch = len(arrays[0])
+    if batch * nanoseconds < 2 * NANOSECONDS_A_THREAD:  # most calls, too short for two threads
+        kernel(*arrays)
+        return
     workers = workers_of(batch, nanoseconds, threads)
     slices = max(workers, min(batch // together, int(batch * nanoseconds / NANOSECONDS_A_CALL)))
     if slices == 1 and batch * nanoseconds <= NANOSECONDS_A_CALL:

@@ -90,7 +90,7 @@ def uncounted() -> Iterator[None]:
         _CLOCK.start()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Deadline:
     """When to come back with the best that was found: a moment, or before, at an interrupt or where a callback says so.
 
@@ -110,11 +110,19 @@ class Deadline:
     interrupts: int
     watch: Watch | None = field(default=None, compare=False, repr=False)
 
+    def __init__(self, end: float, interrupts: int, watch: Watch | None = None) -> None:
+        """A moment on the clock `now`."""
+        own = self.__dict__  # one by one, a frozen dataclass takes three times as long
+        own["end"] = end
+        own["interrupts"] = interrupts
+        own["watch"] = watch
+
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
         """So many seconds from now; None for none, but interrupts and callbacks."""
         _CLOCK.begin()
-        return cls(math.inf if seconds is None else now() + seconds, first_interrupts(), watch())
+        end = math.inf if seconds is None else now() + seconds
+        return cls(end, first_interrupts(), watch())
 
     @property
     def left(self) -> float:
@@ -126,8 +134,9 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C, a signal's handler or a callback's word ended the work, whatever time is left."""
-        stopped = self.watch is not None and self.watch.stopped
-        return stopped or interrupts() != self.interrupts or abandoned()
+        if self.watch is not None and self.watch.stopped:
+            return True
+        return interrupts() != self.interrupts or abandoned()
 
     @property
     def passed(self) -> bool:
@@ -137,7 +146,8 @@ class Deadline:
     @property
     def seconds(self) -> float | None:
         """What is left as a time limit: None for no limit, and never zero."""
-        return None if self.left == math.inf else max(1e-3, self.left)
+        left = self.left
+        return None if left == math.inf else max(1e-3, left)
 
     def within(self, seconds: float) -> Deadline:
         """This deadline, or one in so many seconds where that is sooner."""

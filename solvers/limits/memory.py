@@ -47,7 +47,7 @@ def check_memory(what: str, numbers: int) -> None:
 
 def needs_room(numbers: int) -> bool:
     """Whether so many numbers in double precision are enough to ask what is free."""
-    return 8 * numbers > SMALL
+    return numbers > SMALL // 8
 
 
 class _Turns:

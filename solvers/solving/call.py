@@ -37,6 +37,8 @@ from .selection import (
     with_alternatives,
 )
 
+_CHECKED = (Problem, Conversion)
+
 
 @overload
 def solve(
@@ -175,7 +177,7 @@ def solve(
         >>> solution.z.tolist(), float(solution.score), bool(solution.optimal), solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
-    if not isinstance(unary, Problem | Conversion):
+    if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
     elif pairwise is not None or edges is not None:
         raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
@@ -268,19 +270,21 @@ def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
 
 def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
     """The solution of all of a problem."""
-    begin = now()
+    begin = 0.0 if time_limit is None else now()
     chosen = _chosen(solver, problem, time_limit)
-    states = given_states(start, problem)
+    states = None if start is None else given_states(start, problem)
     takes_start = states is not None and "start" in chosen.options()
     if takes_start:
         chosen = chosen.with_options(start=start)
     try:
-        found = chosen.solve(problem, _less(time_limit, begin))
+        found = chosen.solve(problem, None if time_limit is None else _less(time_limit, begin))
     except UnsupportedProblemError as error:
         raise with_alternatives(error, BINARY.able(problem)) from error.__cause__
     except SolveInterrupted as stopped:
         raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
-    return with_word(_at_least(problem, found, states, takes_start), chosen)
+    if states is not None:
+        found = _at_least(problem, found, states, takes_start)
+    return with_word(found, chosen)
 
 
 def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | None) -> ArgmaxSolver:

@@ -2,23 +2,31 @@
 
 #include "solvers/algorithms/exhaustive/best_states.hpp"
 #include "solvers/algorithms/exhaustive/host.hpp"
+#include "solvers/algorithms/exhaustive/lanes.hpp"
 
 namespace solvers::exhaustive {
 namespace {
 
-void bound_maximise(Array<const std::uint64_t, 1> positions, int n,
-                    Array<const double, 2> coefficients, Array<std::int8_t, 2> z) {
+// From so many instances on lanes pay, though some be empty.
+constexpr std::size_t LANES_WORTH = 4;
+
+template <class Score>
+void bound_maximise(Array<const std::uint64_t, 1> positions, int n, Array<const Score, 2> unary,
+                    Array<const Score, 2> pairwise, Array<std::int8_t, 2> z) {
     require(n >= 1 && n <= MAX_VARIABLES, "n is outside 1 to 25");
-    require(z.shape(1) == static_cast<std::size_t>(n), "z has a column for each variable");
-    require(coefficients.shape(0) == z.shape(0),
-            "coefficients and z have one row for each instance");
-    require(coefficients.shape(1) == positions.shape(0),
-            "coefficients have a column for each position");
-    for (std::uint64_t position : view(positions))
-        require(position < MAX_VARIABLES * MAX_VARIABLES,
-                "a position lies outside the matrix of weights");
+    const std::size_t variables = static_cast<std::size_t>(n);
+    require(z.shape(1) == variables && unary.shape(1) == variables,
+            "unary and z have a column for each variable");
+    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0),
+            "unary, pairwise and z have one row for each instance");
+    require(variables + pairwise.shape(1) == positions.shape(0),
+            "there is a position for each coefficient");
+    require_indices(view(positions), MAX_VARIABLES * MAX_VARIABLES,
+                    "a position lies outside the matrix of weights");
     nb::gil_scoped_release unlocked;
-    maximise(view(positions), n, view(coefficients), view(z));
+    const bool in_lanes = n <= LANE_VARIABLES && z.shape(0) >= LANES_WORTH;
+    const auto kernel = in_lanes ? &maximise_in_lanes<Score> : &maximise<Score>;
+    kernel(view(positions), n, view(unary), view(pairwise), view(z));
 }
 
 void bound_best_codes(Array<const double, 2> unary, Array<const double, 3> pairwise,
@@ -35,15 +43,21 @@ void bound_best_codes(Array<const double, 2> unary, Array<const double, 3> pairw
     best_codes(view(unary), view(pairwise), view(codes));
 }
 
+template <class Score>
+void bind_maximise(nb::module_& m) {
+    m.def("maximise", &bound_maximise<Score>, nb::arg("positions").noconvert(), nb::arg("n"),
+          nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(), nb::arg("z").noconvert(),
+          "Write a maximiser of each instance to `z`.");
+}
+
 }  // namespace
 }  // namespace solvers::exhaustive
 
 BIND_KERNELS(exhaustive, m) {
     using namespace solvers::exhaustive;
     namespace nb = nanobind;
-    m.def("maximise", &bound_maximise, nb::arg("positions").noconvert(), nb::arg("n"),
-          nb::arg("coefficients").noconvert(), nb::arg("z").noconvert(),
-          "Write a maximiser of each instance to `z`.");
+    bind_maximise<double>(m);
+    bind_maximise<float>(m);
     m.def("best_codes", &bound_best_codes, nb::arg("unary").noconvert(),
           nb::arg("pairwise").noconvert(), nb::arg("codes").noconvert(),
           "Write the best states of each instance as integers, the best first.");

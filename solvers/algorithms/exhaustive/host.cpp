@@ -1,17 +1,17 @@
 #include "solvers/algorithms/exhaustive/host.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <vector>
 
+#include "solvers/algorithms/exhaustive/fixed_point.hpp"
+
 namespace solvers::exhaustive {
 namespace {
 
-using Fine = std::int64_t;    // the coefficients in 64-bit fixed point
-using Coarse = std::int32_t;  // their upper halves
+using Coarse = std::int32_t;  // the upper halves of the coefficients in 64-bit fixed point
 
 constexpr int CORNER_BITS = 4;  // 16 states: one vector of int32
 constexpr int LOW_BITS = 7;     // states of one table; the tables of n = 25 still fit the L1 cache
@@ -38,19 +38,13 @@ Fine load_weights(std::span<const double> coefficients, std::span<const std::uin
                   Fine* __restrict scaled, Fine* __restrict fine, Coarse* __restrict coarse) {
     const Index count = length(positions);
     Fine magnitude = 0;
-    for (Index c = 0; c < count; ++c) {
-        const Fine bits = std::bit_cast<Fine>(coefficients[c]) & std::numeric_limits<Fine>::max();
-        magnitude = std::max(magnitude, bits);
-    }
-    // fine = rint(c 2^k) with N max|c| 2^k in (2^60, 2^62], so that no sum overflows.
-    const int count_exponent = std::bit_width(static_cast<std::uint64_t>(count));
-    const int k = 62 - count_exponent - (static_cast<int>(magnitude >> 52) - 1022);
-    const int half = k >> 1;  // 2^k may overflow, its two factors do not
-    const double first = std::ldexp(1.0, half);
-    const double second = std::ldexp(1.0, k - half);
+    for (Index c = 0; c < count; ++c)
+        magnitude = std::max(magnitude, magnitude_bits(coefficients[c]));
+    const Scale scale = Scale::of(count, magnitude);
     Fine slack = 0;
     for (Index c = 0; c < count; ++c) {
-        const Fine rounded = static_cast<Fine>(std::rint(coefficients[c] * first * second));
+        const Fine rounded =
+            static_cast<Fine>(std::rint(coefficients[c] * scale.first * scale.second));
         scaled[c] = rounded;
         slack += std::abs(rounded - ((rounded + HALF_UNIT) >> 32 << 32));
     }
@@ -264,9 +258,11 @@ BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* ta
 
 // Invariant: a block whose coarse maximum m satisfies m 2^32 + slack <= best holds no state above
 // the best fine score.
-void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const double> coefficients,
-              Matrix<std::int8_t> z) {
+template <class Score>
+void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const Score> unary,
+              Matrix<const Score> pairwise, Matrix<std::int8_t> z) {
     const int depth = std::max(n - BLOCK_BITS, 0);
+    std::vector<double> coefficients(positions.size());
     std::vector<Fine> scaled(positions.size());
     alignas(64) Weights<Fine> fine = {};
     alignas(64) Weights<Coarse> coarse = {};
@@ -275,8 +271,10 @@ void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const doub
     Walk walk(depth);
     std::vector<Coarse> maxima(std::size_t{1} << depth);
     for (Index b = 0; b < z.rows; ++b) {
+        std::copy(unary[b].begin(), unary[b].end(), coefficients.begin());
+        std::copy(pairwise[b].begin(), pairwise[b].end(), coefficients.begin() + n);
         const Fine slack =
-            load_weights(coefficients[b], positions, scaled.data(), &fine[0][0], &coarse[0][0]);
+            load_weights(coefficients, positions, scaled.data(), &fine[0][0], &coarse[0][0]);
         if (depth) walk.fill_maxima(coarse, n, maxima);
         const Index peak = std::max_element(maxima.begin(), maxima.end()) - maxima.begin();
         BlockMaximum best = fine_maximum(fine, n, peak, table, increment);
@@ -289,5 +287,10 @@ void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const doub
         for (int i = 0; i < n; ++i) z(b, i) = static_cast<std::int8_t>(best.state >> i & 1);
     }
 }
+
+template void maximise(std::span<const std::uint64_t>, int, Matrix<const double>,
+                       Matrix<const double>, Matrix<std::int8_t>);
+template void maximise(std::span<const std::uint64_t>, int, Matrix<const float>,
+                       Matrix<const float>, Matrix<std::int8_t>);
 
 }  // namespace solvers::exhaustive

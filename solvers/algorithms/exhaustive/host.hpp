@@ -12,9 +12,13 @@ inline constexpr int MAX_VARIABLES = 25;
 //
 // Args:
 //     positions: `[n + e]`, where each coefficient stands in the flattened matrix of
-//     MAX_VARIABLES^2 weights. n: number of variables, 1 to MAX_VARIABLES. coefficients: `[batch, n
-//     + e]`, finite. z: `[batch, n]`, written.
-void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const double> coefficients,
-              Matrix<std::int8_t> z);
+//         MAX_VARIABLES^2 weights; column <= row.
+//     n: number of variables, 1 to MAX_VARIABLES.
+//     unary: `[batch, n]`, finite.
+//     pairwise: `[batch, e]`, finite.
+//     z: `[batch, n]`, written.
+template <class Score>
+void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const Score> unary,
+              Matrix<const Score> pairwise, Matrix<std::int8_t> z);
 
 }  // namespace solvers::exhaustive

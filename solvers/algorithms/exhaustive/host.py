@@ -28,6 +28,7 @@ import numpy as np
 
 from ...arrays import Edges, Pairwise, States, Unary
 from ...compiled._kernels import exhaustive as kernels
+from ...compiled.problem_checks import in_order
 from ...compiled.threads import over_slices
 from ...topology import Topology
 
@@ -47,9 +48,15 @@ def host_argmax(unary: Unary, pairwise: Pairwise, topology: Topology, threads: i
     """
     batch, n = unary.shape
     z = np.empty((batch, n), np.int8)
-    coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
     kernel = partial(kernels.maximise, topology.recall(_positions), n)
-    over_slices(kernel, coefficients, z, nanoseconds=NANOSECONDS * (2**n + 2**15), threads=threads)
+    over_slices(
+        kernel,
+        in_order(unary),
+        in_order(pairwise),
+        z,
+        nanoseconds=NANOSECONDS * (2**n + 2**15),
+        threads=threads,
+    )
     return z
 
 
