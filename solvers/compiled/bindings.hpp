@@ -78,7 +78,7 @@ auto as_array(std::vector<T>&& values, std::size_t columns) {
     nb::capsule owner(owned,
                       [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
     return nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>(
-        owned->data(), {owned->size() / columns, columns}, owner);
+        owned->data(), {columns ? owned->size() / columns : 0, columns}, owner);
 }
 
 // Other Python threads run while a kernel does.
