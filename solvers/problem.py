@@ -240,8 +240,9 @@ class Problem(Generic[ArrayT]):
         found: tuple[np.ndarray, float, float, bool] = _checks().survey_of(
             self.unary, self.pairwise, self._share_of_rounding
         )
-        if not found[3]:  # as `rounding` and `tolerance` would come to it
-            own = self.__dict__
+        own = self.__dict__  # what is asked for next is kept at once
+        own["_lowest"] = found[2]
+        if not found[3]:
             own["rounding"] = own["tolerance"] = found[0][1]
         return found
 
