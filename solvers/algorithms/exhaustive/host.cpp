@@ -43,7 +43,7 @@ Fine load_weights(std::span<const double> coefficients, std::span<const std::uin
         magnitude = std::max(magnitude, bits);
     }
     // fine = rint(c 2^k) with N max|c| 2^k in (2^60, 2^62], so that no sum overflows.
-    const int count_exponent = std::bit_width(static_cast<std::uint64_t>(count));
+    const auto count_exponent = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
     const int k = 62 - count_exponent - (static_cast<int>(magnitude >> 52) - 1022);
     const int half = k >> 1;  // 2^k may overflow, its two factors do not
     const double first = std::ldexp(1.0, half);
