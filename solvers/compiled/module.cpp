@@ -5,7 +5,8 @@
 #include "solvers/compiled/bindings.hpp"
 
 NB_MODULE(KERNEL_MODULE, m) {
-    nanobind::set_leak_warnings(false);  // topologies that callers keep hold plans until the process ends
+    nanobind::set_leak_warnings(
+        false);  // topologies that callers keep hold plans until the process ends
     m.doc() = "Compiled kernels of the solvers; a submodule for each method.";
     auto methods = solvers::registered_methods();
     std::ranges::sort(methods, {},

@@ -29,7 +29,8 @@ struct Scale {
 
     // N max|c| 2^k lies in (2^60, 2^62], for N = `count` coefficients and the bits of max|c|.
     static Scale of(Index count, Fine magnitude) {
-        const int count_exponent = std::bit_width(static_cast<std::uint64_t>(count));
+        const int count_exponent =
+            static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));
         const Fine k = 62 - count_exponent - ((magnitude >> 52) - 1022);
         const Fine half = k >> 1;
         return {power_of_two(half), power_of_two(k - half)};
