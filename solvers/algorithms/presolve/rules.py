@@ -61,8 +61,8 @@ def shrink(
         The log; the edges that are left `[k, 2]` and their weights `[k]`.
     """
     whole = np.ascontiguousarray(edges, np.int64), np.ascontiguousarray(weight, np.int64)
-    *log, joined, joined_weight = kernels.shrink(nodes, *whole, allowed, stop)
-    return Log(*log), joined, joined_weight
+    node, near, of_near, counts, constant, joined, left = kernels.shrink(nodes, *whole, allowed, stop)
+    return Log(node, near, of_near, counts, constant), joined, left
 
 
 def restore(log: Log, spins: np.ndarray) -> None:
