@@ -15,7 +15,7 @@ cmake --build build/sanitized
 # The first finding ends the process. Python itself leaks, and some tests ask for more memory than there is.
 watched=(
   env "LD_PRELOAD=$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)"
-  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=6144 UBSAN_OPTIONS=print_stacktrace=1
   STRUCTURED_VAE_KERNEL_FOLDER="$PWD/build/sanitized/solvers/compiled/_kernels" "$bin/python"
 )
 "${watched[@]}" -m pytest -q -p no:cacheprovider "$@"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-LEFT_OUT = {"lightning", "matplotlib", "ortools", "pillow", "pooch", "safetensors", "tensorboard", "torch"}
+LEFT_OUT = {"lightning", "matplotlib", "ortools", "pillow", "safetensors", "tensorboard", "torch"}
 """What `solvers` and its commands do not need; OR-Tools is an extra."""
 
 NOT_COPIED = ("__pycache__", "*.npz", "*.so", "*.pyd", "LICENSE-fashion-mnist")

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from ..errors import DataError, DataNotFoundError
 from .in_memory import split_up, whole
 from .reader import StoredDataset, StoredSplit
 from .splits import SPLITS
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".bmp")
 FORMATS: Final = ("PNG", "JPEG", "BMP")
@@ -123,6 +125,8 @@ def _pixels(file: Path, grey: bool) -> NDArray[Any]:
 @contextmanager
 def _opened(file: Path) -> Iterator[Image.Image]:
     """The image, whose header alone has been read."""
+    from PIL import Image  # `structured-vae-solvers` does without
+
     try:
         image = Image.open(file, formats=FORMATS)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:

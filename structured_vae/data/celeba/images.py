@@ -12,7 +12,6 @@ from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from ...errors import DataError
 
@@ -155,6 +154,8 @@ def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
     Raises:
         DataError: it cannot be read, or is no colour JPEG of either size.
     """
+    from PIL import Image  # `structured-vae-solvers` does without
+
     try:
         with Image.open(io.BytesIO(files.read(name)), formats=["JPEG"]) as image:
             square = SQUARES.get(image.size)
