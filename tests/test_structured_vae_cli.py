@@ -662,7 +662,7 @@ def test_solve_writes_a_table(cli):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_terminal_shows_what_a_search_knows(tmp_path, monkeypatch, terminal):
     monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
-    problem = dense(150, 1, np.random.default_rng(0)).problem()
+    problem = dense(250, 1, np.random.default_rng(0)).problem()
     np.savez(tmp_path / "one.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges)
     errors = Console(file=StringIO(), force_terminal=terminal, width=120, markup=False)
     solver = FileSolver("auto", None, 1.5, None, Console(file=StringIO()), errors)
