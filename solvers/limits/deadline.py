@@ -80,14 +80,24 @@ def now() -> float:
     return _CLOCK.now()
 
 
+def loading_begins() -> None:
+    """Stop the clock, until as many calls of `loading_ends`."""
+    _CLOCK.stop()
+
+
+def loading_ends() -> None:
+    """Let the clock run again."""
+    _CLOCK.start()
+
+
 @contextmanager
 def uncounted() -> Iterator[None]:
     """Inside it no time limit runs down: for loading packages."""
     try:
-        _CLOCK.stop()
+        loading_begins()
         yield
     finally:
-        _CLOCK.start()
+        loading_ends()
 
 
 @dataclass(frozen=True, init=False)
