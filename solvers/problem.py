@@ -496,7 +496,7 @@ def _flatten(
     unary: Array, weights: Array, topology: Topology
 ) -> tuple[Unary, Pairwise, Topology, tuple[int, ...]]:
     if unary.ndim == weights.ndim == 1:
-        return unary[None], weights[None], topology, ()
+        return unary[None, ...], weights[None, ...], topology, ()
     if unary.ndim == weights.ndim == 2 and unary.shape[0] == weights.shape[0] > 0:
         return unary, weights, topology, (int(unary.shape[0]),)
     shapes = tuple(unary.shape), tuple(weights.shape)

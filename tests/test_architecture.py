@@ -13,6 +13,7 @@ PACKAGES = ("solvers", "models", "structured_vae")
 FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 COMMANDS = ROOT / "structured_vae" / "cli"
 OPTIONAL = {
+    "PIL",  # what reads no image starts without it
     "click",
     "cplex",
     "dimod",

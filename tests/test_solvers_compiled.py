@@ -63,17 +63,21 @@ def test_the_best_states_stay_in_order_and_apart():
     assert [seen[z.tobytes()] for z in states] == best.scores.tolist()
 
 
+NO_PAIRS = np.zeros((1, 0))
+Z = np.zeros((1, 2), np.int8)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        (np.zeros(3, np.uint64), 2, np.zeros((1, 2)), np.zeros((1, 2), np.int8)),
-        (np.full(2, 10**6, np.uint64), 2, np.zeros((1, 2)), np.zeros((1, 2), np.int8)),
-        (np.zeros(2, np.uint64), 99, np.zeros((1, 2)), np.zeros((1, 99), np.int8)),
-        (np.zeros(2, np.uint64), 2, np.zeros((3, 2)), np.zeros((1, 2), np.int8)),
+        (np.zeros(3, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, Z),
+        (np.full(2, 10**6, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, Z),
+        (np.zeros(2, np.uint64), 99, np.zeros((1, 99)), NO_PAIRS, np.zeros((1, 99), np.int8)),
+        (np.zeros(2, np.uint64), 2, np.zeros((3, 2)), NO_PAIRS, Z),
     ],
 )
 def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
-    with pytest.raises(ValueError, match=r"position|n is outside|one row"):
+    with pytest.raises(ValueError, match=r"position|n is outside|row|column"):
         exhaustive.maximise(*arguments)
 
 
@@ -88,11 +92,11 @@ def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
 )
 def test_kernels_convert_no_arrays(z):
     with pytest.raises(TypeError):
-        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), z)
+        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, z)
 
 
 def test_kernels_may_not_write_into_what_is_read_only():
     z = np.zeros((1, 2), np.int8)
     z.flags.writeable = False
     with pytest.raises(TypeError):
-        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), z)
+        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, z)

@@ -1,4 +1,5 @@
-/* A module of one function, without types, that every processor can load: it says which level of kernels to import. */
+/* A module of one function, without types, that every processor can load: it says which level of
+ * kernels to import. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -11,10 +12,14 @@ static PyObject* level(PyObject* self, PyObject* arguments) {
 }
 
 static PyMethodDef methods[] = {
-    {"level", level, METH_NOARGS, "The level of x86-64 that this processor has: 2, 3 or 4; 0 on other processors."},
+    {"level", level, METH_NOARGS,
+     "The level of x86-64 that this processor has: 2, 3 or 4; 0 on other processors."},
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_processor", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_processor", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit__processor(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__processor(void) {
+    return PyModule_Create(&definition);
+}

@@ -1,4 +1,5 @@
-/* Prints the level of x86-64 of this processor, 2 to 4; the build runs it to compile for this machine alone. */
+/* Prints the level of x86-64 of this processor, 2 to 4; the build runs it to compile for this
+ * machine alone. */
 #include <stdio.h>
 
 #include "processor_level.h"

@@ -1,7 +1,8 @@
 /* The level of x86-64 that this processor and its system have: 2, 3 or 4; 0 on other processors.
  *
- * Asked of the processor itself: not every compiler brings the library behind __builtin_cpu_supports.
- * Bits: Intel, Software Developer's Manual, volume 2A, CPUID; levels: System V ABI for AMD64, table 3.1.
+ * Asked of the processor itself: not every compiler brings the library behind
+ * __builtin_cpu_supports. Bits: Intel, Software Developer's Manual, volume 2A, CPUID; levels:
+ * System V ABI for AMD64, table 3.1.
  */
 #ifndef SOLVERS_PROCESSOR_LEVEL_H
 #define SOLVERS_PROCESSOR_LEVEL_H
@@ -13,14 +14,18 @@
 #define LEVEL_3_BASIC (1u << 12 | 1u << 22 | 1u << 27 | 1u << 28 | 1u << 29)
 /* Of leaf 0x80000001, ECX: LZCNT. */
 #define LEVEL_3_EXTENDED (1u << 5)
-/* Of leaf 7, EBX: BMI1, AVX2, BMI2; and the five parts of AVX-512 that servers have: F, DQ, CD, BW, VL. */
+/* Of leaf 7, EBX: BMI1, AVX2, BMI2; and the five parts of AVX-512 that servers have: F, DQ, CD, BW,
+ * VL. */
 #define LEVEL_3_FEATURES (1u << 3 | 1u << 5 | 1u << 8)
 #define LEVEL_4_FEATURES (1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31)
-/* Of XCR0, the registers that the system keeps for a thread: SSE and AVX; and masks and 512 bits. */
+/* Of XCR0, the registers that the system keeps for a thread: SSE and AVX; and masks and 512 bits.
+ */
 #define LEVEL_3_REGISTERS 0x06u
 #define LEVEL_4_REGISTERS 0xe6u
 
-static int has_all(unsigned value, unsigned bits) { return (value & bits) == bits; }
+static int has_all(unsigned value, unsigned bits) {
+    return (value & bits) == bits;
+}
 
 static int processor_level(void) {
     unsigned a, b, c, d, features, registers;
@@ -33,7 +38,9 @@ static int processor_level(void) {
     return 4;
 }
 #else
-static int processor_level(void) { return 0; }
+static int processor_level(void) {
+    return 0;
+}
 #endif
 
 #endif
