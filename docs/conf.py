@@ -61,6 +61,7 @@ nitpick_ignore_regex = [
     (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private
     (r"py:class", r"models\.own_networks\.Shape"),  # private
+    (r"py:class", r"solvers\.conversions\.objective\.Objective"),  # private
 ]
 
 # Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.
