@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
-from solvers.algorithms.elimination.plan import cached_plan
-from solvers.algorithms.elimination.schedule import ENTRY_IN, ENTRY_START, OWN_STRIDE, READ_END, VARIABLE
-from solvers.compiled._kernels.gibbs_distribution import covary, exponentiate, sum_exponentials
+from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
 from solvers.gibbs_distribution.sum_product import CACHE, lanes_of
 from solvers.instances import spin_glass, tree
 
@@ -477,28 +475,3 @@ def test_samples_are_of_the_scores_that_were_given(method):
     before = found.sample(uniforms)
     unary += 50.0
     np.testing.assert_array_equal(found.sample(uniforms), before)
-
-
-@pytest.mark.parametrize(
-    ("part", "place", "value", "says"),
-    [
-        ("steps", (0, VARIABLE), 4, "eliminates no variable"),
-        ("steps", (0, ENTRY_START), 1, "no such entries"),
-        ("steps", (2, READ_END), 9, "no such reads"),
-        ("reads", (0, ENTRY_IN), 2**62, "outside the tables"),
-        ("reads", (0, OWN_STRIDE), 2**62, "outside the tables"),
-        ("variables", 0, -1, "does not exist"),
-        ("edges", 0, 3, "no such edge"),
-        ("strides", 0, -1, "outside the tables"),
-    ],
-)
-def test_kernels_refuse_schedules_that_lead_outside_their_tables(part, place, value, says):
-    edges = np.array([[0, 1], [1, 2], [0, 2]])
-    schedule = cached_plan(4, edges).schedule
-    arrays = {
-        name: getattr(schedule, name).copy() for name in ("steps", "variables", "edges", "reads", "strides")
-    }
-    arrays[part][place] = value
-    ones, pairs = np.ones((1, 4)), np.ones((1, 3))
-    with pytest.raises(ValueError, match=says):
-        covary(*arrays.values(), 1, ones, pairs, ones, pairs, np.empty((1, 4)), np.empty((1, 3)))

@@ -13,7 +13,6 @@ namespace {
 
 using Numbers = Array<const double, 1>;
 using Rows = Array<const double, 2>;
-using Indices = Array<const Index, 1>;
 
 template <class AnyArray>
 std::size_t batch_of(const AnyArray& array) {
@@ -154,87 +153,6 @@ void bound_derive(Edges edges, Index n, Rows coefficients, Numbers references, R
 
 // --- elimination ------------------------------------------------------------------------------
 
-// The schedule of a plan, array by array.
-struct ScheduleArrays {
-    const Array<const Index, 2>& steps;
-    const Indices& variables;
-    const Indices& edges;
-    const Array<const Index, 2>& reads;
-    const Indices& strides;
-};
-
-template <class Row>
-std::span<const Row> rows_of(const Array<const Index, 2>& array) {
-    require(array.shape(1) * sizeof(Index) == sizeof(Row), "a schedule has other columns");
-    return {reinterpret_cast<const Row*>(array.data()), array.shape(0)};
-}
-
-bool in_order(Index first, Index last, std::size_t end) {
-    return 0 <= first && first <= last && last <= static_cast<Index>(end);
-}
-
-// The entries that a step reads lie in the tables.
-void require_reads(const Schedule& schedule, const Step& step) {
-    const auto is_entry = [&](Index entry) { return entry >= 0 && entry < schedule.entries; };
-    const std::size_t strides = schedule.strides.size();
-    for (Index r = step.read_start; r < step.read_end; ++r) {
-        const Read& read = schedule.reads[r];
-        require(in_order(0, read.stride_start, strides) &&
-                    in_order(0, read.stride_start + step.bits(), strides),
-                "a read names strides that do not exist");
-        bool inside = is_entry(read.entry_in) && is_entry(read.own_stride);
-        Index last = inside ? read.entry_in + read.own_stride : 0;
-        for (Index stride : schedule.strides.subspan(read.stride_start, step.bits())) {
-            inside = inside && is_entry(stride);
-            last += inside ? stride : 0;
-        }
-        require(inside && is_entry(last), "a read lies outside the tables");
-    }
-}
-
-// Every variable is eliminated once, and those of its separator later.
-void require_order(const Schedule& schedule) {
-    const Index n = schedule.variable_count();
-    std::vector<Index> step_of(n, -1);
-    for (Index t = 0; t < n; ++t) {
-        const Index v = schedule.steps[t].variable;
-        require(v >= 0 && v < n && step_of[v] < 0, "a step eliminates no variable of its own");
-        step_of[v] = t;
-    }
-    for (Index t = 0; t < n; ++t)
-        for (Index i = schedule.steps[t].bit_start; i < schedule.steps[t].bit_end; ++i)
-            require(step_of[schedule.variables[i]] > t,
-                    "a variable of a separator is eliminated before");
-}
-
-// No memory has room for more, and no sum of entries overflows.
-constexpr Index MOST_BITS = 40;
-
-// One pass over the schedule.
-Schedule schedule_of(const ScheduleArrays& arrays, std::size_t edge_count) {
-    Schedule schedule{rows_of<Step>(arrays.steps), view(arrays.variables), view(arrays.edges),
-                      rows_of<Read>(arrays.reads), view(arrays.strides)};
-    schedule.edge_count = static_cast<Index>(edge_count);
-    const std::size_t bits = schedule.variables.size();
-    require(schedule.edges.size() == bits, "there is an edge for each bit of a separator");
-    require_indices(schedule.variables, schedule.variable_count(),
-                    "a separator has a variable that does not exist");
-    for (Index edge : schedule.edges)
-        require(edge >= -1 && edge < schedule.edge_count, "there is no such edge");
-    for (const Step& step : schedule.steps) {
-        require(in_order(step.bit_start, step.bit_end, bits) && step.bits() < MOST_BITS,
-                "a step has no such bits");
-        require(in_order(step.read_start, step.read_end, schedule.reads.size()),
-                "a step has no such reads");
-        require(step.entry_start == schedule.entries, "a step has no such entries");
-        schedule.entries += step.entries();
-        schedule.most_reads = std::max(schedule.most_reads, step.reads());
-    }
-    for (const Step& step : schedule.steps) require_reads(schedule, step);
-    require_order(schedule);
-    return schedule;
-}
-
 // Calls kernel(lanes) with the constant of so many instances side by side.
 template <class Kernel>
 void with_lanes(Index lanes, Kernel kernel) {
@@ -271,15 +189,10 @@ void require_filled(const Schedule& schedule, std::size_t batch, const Array<dou
                   "pairs has a column for each edge");
 }
 
-#define SCHEDULE                                                                                \
-    Array<const Index, 2> steps, Indices variables, Indices edges, Array<const Index, 2> reads, \
-        Indices strides, Index lanes, Rows unary, Rows pairwise
-
-void bound_sum_product(SCHEDULE, Array<const double, 3> uniforms, Array<double, 1> log_z,
+void bound_sum_product(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+                       Array<const double, 3> uniforms, Array<double, 1> log_z,
                        Array<double, 2> ones, Array<double, 2> pairs, Array<std::int8_t, 3> z) {
     const std::size_t batch = batch_of(log_z);
-    const Schedule schedule =
-        schedule_of({steps, variables, edges, reads, strides}, pairwise.shape(1));
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     require_shape(uniforms, {batch, uniforms.shape(1), schedule.steps.size()},
                   "there is a uniform for each variable");
@@ -290,11 +203,10 @@ void bound_sum_product(SCHEDULE, Array<const double, 3> uniforms, Array<double, 
     run(lanes, [&](auto L) { sum_product<L>(schedule, scores, view(uniforms), marginals); });
 }
 
-void bound_complete_by_elimination(SCHEDULE, Array<const double, 3> uniforms,
-                                   Array<const Index, 3> chosen, Array<std::int8_t, 3> z,
-                                   Array<std::int8_t, 4> completed, Array<double, 3> conditionals) {
-    const Schedule schedule =
-        schedule_of({steps, variables, edges, reads, strides}, pairwise.shape(1));
+void bound_complete_by_elimination(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+                                   Array<const double, 3> uniforms, Array<const Index, 3> chosen,
+                                   Array<std::int8_t, 3> z, Array<std::int8_t, 4> completed,
+                                   Array<double, 3> conditionals) {
     const Scores scores = scores_of(schedule, batch_of(z), unary, pairwise);
     require_shape(uniforms, {batch_of(z), z.shape(1), schedule.steps.size()},
                   "there is a uniform for each variable");
@@ -303,30 +215,26 @@ void bound_complete_by_elimination(SCHEDULE, Array<const double, 3> uniforms,
         [&](auto L) { complete<L>(schedule, scores, view(uniforms), view(chosen), filled); });
 }
 
-void bound_derive_by_elimination(SCHEDULE, Array<const std::int8_t, 3> z,
-                                 Array<const Index, 3> chosen, Array<const double, 3> changes,
-                                 Array<double, 2> ones, Array<double, 2> pairs) {
+void bound_derive_by_elimination(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+                                 Array<const std::int8_t, 3> z, Array<const Index, 3> chosen,
+                                 Array<const double, 3> changes, Array<double, 2> ones,
+                                 Array<double, 2> pairs) {
     const std::size_t batch = batch_of(ones);
-    const Schedule schedule =
-        schedule_of({steps, variables, edges, reads, strides}, pairwise.shape(1));
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     const Drawn drawn = drawn_of(batch, schedule.steps.size(), z, chosen, changes);
     require_filled(schedule, batch, ones, pairs);
     run(lanes, [&](auto L) { derive<L>(schedule, scores, drawn, view(ones), view(pairs)); });
 }
 
-void bound_covary(SCHEDULE, Rows unary_direction, Rows pairwise_direction, Array<double, 2> ones,
+void bound_covary(const Schedule& schedule, Index lanes, Rows unary, Rows pairwise,
+                  Rows unary_direction, Rows pairwise_direction, Array<double, 2> ones,
                   Array<double, 2> pairs) {
     const std::size_t batch = batch_of(ones);
-    const Schedule schedule =
-        schedule_of({steps, variables, edges, reads, strides}, pairwise.shape(1));
     const Scores scores = scores_of(schedule, batch, unary, pairwise);
     const Scores direction = scores_of(schedule, batch, unary_direction, pairwise_direction);
     require_filled(schedule, batch, ones, pairs);
     run(lanes, [&](auto L) { covary<L>(schedule, scores, direction, view(ones), view(pairs)); });
 }
-
-#undef SCHEDULE
 
 // --- exponentials, for tests ------------------------------------------------------------------
 
@@ -368,9 +276,8 @@ BIND_KERNELS(gibbs_distribution, m) {
 
     const auto by_elimination = [&](const char* name, auto kernel, const char* text,
                                     auto... names) {
-        m.def(name, kernel, array("steps"), array("variables"), array("edges"), array("reads"),
-              array("strides"), nb::arg("lanes"), array("unary"), array("pairwise"),
-              array(names)..., text);
+        m.def(name, kernel, nb::arg("schedule"), nb::arg("lanes"), array("unary"),
+              array("pairwise"), array(names)..., text);
     };
     by_elimination("sum_product", &bound_sum_product,
                    "Fill log-partitions, marginals and samples by elimination.", "uniforms",

@@ -147,7 +147,7 @@ void SumProduct<L>::start_flows() {
 
 template <int L>
 void SumProduct<L>::spread(bool from_roots) {
-    for (Index t = length(schedule_.steps) - 1; t >= 0; --t) {
+    for (Index t = schedule_.variable_count() - 1; t >= 0; --t) {
         const Step& step = schedule_.steps[t];
         if (from_roots && step.bits() == 0) flows_[step.entry_start].store(Lanes<L>(1.0));
         spread(step);

@@ -14,71 +14,18 @@
 
 #include <vector>
 
+#include "solvers/algorithms/elimination/schedule.hpp"
 #include "solvers/gibbs_distribution/lanes.hpp"
 
 namespace solvers::gibbs_distribution {
 
-inline constexpr int MAX_BITS = 62;  // of a separator, whose entries are numbered in int64
 inline constexpr int TOGETHER = 64;  // entries whose exponentials are taken at once: few enough for
                                      // the fastest memory
 
-// One variable is eliminated. Its separator are the bits bit_start .. bit_end, and the messages
-// that it reads are the reads read_start .. read_end.
-struct Step {
-    Index variable;
-    Index bit_start;
-    Index bit_end;
-    Index read_start;
-    Index read_end;
-    Index table_out;
-    Index word_start;
-    Index lane_out;
-    Index entry_start;  // entries of earlier steps
-
-    Index bits() const { return bit_end - bit_start; }
-    Index entries() const { return Index{1} << bits(); }  // NOLINT(*-core.BitwiseShift): bits >= 0
-    Index reads() const { return read_end - read_start; }
-};
-
-// A message that a step reads.
-struct Read {
-    Index table_in;
-    Index lane_in;
-    Index entry_in;      // where all messages are kept
-    Index own_stride;    // in the message, of the variable of the step that reads it
-    Index stride_start;  // of its strides
-    Index offset_start;
-};
-
-// What solvers/algorithms/elimination/schedule.py makes.
-struct Schedule {
-    std::span<const Step> steps;       // [n]
-    std::span<const Index> variables;  // [bits], of each separator bit
-    std::span<const Index> edges;      // [bits], between that and the step's variable, or -1
-    std::span<const Read> reads;       // [messages]
-    // In the message, of each separator bit of the step that reads it; 0 where it has none.
-    std::span<const Index> strides;
-    Index entries = 0;     // of all tables
-    Index most_reads = 0;  // messages that a step reads at most
-    Index edge_count = 0;
-
-    Index variable_count() const { return length(steps); }
-
-    // The place of z among the states of a step's separator.
-    Index state(const Step& step, std::span<const std::int8_t> z) const {
-        Index state = 0;
-        for (Index i = 0; i < step.bits(); ++i)
-            state |= Index{z[variables[step.bit_start + i]]} << i;
-        return state;
-    }
-
-    // The bits of a step's separator that have a pair with its variable.
-    Index coupled(const Step& step) const {
-        Index bits = 0;
-        for (Index i = 0; i < step.bits(); ++i) bits |= Index{edges[step.bit_start + i] >= 0} << i;
-        return bits;
-    }
-};
+using elimination::MAX_BITS;
+using elimination::Read;
+using elimination::Schedule;
+using elimination::Step;
 
 // Where the entries of a step find those of the messages that it reads, counting on from entry 0.
 class Places {

@@ -40,7 +40,7 @@ def over_lanes(
     """Calls a kernel for slices of the batch, in each of which instances go side by side as memory has room for.
 
     Args:
-        kernel: takes the arrays of the plan's schedule, how many instances go side by side, and the arrays.
+        kernel: takes the plan's schedule, how many instances go side by side, and the arrays.
         plan: of the edges.
         arrays: `[batch, ...]` each.
         threads: most threads to use; None for all cores.
@@ -52,10 +52,8 @@ def over_lanes(
     in_lanes = passes * plan.entries * ENTRY_NANOSECONDS_IN_LANES + draws * DRAW_NANOSECONDS
     lanes = lanes_of(math.ceil(batch / workers_of(batch, in_lanes, threads)), instance_bytes)
     alone = passes * plan.entries * ENTRY_NANOSECONDS + draws * DRAW_NANOSECONDS
-    schedule = plan.schedule
-    read = (schedule.steps, schedule.variables, schedule.edges, schedule.reads, schedule.strides)
     over_slices(
-        partial(kernel, *read, lanes),
+        partial(kernel, plan.schedule, lanes),
         *arrays,
         nanoseconds=alone if lanes == 1 else in_lanes,
         threads=threads_in_memory(threads, instance_bytes * lanes),

@@ -6,7 +6,7 @@ namespace {
 // The step that eliminates each variable.
 std::vector<Index> steps_of(const Schedule& schedule) {
     std::vector<Index> found(schedule.steps.size());
-    for (Index t = 0; t < length(schedule.steps); ++t) found[schedule.steps[t].variable] = t;
+    for (Index t = 0; t < schedule.variable_count(); ++t) found[schedule.steps[t].variable] = t;
     return found;
 }
 

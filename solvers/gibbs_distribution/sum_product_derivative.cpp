@@ -21,7 +21,7 @@ public:
         for (Index entry = 0; entry < schedule_.entries; ++entry)
             flows_[entry].store(Lanes<L>(0.0));
         instances_.start_flows();
-        for (Index t = length(schedule_.steps) - 1; t >= 0; --t) {
+        for (Index t = schedule_.variable_count() - 1; t >= 0; --t) {
             const Step& step = schedule_.steps[t];
             if (step.bits() == 0) instances_.flows()[step.entry_start].store(Lanes<L>(1.0));
             spread(step);

@@ -64,14 +64,14 @@ def max_sum(
         kernel, work = kernels.max_sum_tables, tables
         bytes_a_thread, together = plan.table_bytes, 1
     if work * batch < NANOSECONDS_A_THREAD:
-        kernel(plan.compiled, NEVER, unary, pairwise, z, maxima)
+        kernel(plan.schedule, NEVER, unary, pairwise, z, maxima)
         return z, maxima
     arrays, workers = (unary, pairwise, z, maxima), threads_in_memory(threads, bytes_a_thread)
     share = partial(over_slices, nanoseconds=work, threads=workers, together=together)
     if work * batch < 1e9 * WATCHED or deadline is None:
-        share(partial(kernel, plan.compiled, NEVER), *arrays)
+        share(partial(kernel, plan.schedule, NEVER), *arrays)
     else:
-        _until(deadline, lambda stop: share(partial(kernel, plan.compiled, stop), *arrays), bytes_a_thread)
+        _until(deadline, lambda stop: share(partial(kernel, plan.schedule, stop), *arrays), bytes_a_thread)
     return z, maxima
 
 

@@ -13,14 +13,13 @@ a range of the message.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
 from ...arrays import Edges
 from ...compiled._kernels import elimination as kernels
 from .order import elimination_order
-from .schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Plan:
         lane_arena: entries that live at the same time.
         most_reads: messages that a step reads at most.
         has_offsets: whether `schedule.offsets` are there, which max_sum_lanes needs.
-        compiled: the steps, for the kernels.
+        schedule: the steps, for the kernels.
     """
 
     n: int
@@ -47,12 +46,7 @@ class Plan:
     lane_arena: int
     most_reads: int
     has_offsets: bool
-    compiled: kernels.Schedule
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """The steps as arrays."""
-        return Schedule.of(self.compiled)
+    schedule: kernels.Schedule
 
     @property
     def table_bytes(self) -> int:
@@ -70,17 +64,17 @@ def elimination_plan(n: int, edges: Edges, order: np.ndarray | None = None) -> P
     """
     edges = np.ascontiguousarray(edges, np.int64).reshape(-1, 2)
     order = elimination_order(n, edges) if order is None else np.ascontiguousarray(order, np.int64)
-    compiled = kernels.Schedule(edges, order)
+    schedule = kernels.Schedule(edges, order)
     return Plan(
         n=n,
         edges=len(edges),
-        width=compiled.width,
-        entries=compiled.entries,
-        table_arena=compiled.table_arena,
-        lane_arena=compiled.lane_arena,
-        most_reads=compiled.most_reads,
-        has_offsets=compiled.has_offsets,
-        compiled=compiled,
+        width=schedule.width,
+        entries=schedule.entries,
+        table_arena=schedule.table_arena,
+        lane_arena=schedule.lane_arena,
+        most_reads=schedule.most_reads,
+        has_offsets=schedule.has_offsets,
+        schedule=schedule,
     )
 
 

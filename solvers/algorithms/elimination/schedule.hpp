@@ -25,7 +25,7 @@ struct Step {
     Index entry_start;  // and the entries of earlier steps
 
     Index bits() const { return bit_end - bit_start; }
-    Index entries() const { return Index{1} << bits(); }
+    Index entries() const { return Index{1} << bits(); }  // NOLINT(*-core.BitwiseShift): bits >= 0
     Index reads() const { return read_end - read_start; }
 };
 
@@ -66,6 +66,21 @@ public:
     bool has_offsets = false;  // whether `offsets` are there, which max_sum_lanes needs
 
     Index variable_count() const { return static_cast<Index>(steps.size()); }
+
+    // The place of z among the states of a step's separator.
+    Index state(const Step& step, std::span<const std::int8_t> z) const {
+        Index state = 0;
+        for (Index i = 0; i < step.bits(); ++i)
+            state |= Index{z[variables[step.bit_start + i]]} << i;
+        return state;
+    }
+
+    // The bits of a step's separator that have a pair with its variable.
+    Index coupled(const Step& step) const {
+        Index bits = 0;
+        for (Index i = 0; i < step.bits(); ++i) bits |= Index{edges[step.bit_start + i] >= 0} << i;
+        return bits;
+    }
 
 private:
     void add_steps(const Separators& separators, std::span<const Index> order,
