@@ -109,6 +109,10 @@ def test_a_search_is_heard_and_stopped(name):
     assert not solution.optimal.any()
     assert "callback" not in solution.stats
     check_heard(heard, problem, solution)
+    for thread in (
+        set(threading.enumerate()) - before
+    ):  # a library that does not stop in its grace is left alone
+        thread.join(60)
     assert set(threading.enumerate()) <= before
 
 
