@@ -36,12 +36,18 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
         name: of the argument.
 
     Raises:
-        ConfigError: it is neither a schedule nor a positive, finite number.
+        ConfigError: it is neither a schedule whose first value is a positive, finite number, nor such a number.
     """
     if positive(value):
         return Constant(float(value))  # type: ignore[arg-type]  # it is a number
     if not callable(value):
         raise ConfigError(f"{name} must be a positive number or a schedule; got {shortened(value)}")
+    try:
+        first = value(0)
+    except Exception as error:
+        raise ConfigError(f"{name} is no schedule: it fails at step 0 ({shortened(error)})") from error
+    if not positive(first):
+        raise ConfigError(f"{name} must have a positive number at step 0; got {shortened(first)}")
     return value
 
 

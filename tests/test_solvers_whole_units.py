@@ -191,3 +191,9 @@ def test_what_cancellation_leaves_makes_no_integers_of_real_numbers():
     problem = Problem.from_arrays(unary, random.normal(size=3) * 100, edges=[[0, 1], [1, 2], [2, 6]])
     assert problem.tolerance is problem.rounding
     assert solve(problem).optimal
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 3e-310, 5e-324])
+def test_scores_next_to_zero_are_no_error(tiny):
+    solution = solve(np.array([[tiny, 1.0]]), np.array([[0.3]]), edges=[(0, 1)], solver="exhaustive")
+    assert solution.z.tolist() == [[1, 1]]

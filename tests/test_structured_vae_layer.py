@@ -522,6 +522,8 @@ def test_what_a_structure_cannot_do_is_named():
         ({"epsilon": float("inf")}, "epsilon must be a positive number or a schedule; got inf"),
         ({"epsilon": 10**400}, "epsilon must be a positive number or a schedule; got 1000"),
         ({"epsilon": "1"}, "epsilon must be a positive number or a schedule; got '1'"),
+        ({"epsilon": torch.nn.Linear(1, 1)}, r"epsilon is no schedule: it fails at step 0 \(TypeError"),
+        ({"epsilon": lambda step: -1.0}, "epsilon must have a positive number at step 0; got -1"),
         ({"estimator": None}, "straight_through; got None"),
         ({"estimator": ["implicit_mle"]}, "straight_through; got "),
         ({"seed": -1}, r"seed must be a whole number from 0 to 2\^63 - 1, or None; got -1"),

@@ -86,5 +86,10 @@ def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
 def _multiples(scores: np.ndarray, exponent: int) -> bool:
     """Whether scores are whole multiples of a power of ten, up to their own rounding."""
     values = np.abs(scores[np.isfinite(scores)].astype(np.float64))
-    multiples = values / 10.0**exponent if exponent >= 0 else values * 10.0**-exponent
-    return bool((np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples).all())
+    with np.errstate(over="ignore", invalid="ignore"):
+        if exponent >= 0:
+            multiples = values / 10.0**exponent
+        else:  # twice, for a power beyond all numbers
+            multiples = values * 10.0 ** min(-exponent, 300) * 10.0 ** max(-exponent - 300, 0)
+        whole = np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples
+    return bool((whole | np.isinf(multiples)).all())
