@@ -113,7 +113,7 @@ def home_of(*arrays: Array) -> Home:
     return Home(namespace, array_api_compat.device(arrays[0]))
 
 
-_FEW = SMALL // 8  # numbers of double precision, for which nobody asks whether there is room
+_FEW = SMALL // 8  # numbers of double precision; so few always fit into memory
 
 
 def as_array(values: Any, name: str) -> Array:

@@ -36,7 +36,7 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
         name: of the argument.
 
     Raises:
-        ConfigError: it is neither a schedule whose first value is a positive, finite number, nor such a number.
+        ConfigError: `value` is neither a positive, finite number, nor a schedule with such a number at step 0.
     """
     if positive(value):
         return Constant(float(value))  # type: ignore[arg-type]  # it is a number
@@ -45,9 +45,9 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
     try:
         first = value(0)
     except Exception as error:
-        raise ConfigError(f"{name} is no schedule: it fails at step 0 ({shortened(error)})") from error
+        raise ConfigError(f"{name} is not a schedule: it fails at step 0 ({shortened(error)})") from error
     if not positive(first):
-        raise ConfigError(f"{name} must have a positive number at step 0; got {shortened(first)}")
+        raise ConfigError(f"{name} must be positive at step 0; got {shortened(first)}")
     return value
 
 

@@ -194,6 +194,6 @@ def test_what_cancellation_leaves_makes_no_integers_of_real_numbers():
 
 
 @pytest.mark.parametrize("tiny", [1e-300, 3e-310, 5e-324])
-def test_scores_next_to_zero_are_no_error(tiny):
+def test_subnormal_scores_are_solved(tiny):
     solution = solve(np.array([[tiny, 1.0]]), np.array([[0.3]]), edges=[(0, 1)], solver="exhaustive")
     assert solution.z.tolist() == [[1, 1]]

@@ -25,7 +25,7 @@ PRELOADED: Final = ("special", "checkpoint", "signal")
 """Files whose calls run in processes of their own."""
 
 LONGEST = 2000
-"""Characters of a message; nobody reads a longer one."""
+"""Maximum length of an error message, in characters; a longer one counts as a fault."""
 
 
 class FalseClaim(Exception):  # noqa: N818  # no error of a call, but what the fuzz finds wrong with its answer

@@ -73,23 +73,26 @@ def _classified(
 
 
 def _decimals(scores: list[np.ndarray], least: float, most: float) -> bool:
-    """Whether all scores are whole multiples, up to their own rounding, of a power of ten of at most `most`."""
+    """Return whether all scores are multiples of one power of ten, which is at most `most`.
+
+    A score counts as a multiple if it is one up to its own rounding.
+    """
     top = math.floor(math.log10(least))
     for exponent in range(top, top - DECIMALS - 1, -1):  # the largest of all such powers decides
         if not _multiples(np.array([least]), exponent):
-            continue  # as for real numbers, whose other scores nobody looks at
+            continue  # the least score decides alone that these are real numbers
         if all(_multiples(part, exponent) for part in scores):
             return 10.0**exponent <= most
     return False
 
 
 def _multiples(scores: np.ndarray, exponent: int) -> bool:
-    """Whether scores are whole multiples of a power of ten, up to their own rounding."""
+    """Return whether each score is a multiple of a power of ten, up to its own rounding."""
     values = np.abs(scores[np.isfinite(scores)].astype(np.float64))
     with np.errstate(over="ignore", invalid="ignore"):
         if exponent >= 0:
             multiples = values / 10.0**exponent
-        else:  # twice, for a power beyond all numbers
+        else:  # two factors, since one power of ten may exceed the largest double
             multiples = values * 10.0 ** min(-exponent, 300) * 10.0 ** max(-exponent - 300, 0)
         whole = np.abs(multiples - np.rint(multiples)) <= 4 * DOUBLE * multiples
     return bool((whole | np.isinf(multiples)).all())

@@ -18,7 +18,7 @@ class Graph:
 class Search:
     """A search for the best labels of one instance, node by node."""
 
-    def __init__(self, graph: Graph, unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], nobody: int, step: int, depth: int) -> None: ...
+    def __init__(self, graph: Graph, unary: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], below_all: int, step: int, depth: int) -> None: ...
 
     def run(self, nodes: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
         """Handle up to `nodes` nodes; return how many."""
@@ -48,7 +48,7 @@ class Search:
     @property
     def bound(self) -> int:
         """
-        No whole score is larger; `nobody` where all assignments are forbidden.
+        No whole score is larger; `below_all` where all assignments are forbidden.
         """
 
     @property

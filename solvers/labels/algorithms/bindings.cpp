@@ -94,7 +94,7 @@ Index columns_of(const Scores& scores) {
 // A search, with the arrays that it looks at.
 class BoundSearch {
 public:
-    BoundSearch(const BoundGraph& graph, Scores unary, Indices sizes, Index nobody, Index step,
+    BoundSearch(const BoundGraph& graph, Scores unary, Indices sizes, Index below_all, Index step,
                 Index depth)
         : unary_(unary), sizes_(sizes) {
         graph.require_labels(rows_of(unary), columns_of(unary));
@@ -102,7 +102,7 @@ public:
         require(columns_of(unary) < Index{1} << 16, "there are 2^16 values or more");
         require(rows_of(unary) > 0 && depth >= 2,
                 "there are variables, and the stack has room for a node and a child");
-        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), nobody, step,
+        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), below_all, step,
                                                depth);
     }
 
@@ -318,7 +318,7 @@ BIND_KERNELS(labels, m) {
         .def(nb::init<const BoundGraph&, Scores, Indices, solvers::Index, solvers::Index,
                       solvers::Index>(),
              nb::keep_alive<1, 2>(), nb::arg("graph"), whole("unary"), whole("sizes"),
-             nb::arg("nobody"), nb::arg("step"), nb::arg("depth"))
+             nb::arg("below_all"), nb::arg("step"), nb::arg("depth"))
         .def("run", &BoundSearch::run, nb::arg("nodes"), whole("stop"),
              "Handle up to `nodes` nodes; return how many.")
         .def("offer", &BoundSearch::offer, whole("labels"),
@@ -340,7 +340,7 @@ BIND_KERNELS(labels, m) {
             "Memory of the stack.")
         .def_prop_ro(
             "bound", [](const BoundSearch& self) { return self.search->bound(); },
-            "No whole score is larger; `nobody` where all assignments are forbidden.")
+            "No whole score is larger; `below_all` where all assignments are forbidden.")
         .def_prop_ro(
             "labels",
             [](const BoundSearch& self) {

@@ -118,7 +118,7 @@ Index Messages::normalise(Index i, Index constant, Index cut) {
     return constant;
 }
 
-// Hands what is left of the edges of a variable of one value to its neighbours.
+// Moves the remaining edge scores of a variable with one value to its neighbours.
 void Messages::finish(Index i) {
     const Value a = node_.values(i, 0);
     for (Index place = graph_.starts[i]; place < graph_.starts[i + 1]; ++place) {

@@ -22,7 +22,7 @@ constexpr Index ASCENT = 20;
 }  // namespace
 
 LabelSearch::LabelSearch(const Graph& graph, Matrix<const Index> unary,
-                         std::span<const Index> sizes, Index nobody, Index step, Index depth)
+                         std::span<const Index> sizes, Index below_all, Index step, Index depth)
     : graph_(graph),
       unary_(unary),
       sizes_(sizes),
@@ -30,7 +30,7 @@ LabelSearch::LabelSearch(const Graph& graph, Matrix<const Index> unary,
       k_(unary.columns),
       e_(length(graph.edge) / 2),
       step_(step),
-      best_(nobody),
+      best_(below_all),
       labels_(n_),
       trial_(n_),
       scratch_(k_),

@@ -22,11 +22,11 @@ public:
     //     graph: of the problem; its arrays outlive the search.
     //     unary: `[n, k]`, likewise.
     //     sizes: `[n]`, likewise.
-    //     nobody: less than the score of any assignment.
+    //     below_all: less than the score of any assignment.
     //     step: a better score is better by so much.
     //     depth: of the stack at first, at least 2.
     LabelSearch(const Graph& graph, Matrix<const Index> unary, std::span<const Index> sizes,
-                Index nobody, Index step, Index depth);
+                Index below_all, Index step, Index depth);
 
     // Handles up to `nodes` nodes, as far as the stack reaches, or until `stop`; returns how many.
     Index run(Index nodes, Stop stop);
@@ -41,7 +41,7 @@ public:
     void double_stack() { resize(2 * static_cast<Index>(bound_.size())); }
     Index variables() const { return n_; }
 
-    // No whole score is larger; `nobody` where all assignments are forbidden.
+    // No whole score is larger; `below_all` where all assignments are forbidden.
     Index bound() const;
     // The best labels so far; they may change while another thread reads them.
     const std::vector<Index>& labels() const { return labels_; }
@@ -63,7 +63,7 @@ private:
     Index step_;
     Index depth_ = 0;
     bool fresh_ = true;
-    Index best_;                  // the score of labels_, or `nobody`
+    Index best_;                  // the score of labels_, or `below_all`
     std::vector<Index> labels_;   // [n]
     std::vector<Index> trial_;    // [n]
     std::vector<Index> scratch_;  // [k]

@@ -59,10 +59,10 @@ class LabelSearch:
         e = len(scores.tables.pairs)
         self._scores = scores
         self._size = (n + 2 * e) * k
-        self._nobody = scores.least - scores.step
+        self._below_all = scores.least - scores.step
         depth = max(2, min(DEPTH, STACK_MEMORY // (2 * (10 * n * k + 16 * e * k + 9 * n))))
         unary, sizes = plain(scores.unary), np.ascontiguousarray(scores.sizes, np.int64)
-        self._search = kernels.Search(graph_of(scores), unary, sizes, self._nobody, scores.step, depth)
+        self._search = kernels.Search(graph_of(scores), unary, sizes, self._below_all, scores.step, depth)
         if labels is not None:
             self.offer(labels)
 
@@ -81,7 +81,7 @@ class LabelSearch:
     def bound(self) -> float:
         """No score is larger; minus infinity where all assignments are forbidden."""
         whole = int(self._search.bound)
-        return -np.inf if whole == self._nobody else self._scores.bound(whole)
+        return -np.inf if whole == self._below_all else self._scores.bound(whole)
 
     def offer(self, labels: np.ndarray) -> None:
         """Takes labels `[n]` where they are better than its own."""
