@@ -9,14 +9,6 @@
 namespace solvers {
 namespace {
 
-void require_edges(Index n, Matrix<const Index> edges) {
-    require(edges.columns == 2, "edges have two columns");
-    for (Index e = 0; e < edges.rows; ++e)
-        for (int side = 0; side < 2; ++side)
-            require(edges(e, side) >= 0 && edges(e, side) < n,
-                    "an edge names a variable that does not exist");
-}
-
 template <class Score>
 void scores(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
             Array<const Index, 2> edges, Array<const std::int8_t, 2> z, Array<double, 1> score) {
@@ -25,7 +17,7 @@ void scores(Array<const Score, 2> unary, Array<const Score, 2> pairwise,
             "unary, pairwise, z and score have one row for each instance");
     require(unary.shape(1) == z.shape(1), "unary and z have a column for each variable");
     require(pairwise.shape(1) == edges.shape(0), "pairwise has a column for each edge");
-    require_edges(static_cast<Index>(z.shape(1)), view(edges));
+    require_edges(static_cast<Index>(z.shape(1)), edges);
     nb::gil_scoped_release unlocked;
     fill_scores(view(unary), view(pairwise), view(edges), view(z), view(score));
 }
@@ -35,7 +27,7 @@ void neighbours(Index n, Array<const Index, 2> edges, Array<Index, 1> starts, Ar
     require(n >= 0 && static_cast<Index>(starts.shape(0)) == n + 1, "starts have n + 1 entries");
     require(near.shape(0) == 2 * edges.shape(0) && which.shape(0) == 2 * edges.shape(0),
             "near and which have two entries for each edge");
-    require_edges(n, view(edges));
+    require_edges(n, edges);
     fill_neighbour_lists(n, view(edges), view(starts), view(near), view(which));
 }
 

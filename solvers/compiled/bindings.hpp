@@ -62,6 +62,15 @@ void require_indices(std::span<const Integer> indices, Index n, const char* mess
     require(indices.empty() || largest < static_cast<std::uint64_t>(n), message);
 }
 
+using Edges = Array<const Index, 2>;  // [e, 2]
+
+// Raises ValueError unless `edges` are pairs of the variables 0 .. n - 1.
+inline void require_edges(Index n, const Edges& edges) {
+    require(n >= 0 && edges.shape(1) == 2, "edges have two columns");
+    require_indices(std::span<const Index>(edges.data(), edges.size()), n,
+                    "an edge names a variable that does not exist");
+}
+
 // Arrays of numpy that own what a kernel has found, `[entries]` and `[entries / columns, columns]`.
 template <class T>
 auto as_array(std::vector<T>&& values) {

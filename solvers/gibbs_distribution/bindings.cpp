@@ -39,8 +39,6 @@ std::span<const T> all_of(const Array<const T, 3>& array) {
 
 // --- enumeration ------------------------------------------------------------------------------
 
-using Edges = Array<const Index, 2>;
-
 // Where the coefficients of an instance go.
 Triangle triangle_of(Index n, const Edges& edges) {
     require(n >= 1 && n <= MAX_VARIABLES, "n is outside 1 to 20");

@@ -14,17 +14,7 @@
 namespace solvers::elimination {
 namespace {
 
-using Edges = Array<const Index, 2>;
 using Order = Array<const Index, 1>;
-
-void require_edges(Index n, const Edges& edges) {
-    require(edges.shape(1) == 2, "edges have two columns");
-    const auto pairs = view(edges);
-    for (Index e = 0; e < pairs.rows; ++e)
-        for (int side = 0; side < 2; ++side)
-            require(pairs(e, side) >= 0 && pairs(e, side) < n,
-                    "an edge names a variable that does not exist");
-}
 
 void require_permutation(const Order& order) {
     std::vector<bool> seen(order.shape(0));

@@ -8,14 +8,7 @@
 namespace solvers::local_search {
 namespace {
 
-using Edges = Array<const Index, 2>;
 using Places = Array<const std::int32_t, 1>;
-
-void require_edges(Index n, const Edges& edges) {
-    require(n >= 0 && edges.shape(1) == 2, "edges have two columns");
-    require_indices(std::span<const Index>(edges.data(), edges.size()), n,
-                    "an edge names a variable that does not exist");
-}
 
 void require_adjacency(Index n, Index e, bool dense, const Array<const Index, 1>& first,
                        const Places& node, const Places& edge) {

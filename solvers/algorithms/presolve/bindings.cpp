@@ -12,14 +12,6 @@
 namespace solvers::presolve {
 namespace {
 
-using Edges = Array<const Index, 2>;
-
-void require_edges(Index nodes, const Edges& edges) {
-    require(nodes >= 0 && edges.shape(1) == 2, "edges have two columns");
-    require_indices(std::span<const Index>(edges.data(), edges.size()), nodes,
-                    "an edge names a node that does not exist");
-}
-
 auto bound_shrink(Index nodes, Edges edges, Array<const Index, 1> weight,
                   Array<const bool, 1> allowed, StopFlag stop) {
     require_edges(nodes, edges);
