@@ -102,8 +102,8 @@ public:
         require(columns_of(unary) < Index{1} << 16, "there are 2^16 values or more");
         require(rows_of(unary) > 0 && depth >= 2,
                 "there are variables, and the stack has room for a node and a child");
-        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), below_all, step,
-                                               depth);
+        search = std::make_unique<LabelSearch>(graph.graph, view(unary), view(sizes), below_all,
+                                               step, depth);
     }
 
     Index run(Index nodes, StopFlag stop) {
