@@ -13,7 +13,9 @@ from PIL import Image
 from models import paper_vae
 from structured_vae import TrainConfig
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 QUIET = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -53,7 +55,11 @@ def visit(address, tmp_path_factory):
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url))
         page.goto(address)
-        for description in (DECODED, "samples of the prior", "heat map of the couplings between bits"):
+        for description in (
+            DECODED,
+            "samples of the prior",
+            "heat map of the couplings between bits",
+        ):
             page.get_by_alt_text(description).wait_for()
         page.get_by_role("heading", name="Share").wait_for()
         yield page, asked
@@ -75,21 +81,36 @@ def until_changed(page, description, before):
 
 def bit(page, i, value):
     """The button that fixes a bit at a value, or frees it."""
-    return page.locator(f".st-key-bit_{i}, .st-key-bit-{i}").get_by_role("radio", name=str(value), exact=True)
+    return page.locator(f".st-key-bit_{i}, .st-key-bit-{i}").get_by_role(
+        "radio", name=str(value), exact=True
+    )
+
+
+def state_cell(page):
+    return page.locator("tr", has_text="state").first.locator("td")
 
 
 def state_of(page):
-    return page.locator("tr", has_text="state").first.locator("td").inner_text()
+    return state_cell(page).inner_text()
+
+
+def until_state_is(page, pattern):
+    """Wait for a state that matches: the page shows the parts of one answer one after another."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    playwright.expect(state_cell(page)).to_have_text(re.compile(pattern), timeout=PATIENCE)
 
 
 def test_it_opens_on_an_encoded_image_with_others_to_choose_from(visit):
     page, _ = visit
     thumbnails = page.locator(".st-key-thumbnails-image button")
+    thumbnails.nth(11).wait_for()  # the page loads the code of its buttons after its pictures
     assert thumbnails.count() == 12
-    backgrounds = thumbnails.evaluate_all("all => all.map(each => getComputedStyle(each).backgroundImage)")
+    backgrounds = thumbnails.evaluate_all(
+        "all => all.map(each => getComputedStyle(each).backgroundImage)"
+    )
     assert len(set(backgrounds)) == 12
     assert all("data:image/png" in each for each in backgrounds)
-    assert re.fullmatch(r"[01]{6}", state_of(page))
+    until_state_is(page, r"^[01]{6}$")
     before = source(page, "image and decoded image 0")
     thumbnails.nth(2).click()
     until_changed(page, "image and decoded image 0", before)
@@ -102,13 +123,13 @@ def test_a_bit_that_is_fixed_stays_and_the_rest_is_solved_again(visit):
     flipped = 1 - int(free[0])
     bit(page, 0, flipped).click()
     second = until_changed(page, DECODED, first)
-    assert int(state_of(page)[0]) == flipped
+    until_state_is(page, f"^{flipped}")
     page.wait_for_url(f"**fix=0%3A{flipped}**")
     bars = page.locator("img[alt^='bars: ']").get_attribute("alt")
     assert f"0: {flipped}.00" in bars
     bit(page, 0, flipped).click()  # free again
     assert until_changed(page, DECODED, second) == first
-    assert state_of(page) == free
+    until_state_is(page, f"^{free}$")
 
 
 def test_a_link_shows_the_same_state_again(visit, address):
@@ -120,11 +141,17 @@ def test_a_link_shows_the_same_state_again(visit, address):
     other.on("request", lambda request: asked.append(request.url))
     other.goto(f"{address}/?image=5&fix=1:1,3:0&to=7")
     other.get_by_role("heading", name="Share").wait_for()
-    assert state_of(other)[1] == "1"
-    assert state_of(other)[3] == "0"
-    playwright.expect(other.get_by_label("Number of the test image")).to_have_value("5", timeout=PATIENCE)
-    playwright.expect(other.get_by_label("Number of the other image")).to_have_value("7", timeout=PATIENCE)
-    assert f"{address}?image=5&fix=1:1,3:0&to=7" == other.locator("[data-testid=stCode]").inner_text().strip()
+    until_state_is(other, "^.1.0")
+    playwright.expect(other.get_by_label("Number of the test image")).to_have_value(
+        "5", timeout=PATIENCE
+    )
+    playwright.expect(other.get_by_label("Number of the other image")).to_have_value(
+        "7", timeout=PATIENCE
+    )
+    assert (
+        f"{address}?image=5&fix=1:1,3:0&to=7"
+        == other.locator("[data-testid=stCode]").inner_text().strip()
+    )
     with other.expect_download() as download:
         other.get_by_role("button", name="Download the decoded picture").click()
     assert download.value.suggested_filename == f"state-{state_of(other)}.png"
@@ -140,7 +167,9 @@ def test_a_dark_browser_gets_a_dark_page(visit, address):
     dark.set_default_timeout(PATIENCE)
     dark.goto(address)
     dark.get_by_role("heading", name="Share").wait_for()
-    colour = dark.locator("[data-testid=stApp]").evaluate("each => getComputedStyle(each).backgroundColor")
+    colour = dark.locator("[data-testid=stApp]").evaluate(
+        "each => getComputedStyle(each).backgroundColor"
+    )
     assert max(map(int, re.findall(r"\d+", colour)[:3])) < 60
     assert source(dark, "image and decoded image 0") != source(page, "image and decoded image 0")
     context.close()

@@ -17,6 +17,9 @@ COMPILERS = ("c++", "g++", "clang++")
 ZIG = "ziglang>=0.13"
 """A wheel with clang inside."""
 
+SOURCES = "setuptools>=70.1"
+"""docplex comes as source alone, and older versions build no wheel without the package `wheel`."""
+
 PROBE = """
 #include <concepts>
 #include <span>
@@ -48,11 +51,15 @@ def needs_zig() -> bool:
 
 
 def requirements() -> list[str]:
-    """What a build without isolation needs: that of pyproject.toml, CMake, ninja, and perhaps zig."""
+    """Return what an installation without isolation needs.
+
+    The requirements of pyproject.toml, CMake, ninja, setuptools, and zig where there is no
+    compiler.
+    """
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     listed: list[str] = tomllib.loads(project.read_text())["build-system"]["requires"]
     compiler = [ZIG] if needs_zig() else []
-    return [*listed, "cmake>=3.26", "ninja", *compiler]
+    return [*listed, "cmake>=3.26", "ninja", SOURCES, *compiler]
 
 
 if __name__ == "__main__":
