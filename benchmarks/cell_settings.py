@@ -2,9 +2,9 @@
 
     STRUCTURED_VAE_DATA=... python -m benchmarks.cell_settings --output results/cell_settings.json
 
-Each cell is trained with other rates, other annealing, another epsilon or temperature, for fewer epochs than its
-records have, over which the rate falls to zero and the weight of the KL to 1 in the same part of them. What the record
-has is not trained again.
+Each cell is trained with other rates, other annealing, another epsilon or temperature, for fewer
+epochs than its records have, over which the rate falls to zero and the weight of the KL to 1 in the
+same part of them. What the record has is not trained again.
 """
 
 from __future__ import annotations
@@ -60,8 +60,12 @@ CHOICES: Final = {
     "structured/general-gibbs-annealed": GIBBS,
     "structured/independent-gibbs-annealed": GIBBS,
     "table1/mnist-k20-exact": Choice(20, annealed(10, 30, 100)),
-    "table1/mnist-k20-direct": Choice(20, {**annealed(10, 30, 100), **beginning("epsilon", 0.1, 0.3)}),
-    "table1/mnist-k20-gumbel_softmax": Choice(20, {**annealed(30), **beginning("temperature", 0.5, 1.0)}),
+    "table1/mnist-k20-direct": Choice(
+        20, {**annealed(10, 30, 100), **beginning("epsilon", 0.1, 0.3)}
+    ),
+    "table1/mnist-k20-gumbel_softmax": Choice(
+        20, {**annealed(30), **beginning("temperature", 0.5, 1.0)}
+    ),
     "table1/fashion-mnist-k20-direct": Choice(
         20, {**annealed(10, 30, 100), **beginning("epsilon", 0.1, 0.3)}
     ),

@@ -3,9 +3,10 @@
     pip install pytorch-crf torch-struct
     python benchmarks/chains.py --output results/labels_chains.json
 
-64 chains of 100 places and 50 tags, all of full length or of 10 to 100 places. Every comparison is a ratio of median
-CPU times on one core, measured turn by turn in this process, after scores and sums were found to be the same.
-torch-struct, whose potentials are made within its time as a user has to, has no turn with chains of other lengths.
+64 chains of 100 places and 50 tags, all of full length or of 10 to 100 places. Every comparison is
+a ratio of median CPU times on one core, measured turn by turn in this process, after scores and
+sums were found to be the same. torch-struct, whose potentials are made within its time as a user
+has to, has no turn with chains of other lengths.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
@@ -37,7 +39,8 @@ BATCH, LENGTH, TAGS = 64, 100, 50
 SHORTEST = 10
 OURS, PYTORCH_CRF, TORCH_STRUCT = "structured-vae", "pytorch-crf", "torch-struct"
 
-warnings.filterwarnings("ignore", message=".*arg_constraints.*")  # of torch-struct, with today's torch
+# of torch-struct, with today's torch
+warnings.filterwarnings("ignore", message=".*arg_constraints.*")
 
 
 class Chains:
@@ -82,7 +85,10 @@ class Chains:
 
     def gradient(self) -> dict[str, Contender]:
         """Log Z, and its gradient in emissions and parameters."""
-        leaves = [self.emissions, *self.ours.parameters()], [self.emissions, *self.theirs.parameters()]
+        leaves = (
+            [self.emissions, *self.ours.parameters()],
+            [self.emissions, *self.theirs.parameters()],
+        )
 
         def of(call: Contender, inputs: list[torch.Tensor]) -> Contender:
             return lambda: torch.autograd.grad(call().sum(), inputs)  # type: ignore[attr-defined]
@@ -106,7 +112,9 @@ class Chains:
             assert all(torch.allclose(first, each, rtol=1e-4) for each in others)
         first, *others = (call() for call in self.gradient().values())
         for each in others:
-            assert all(torch.allclose(a, b, rtol=1e-2, atol=1e-3) for a, b in zip(first, each, strict=True))
+            assert all(
+                torch.allclose(a, b, rtol=1e-2, atol=1e-3) for a, b in zip(first, each, strict=True)
+            )
         best = [self.decode()[name]() for name in (OURS, PYTORCH_CRF)]
         scores = []
         for chains in best:
@@ -114,7 +122,9 @@ class Chains:
                 [torch.tensor(chain) for chain in chains], batch_first=True
             )
             tags = torch.nn.functional.pad(tags, (0, LENGTH - tags.shape[1]))
-            scores.append(self.theirs._compute_score(self.emissions.transpose(0, 1), tags.T, self.mask.T))
+            scores.append(
+                self.theirs._compute_score(self.emissions.transpose(0, 1), tags.T, self.mask.T)
+            )
         assert torch.allclose(*scores, rtol=1e-5)
         assert self.ours.solve(self.emissions, self.mask).optimal.all()
 
@@ -124,7 +134,8 @@ def table(title: str, found: Mapping[str, Mapping[str, float]]) -> Table:
     shown = Table("", *found, title=f"{title}: ms, and times ours")
     for name in (OURS, PYTORCH_CRF, TORCH_STRUCT):
         cells = [
-            f"{row[name]:.1f} ({row[name] / row[OURS]:.1f})" if name in row else "" for row in found.values()
+            f"{row[name]:.1f} ({row[name] / row[OURS]:.1f})" if name in row else ""
+            for row in found.values()
         ]
         shown.add_row(name, *cells)
     return shown
@@ -134,12 +145,19 @@ def main() -> None:
     """Measures, prints, and writes the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of CPU time for each contender")
+    parser.add_argument(
+        "--seconds", type=float, default=60.0, help="of CPU time for each contender"
+    )
     parser.add_argument("--output", type=Path, default=Path("results/labels_chains.json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
     shape = {"batch": BATCH, "length": LENGTH, "tags": TAGS, "shortest": SHORTEST}
-    record: dict[str, Any] = {**environment(), "rounds": options.rounds, "clock": "process_time", **shape}
+    record: dict[str, Any] = {
+        **environment(),
+        "rounds": options.rounds,
+        "clock": "process_time",
+        **shape,
+    }
     console = Console(width=100)
     with on_cores(1):
         for title, shortest in (("full length", LENGTH), ("other lengths", SHORTEST)):

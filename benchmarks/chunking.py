@@ -2,13 +2,14 @@
 
     pip install sklearn-crfsuite
     STRUCTURED_VAE_DATA=FOLDER python benchmarks/chunking.py --output results/labels_chunking.json
-    STRUCTURED_VAE_DATA=FOLDER python benchmarks/chunking.py --C 1 --output results/labels_chunking_c1.json
+    STRUCTURED_VAE_DATA=FOLDER python benchmarks/chunking.py --C 1 --output
+    results/labels_chunking_c1.json
 
-Features are those of CRF++'s template for this task, seven of words and twelve of parts of speech, of which those count
-that come at least three times in the training sentences. C is chosen by the F1 of chunks in every tenth training
-sentence, after training on the rest, or given: 1 is that of the published results. The test sentences are tagged once.
-sklearn-crfsuite gets the same features, the same penalty and the rest of its defaults, in the same process. Seconds are
-of CPU time.
+Features are those of CRF++'s template for this task, seven of words and twelve of parts of speech,
+of which those count that come at least three times in the training sentences. C is chosen by the F1
+of chunks in every tenth training sentence, after training on the rest, or given: 1 is that of the
+published results. The test sentences are tagged once. sklearn-crfsuite gets the same features, the
+same penalty and the rest of its defaults, in the same process. Seconds are of CPU time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -70,7 +72,9 @@ def attributes(sentence: Sequence[Sequence[str]]) -> list[list[str]]:
     for place in range(2, len(sentence) + 2):
         own = []
         for letter, values, templates in zip("wp", columns, (WORDS, PARTS), strict=True):
-            own += [f"{letter}{at}:" + "/".join(values[place + step] for step in at) for at in templates]
+            own += [
+                f"{letter}{at}:" + "/".join(values[place + step] for step in at) for at in templates
+            ]
         found.append(own)
     return found
 
@@ -105,7 +109,9 @@ class Split:
 
     def __init__(self, train: Tokens, other: Tokens):
         self.names = [[attributes(sentence) for sentence in part] for part in (train, other)]
-        self.tags = [[[token[2] for token in sentence] for sentence in part] for part in (train, other)]
+        self.tags = [
+            [[token[2] for token in sentence] for sentence in part] for part in (train, other)
+        ]
         count = Counter(name for sentence in self.names[0] for token in sentence for name in token)
         self.index = {
             name: i for i, name in enumerate(sorted(name for name in count if count[name] >= LEAST))
@@ -115,7 +121,9 @@ class Split:
         """`[length, features]` of each sentence."""
         found = []
         for sentence in self.names[part]:
-            rows = [[self.index[name] for name in token if name in self.index] for token in sentence]
+            rows = [
+                [self.index[name] for name in token if name in self.index] for token in sentence
+            ]
             ends = np.cumsum([0, *map(len, rows)])
             columns = np.array([column for row in rows for column in row], np.int64)
             shape = len(sentence), len(self.index)
@@ -166,7 +174,11 @@ def crfsuite(split: Split, c: float) -> dict[str, Any]:
         "predict_seconds": predict,
         "iterations": model.training_log_.last_iteration["num"],
     }
-    return measured | {"C": c, "f1": f1(split.tags[1], found), "accuracy": accuracy(split.tags[1], found)}
+    return measured | {
+        "C": c,
+        "f1": f1(split.tags[1], found),
+        "accuracy": accuracy(split.tags[1], found),
+    }
 
 
 def tried(train: Tokens) -> list[dict[str, Any]]:
@@ -191,7 +203,9 @@ def main() -> None:
     split = Split(train, chunking("test"))
     for name, call in (("structured-vae", ours), ("sklearn-crfsuite", crfsuite)):
         record[name] = call(split, best)
-        console.print(f"{name}: F1 {record[name]['f1']:.2f}, {record[name]['fit_seconds']:.0f} s of CPU time")
+        console.print(
+            f"{name}: F1 {record[name]['f1']:.2f}, {record[name]['fit_seconds']:.0f} s of CPU time"
+        )
         with whole_file(options.output) as part:
             part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     console.print(f"written: {options.output}")

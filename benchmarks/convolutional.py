@@ -2,9 +2,10 @@
 
     python -m benchmarks.convolutional --output results/convolutional.json
 
-Both have 15 bits, a general encoder, four exact samples an image and the whole bound; -log p(x) is summed over all
-32,768 states. Each pair has the learning rate and the weight of the KL at the start whose bound on the validation
-images is best with the first seed, and is evaluated with them on the test images. One thread.
+Both have 15 bits, a general encoder, four exact samples an image and the whole bound; -log p(x) is
+summed over all 32,768 states. Each pair has the learning rate and the weight of the KL at the start
+whose bound on the validation images is best with the first seed, and is evaluated with them on the
+test images. One thread.
 """
 
 from __future__ import annotations
@@ -75,7 +76,9 @@ def of(row: dict[str, Any]) -> dict[str, Any]:
 
 def place(folder: str, pair: str, config: TrainConfig) -> Path:
     """The folder of a training."""
-    return Path(folder) / "-".join(map(str, (pair, config.seed, config.learning_rate, config.kl_start)))
+    return Path(folder) / "-".join(
+        map(str, (pair, config.seed, config.learning_rate, config.kl_start))
+    )
 
 
 def best(rows: Iterable[dict[str, Any]], pair: str) -> dict[str, float]:
@@ -99,7 +102,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    base = replace(BASE, epochs=chosen.epochs, rate_decay=chosen.rate_decay, kl_warmup=chosen.kl_warmup)
+    base = replace(
+        BASE, epochs=chosen.epochs, rate_decay=chosen.rate_decay, kl_warmup=chosen.kl_warmup
+    )
     record: dict[str, Any] = {
         **{name: getattr(chosen, name) for name in ("data", "epochs", "rate_decay", "kl_warmup")},
         **environment(),
@@ -122,7 +127,9 @@ def main(arguments: list[str] | None = None) -> None:
                 config = replace(base, seed=seed, **best(record["tried"], pair))
                 where = place(folder, pair, config)
                 tried = (row for row in record["tried"] if row["pair"] == pair)
-                done = (row for row in tried if place(folder, pair, replace(base, **of(row))) == where)
+                done = (
+                    row for row in tried if place(folder, pair, replace(base, **of(row))) == where
+                )
                 row = next(done, None) or trained(pair, config, chosen.data, where)
                 kept("runs", judged(row, where))
 

@@ -2,8 +2,9 @@
 
     python -m benchmarks.defaults --output results/defaults.json
 
-Direct optimization on Fashion-MNIST-mini, each setting at several sizes and lengths; the bound is that on the
-validation images after the last epoch, and test images are not looked at. What the record has is not trained again.
+Direct optimization on Fashion-MNIST-mini, each setting at several sizes and lengths; the bound is
+that on the validation images after the last epoch, and test images are not looked at. What the
+record has is not trained again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ from benchmarks.validation import complete
 from structured_vae import TrainConfig
 from structured_vae.schedules import ExponentialDecay
 
-COSINE: Final[dict[str, Any]] = {"recipe": "elbo", "sides": 2, "rate_decay": "cosine", "kl_warmup": 0}
+COSINE: Final[dict[str, Any]] = {
+    "recipe": "elbo",
+    "sides": 2,
+    "rate_decay": "cosine",
+    "kl_warmup": 0,
+}
 NO_KL: Final[dict[str, Any]] = {
     **COSINE,
     "recipe": "paper",
@@ -25,7 +31,12 @@ NO_KL: Final[dict[str, Any]] = {
     "epsilon": ExponentialDecay(start=0.1),
 }
 SETTINGS: Final[dict[str, dict[str, Any]]] = {
-    "paper": {"recipe": "paper", "sides": 1, "rate_decay": "none", "epsilon": ExponentialDecay(start=1.0)},
+    "paper": {
+        "recipe": "paper",
+        "sides": 1,
+        "rate_decay": "none",
+        "epsilon": ExponentialDecay(start=1.0),
+    },
     "paper, epsilon 0.1": {
         "recipe": "paper",
         "sides": 1,
@@ -38,7 +49,12 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "one side, twice the rate": {**COSINE, "sides": 1, "learning_rate": 2e-3},
     "one side, twice the rate, no KL": {**NO_KL, "sides": 1},
     **{
-        f"{name}, annealed{place}": {**COSINE, "sides": sides, "learning_rate": 2e-3, "kl_start": start}
+        f"{name}, annealed{place}": {
+            **COSINE,
+            "sides": sides,
+            "learning_rate": 2e-3,
+            "kl_start": start,
+        }
         for start, place in (
             (4.0, ""),
             (2.0, " from 2"),

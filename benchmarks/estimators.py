@@ -2,9 +2,10 @@
 
     python benchmarks/estimators.py --output results/estimators.json
 
-k categories and the mixture with 100 labelled images against Gumbel-softmax, n = 15 bits against direct optimization,
-RAM of 50 bits and of 5 variables of 8 values against direct optimization of two sides, and products in bfloat16 against
-those in float32, batch 100; medians, measured turn by turn in this process.
+k categories and the mixture with 100 labelled images against Gumbel-softmax, n = 15 bits against
+direct optimization, RAM of 50 bits and of 5 variables of 8 values against direct optimization of
+two sides, and products in bfloat16 against those in float32, batch 100; medians, measured turn by
+turn in this process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
@@ -113,7 +115,10 @@ def bits() -> dict[str, tuple[str, Estimator]]:
     """Encoders and estimators for 15 bits."""
     return {
         "independent, direct": ("independent", Direct("independent", Constant(0.1))),
-        "independent, direct, two-sided": ("independent", Direct("independent", Constant(0.1), sides=2)),
+        "independent, direct, two-sided": (
+            "independent",
+            Direct("independent", Constant(0.1), sides=2),
+        ),
         "independent, RAM": ("independent", RAM()),
         "independent, Gumbel-softmax": ("independent", GumbelSoftmax(Constant(0.5))),
         "independent, REBAR": ("independent", REBAR()),
@@ -138,7 +143,12 @@ def many_bits(x: torch.Tensor) -> dict[str, Contender]:
         ),
         "independent, RAM": step_of("independent", MANY, RAM(), "elbo", x),
         "chain, direct, two-sided": step_of(
-            "general", MANY, Direct("elimination", Constant(0.1), sides=2), "elbo", x, bandwidth=CHAIN
+            "general",
+            MANY,
+            Direct("elimination", Constant(0.1), sides=2),
+            "elbo",
+            x,
+            bandwidth=CHAIN,
         ),
         "chain, RAM": step_of("general", MANY, RAM(), "elbo", x, bandwidth=CHAIN),
         "chain, RAM, 10 completions": step_of(
@@ -200,12 +210,19 @@ def main() -> None:
     options = parser.parse_args()
     keep_freed_buffers()  # as a training does
     train = load_dataset("fashion-mnist-mini").train
-    x, classes = (torch.from_numpy(each[:BATCH]).to(options.device) for each in (train.images, train.labels))
+    x, classes = (
+        torch.from_numpy(each[:BATCH]).to(options.device) for each in (train.images, train.labels)
+    )
     tables: dict[str, dict[str, float]] = {}
     console = Console(width=100)
     for k in CATEGORIES:
-        steps = {name: step_of("categorical", k, each, "elbo", x) for name, each in categorical(k).items()}
-        tables[f"k = {k}"] = report(console, f"{k} categories", steps, options.rounds, "Gumbel-softmax")
+        steps = {
+            name: step_of("categorical", k, each, "elbo", x)
+            for name, each in categorical(k).items()
+        }
+        tables[f"k = {k}"] = report(
+            console, f"{k} categories", steps, options.rounds, "Gumbel-softmax"
+        )
     steps = {name: step_of(encoder, N, each, "elbo", x) for name, (encoder, each) in bits().items()}
     tables[f"n = {N}"] = report(console, f"{N} bits", steps, options.rounds, "independent, direct")
     tables[f"n = {MANY}"] = report(
@@ -213,10 +230,16 @@ def main() -> None:
     )
     steps = several_variables(x)
     tables[f"{VARIABLES} variables of {VALUES} values"] = report(
-        console, f"{VARIABLES} variables of {VALUES} values", steps, options.rounds, next(iter(steps))
+        console,
+        f"{VARIABLES} variables of {VALUES} values",
+        steps,
+        options.rounds,
+        next(iter(steps)),
     )
     steps = {name: mixture_step_of(name, x, classes) for name in MIXTURE}
-    tables["mixture"] = report(console, "mixture of 10 classes", steps, options.rounds, "gumbel_softmax")
+    tables["mixture"] = report(
+        console, "mixture of 10 classes", steps, options.rounds, "gumbel_softmax"
+    )
     for name in MIXED:
         encoder, estimator = bits()[name]
         steps = {each: step_of(encoder, N, estimator, "elbo", x, each) for each in PRECISIONS}
@@ -224,10 +247,19 @@ def main() -> None:
             console, f"{N} bits, {name}", steps, options.rounds, PRECISIONS[0]
         )
     steps = {each: mixture_step_of("direct", x, classes, each) for each in PRECISIONS}
-    tables["mixture, direct"] = report(console, "mixture, direct", steps, options.rounds, PRECISIONS[0])
-    record = {**environment(), "device": options.device, "threads": torch.get_num_threads(), "batch": BATCH}
+    tables["mixture, direct"] = report(
+        console, "mixture, direct", steps, options.rounds, PRECISIONS[0]
+    )
+    record = {
+        **environment(),
+        "device": options.device,
+        "threads": torch.get_num_threads(),
+        "batch": BATCH,
+    }
     with whole_file(options.output) as part:
-        part.write_text(json.dumps({**record, "ms_a_step": tables}, indent=1) + "\n", encoding="utf-8")
+        part.write_text(
+            json.dumps({**record, "ms_a_step": tables}, indent=1) + "\n", encoding="utf-8"
+        )
     console.print(f"written: {options.output}")
 
 

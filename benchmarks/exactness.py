@@ -2,8 +2,9 @@
 
     python benchmarks/exactness.py --output results/exactness.json
 
-The instances are those of the conformance kit: n from 1 to 12; dense, sparse and no edges; ties, equal
-scores, zeros; scales from 1e-12 to 1e12, also mixed within one instance; near-ties below float32.
+The instances are those of the conformance kit: n from 1 to 12; dense, sparse and no edges; ties,
+equal scores, zeros; scales from 1e-12 to 1e12, also mixed within one instance; near-ties below
+float32.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import json
 import sys
 from pathlib import Path
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -45,7 +47,12 @@ def gaps(solver: ArgmaxSolver, instances: int) -> dict[str, float | int]:
         worst, solved = max(worst, float(gap.max())), solved + int(exact.sum())
         certified += int(solution.optimal.sum())
     total = BATCH * -(-instances // BATCH)
-    return {"instances": total, "solved": solved, "certified": certified, "worst_relative_gap": worst}
+    return {
+        "instances": total,
+        "solved": solved,
+        "certified": certified,
+        "worst_relative_gap": worst,
+    }
 
 
 def main() -> None:
@@ -59,7 +66,8 @@ def main() -> None:
     table = Table("backend", "instances", "maximum reached", "certified", "worst relative gap")
     for name, row in backends.items():
         table.add_row(
-            name, *(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values())
+            name,
+            *(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()),
         )
     Console(width=100).print(table)
     with whole_file(options.output) as part:

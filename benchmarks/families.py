@@ -32,7 +32,9 @@ def from_matrix(matrix: np.ndarray) -> Problem:
     """Maximise z' matrix z."""
     both = np.triu(matrix + matrix.T, 1)
     i, j = np.nonzero(both)
-    return Problem.from_arrays(np.diag(matrix)[None], both[i, j][None], edges=np.stack([i, j], axis=1))
+    return Problem.from_arrays(
+        np.diag(matrix)[None], both[i, j][None], edges=np.stack([i, j], axis=1)
+    )
 
 
 def ising(graph: nx.Graph, couplings: np.ndarray, fields: np.ndarray | None = None) -> Problem:
@@ -75,7 +77,8 @@ def _seed(generator: np.random.Generator) -> int:
     return int(generator.integers(2**31))
 
 
-# --- dense ------------------------------------------------------------------------------------------------------------
+# --- dense
+# ------------------------------------------------------------------------------------------------------------
 
 
 @family("dense, normal", 40, 80, 120)
@@ -133,7 +136,9 @@ def _(n: int, generator: np.random.Generator) -> Problem:
 
 @family("modularity into two communities", 34, 60, 100)
 def _(n: int, generator: np.random.Generator) -> Problem:
-    graph = nx.stochastic_block_model([n // 2, n - n // 2], [[0.3, 0.05], [0.05, 0.3]], seed=_seed(generator))
+    graph = nx.stochastic_block_model(
+        [n // 2, n - n // 2], [[0.3, 0.05], [0.05, 0.3]], seed=_seed(generator)
+    )
     adjacency = nx.to_numpy_array(graph)
     degrees = adjacency.sum(axis=1)
     modularity = adjacency - np.outer(degrees, degrees) / max(degrees.sum(), 1)
@@ -154,7 +159,8 @@ def _(n: int, generator: np.random.Generator) -> Problem:
     return from_matrix(pairwise - np.diag((pairwise + pairwise.T).sum(axis=1) / 2))
 
 
-# --- lattices ---------------------------------------------------------------------------------------------------------
+# --- lattices
+# ---------------------------------------------------------------------------------------------------------
 
 
 @family("grid, +-1", 10, 22, 32)
@@ -236,7 +242,8 @@ def _(side: int, generator: np.random.Generator) -> Problem:
     return signs(graph, generator)
 
 
-# --- sparse graphs ----------------------------------------------------------------------------------------------------
+# --- sparse graphs
+# ----------------------------------------------------------------------------------------------------
 
 
 @family("tree, normal", 100, 1000, 10000)
@@ -285,7 +292,8 @@ def _(n: int, generator: np.random.Generator) -> Problem:
     return signs(nx.random_geometric_graph(n, radius, seed=_seed(generator)), generator)
 
 
-# --- combinatorial ----------------------------------------------------------------------------------------------------
+# --- combinatorial
+# ----------------------------------------------------------------------------------------------------
 
 
 @family("independent set, mean degree 6", 50, 100, 200)

@@ -3,10 +3,11 @@
     pip install -e '.[cplex,pymaxflow,toulbar2,benchmarks]'
     OMP_NUM_THREADS=1 python benchmarks/fifteen_bits.py --output results/fifteen_bits.json
 
-Everything runs in one process and takes turns, with one thread. Times are medians of CPU time in microseconds an
-instance, from arrays to states; the rows "one at a time" pass each instance in a call of its own. No peer goes through
-our wrappers: CPLEX is called through its own Python API, with a model that is kept, and through docplex; PyMaxflow gets
-its capacities ready made. Scores are compared with ours before anything is timed.
+Everything runs in one process and takes turns, with one thread. Times are medians of CPU time in
+microseconds an instance, from arrays to states; the rows "one at a time" pass each instance in a
+call of its own. No peer goes through our wrappers: CPLEX is called through its own Python API, with
+a model that is kept, and through docplex; PyMaxflow gets its capacities ready made. Scores are
+compared with ours before anything is timed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -69,7 +71,11 @@ def docplex(problem: Problem) -> np.ndarray:
     """CPLEX through docplex, as most examples call it: a model for every instance."""
     from docplex.mp.model import Model
 
-    unary, weights, edges = problem.unary[0].tolist(), problem.pairwise[0].tolist(), problem.edges.tolist()
+    unary, weights, edges = (
+        problem.unary[0].tolist(),
+        problem.pairwise[0].tolist(),
+        problem.edges.tolist(),
+    )
     with Model(checker="off") as model:
         x = model.binary_var_list(problem.n)
         pairs = (weight * (x[i] * x[j]) for weight, (i, j) in zip(weights, edges, strict=True))
@@ -106,7 +112,9 @@ def measured(seed: int, rounds: int, slow_rounds: int) -> dict[str, dict[str, fl
     general = instances.dense(N, BATCH, generator)
     supermodular = instances.supermodular(N, BATCH, generator)
     few = Instances(general.unary[:SLOW_BATCH], general.pairwise[:SLOW_BATCH], general.edges)
-    cuts = ours(supermodular, "max_flow") | ours(supermodular, "exhaustive") | pymaxflow(supermodular)
+    cuts = (
+        ours(supermodular, "max_flow") | ours(supermodular, "exhaustive") | pymaxflow(supermodular)
+    )
     return {
         "supermodular": _timed(supermodular, cuts, rounds),
         "general": _timed(general, ours(general, "exhaustive"), rounds),
@@ -121,7 +129,9 @@ def _timed(drawn: Instances, ways: dict[str, States], rounds: int) -> dict[str, 
         score = problem.score_flat(way().reshape(problem.batch, problem.n))
         best = score if best is None else best
         np.testing.assert_allclose(score, best, rtol=AGREE, err_msg=name)
-    times = medians(ways, rounds, turn_seconds=TURN_SECONDS, clock=time.process_time, whole_turns=True)
+    times = medians(
+        ways, rounds, turn_seconds=TURN_SECONDS, clock=time.process_time, whole_turns=True
+    )
     return {name: 1000 * value / problem.batch for name, value in times.items()}
 
 

@@ -29,13 +29,13 @@ def medians(
         contenders: called without arguments.
         rounds: in each, every contender has a turn.
         warm_up: rounds that do not count (compilation, caches).
-        turn_seconds: a turn lasts at least so long, and one call; each call is timed. Calls of microseconds
-            would else be measured with the caches that the others left.
-        seconds: a contender that has used up this much sits out the rest. If it did so while warming up,
-            its last turn counts.
+        turn_seconds: a turn lasts at least so long, and one call; each call is timed. Calls of
+            microseconds would else be measured with the caches that the others left.
+        seconds: a contender that has used up this much sits out the rest. If it did so while
+            warming up, its last turn counts.
         clock: what seconds are; `time.process_time` where other programs share the cores.
-        whole_turns: whether a turn is measured as a whole and counts as one call of mean length, for calls that are
-            short beside the steps of the clock.
+        whole_turns: whether a turn is measured as a whole and counts as one call of mean length,
+            for calls that are short beside the steps of the clock.
     """
     turns: dict[str, list[list[float]]] = {name: [] for name in contenders}
     for _ in range(warm_up + rounds):

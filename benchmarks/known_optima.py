@@ -78,7 +78,9 @@ def solve_instance(collection: Collection, problems: Path, row: Row) -> Row:
     file = problems / collection.folder / row["file"]
     conversion = read_problem(file, collection.format or _format(collection))
     best = row["best_known"] if "best_known" in row else row["optimal"]
-    attempts = (_attempt(conversion, collection.solver, seconds, best) for seconds in collection.seconds)
+    attempts = (
+        _attempt(conversion, collection.solver, seconds, best) for seconds in collection.seconds
+    )
     answer = next(attempts)
     for later in attempts if not answer["reached"] else ():
         answer = min(answer | {"seconds": later["seconds"]}, later, key=lambda found: found["gap"])

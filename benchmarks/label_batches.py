@@ -3,9 +3,9 @@
     pip install -e '.[toulbar2]'
     python -m benchmarks.label_batches --output results/label_batches.json
 
-`solvers.labels.solve` has the batch in one call; pytoulbar2 has one network after the other, in the same process, with
-costs to four decimals. Seconds are of CPU time, medians of rounds turn by turn, one thread; the share of proofs is
-ours. Scores are compared before anything is timed.
+`solvers.labels.solve` has the batch in one call; pytoulbar2 has one network after the other, in the
+same process, with costs to four decimals. Seconds are of CPU time, medians of rounds turn by turn,
+one thread; the share of proofs is ours. Scores are compared before anything is timed.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
     STRUCTURED_VAE_DATA=FOLDER python benchmarks/label_proofs.py --output results/label_proofs.json
 
-toulbar2 is the backend of that name, with its own defaults; the seconds that a process takes to start are not counted,
-nor are the compilations of ours. That start varies by hundredths of a second, so times below `LEAST` are not compared.
-Ours (`auto`) has twice the seconds that toulbar2 needed, and those of the limit where
-it proved nothing; toulbar2 has ten times the limit, of the clock. Both have one thread and take turns in one process.
+toulbar2 is the backend of that name, with its own defaults; the seconds that a process takes to
+start are not counted, nor are the compilations of ours. That start varies by hundredths of a
+second, so times below `LEAST` are not compared. Ours (`auto`) has twice the seconds that toulbar2
+needed, and those of the limit where it proved nothing; toulbar2 has ten times the limit, of the
+clock. Both have one thread and take turns in one process.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np

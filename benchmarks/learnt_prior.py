@@ -2,8 +2,9 @@
 
     STRUCTURED_VAE_DATA=... python -m benchmarks.learnt_prior --output results/learnt_prior.json
 
-Fifteen general bits, four exact samples an image and the whole bound; log Z of the prior, and -log p(x), are sums over
-all 32,768 states. The networks begin with the same weights. One thread; minutes are of CPU time, of training alone.
+Fifteen general bits, four exact samples an image and the whole bound; log Z of the prior, and -log
+p(x), are sums over all 32,768 states. The networks begin with the same weights. One thread; minutes
+are of CPU time, of training alone.
 """
 
 from __future__ import annotations
@@ -67,7 +68,11 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)
     names = ("data", "epochs", "rate", "n")
-    record: dict[str, Any] = {**{name: getattr(chosen, name) for name in names}, **environment(), "runs": []}
+    record: dict[str, Any] = {
+        **{name: getattr(chosen, name) for name in names},
+        **environment(),
+        "runs": [],
+    }
     for seed in chosen.seeds:
         for prior in PRIORS:
             config = replace(

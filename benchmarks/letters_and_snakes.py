@@ -2,10 +2,10 @@
 
     STRUCTURED_VAE_DATA=FOLDER python benchmarks/letters_and_snakes.py
 
-Words are trained on fold 1 and tested on the other nine, images on their 200 and 100. C is chosen by the accuracy on a
-fifth (words) or a quarter (images) of the training instances, after training on the rest; test instances are labelled
-once. Every prediction has its proof. Seconds are of CPU time, of this process and its threads, kernels being
-compiled before, and by the clock of the wall.
+Words are trained on fold 1 and tested on the other nine, images on their 200 and 100. C is chosen
+by the accuracy on a fifth (words) or a quarter (images) of the training instances, after training
+on the rest; test instances are labelled once. Every prediction has its proof. Seconds are of CPU
+time, of this process and its threads, kernels being compiled before, and by the clock of the wall.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -103,7 +104,9 @@ def measured(model: Any, train: Data, test: Data) -> dict[str, Any]:
     }
 
 
-def row(make: Make, choices: Sequence[float], train: Data, test: Data, every: int) -> dict[str, Any]:
+def row(
+    make: Make, choices: Sequence[float], train: Data, test: Data, every: int
+) -> dict[str, Any]:
     """What was tried on held-out training instances, and the test with what was best there."""
     count = len(train[0])
     held_out = [i for i in range(count) if i % every == 0]
@@ -117,7 +120,9 @@ def row(make: Make, choices: Sequence[float], train: Data, test: Data, every: in
 def main() -> None:
     """Chooses, trains, labels, and writes the records."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="*", default=["letters", "snakes"], choices=["letters", "snakes"])
+    parser.add_argument(
+        "--only", nargs="*", default=["letters", "snakes"], choices=["letters", "snakes"]
+    )
     parser.add_argument("--output", type=Path, default=Path("results"), help="a folder")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -2,9 +2,9 @@
 
     STRUCTURED_VAE_DATA=... python benchmarks/library.py --output results/library.json
 
-Reads the folder `problems` of the data root: QUBO of the Biq Mac and OR libraries, max-cut of rudy, the G-set and
-the Ising library, Markov networks of the UAI competitions, and maximum flows. One thread. With `--only` the rows
-of an existing output are updated.
+Reads the folder `problems` of the data root: QUBO of the Biq Mac and OR libraries, max-cut of rudy,
+the G-set and the Ising library, Markov networks of the UAI competitions, and maximum flows. One
+thread. With `--only` the rows of an existing output are updated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import re
 import sys
 from pathlib import Path
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from rich.console import Console
@@ -52,9 +53,7 @@ def summary(collection: Collection, answers: list[Row]) -> tuple[str, ...]:
 
 def report(name: str, answer: Row) -> str:
     """A line on an instance that was missed."""
-    return (
-        f"{name}: {answer['name']}, n = {answer['n']}: {answer['value']:.10g} of {answer['best_known']:.10g}"
-    )
+    return f"{name}: {answer['name']}, n = {answer['n']}: {answer['value']:.10g} of {answer['best_known']:.10g}"
 
 
 def updated(old: Row, new: Row) -> Row:
@@ -62,7 +61,9 @@ def updated(old: Row, new: Row) -> Row:
 
     The commit of the new record holds for its rows alone and is written into them.
     """
-    collections = {name: {row["name"]: row for row in rows} for name, rows in old["collections"].items()}
+    collections = {
+        name: {row["name"]: row for row in rows} for name, rows in old["collections"].items()
+    }
     for name, rows in new["collections"].items():
         collections.setdefault(name, {}).update(
             (row["name"], row | {"commit": new["commit"]}) for row in rows
@@ -89,7 +90,9 @@ def main(arguments: list[str] | None = None) -> None:
     with on_cores(1):
         for collection in COLLECTIONS:
             rows = rows_of(collection, problems)
-            rows = [row for row in rows if re.search(options.only, f"{collection.name} {row['name']}")]
+            rows = [
+                row for row in rows if re.search(options.only, f"{collection.name} {row['name']}")
+            ]
             if rows:
                 found = [solve_instance(collection, problems, row) for row in rows]
                 answers[collection.name] = found

@@ -2,10 +2,10 @@
 
     python benchmarks/losses.py --output results/losses.json
 
-The task is that of the page `argmax_layer`: images of 16 by 16 under noise, pixels coupled to their neighbours. Each
-loss gets the learning rate and the setting that have the best intersection over union on validation images, after
-trainings with other seeds than those that are reported. One core; seconds are of CPU time, and of training steps
-alone.
+The task is that of the page `argmax_layer`: images of 16 by 16 under noise, pixels coupled to their
+neighbours. Each loss gets the learning rate and the setting that have the best intersection over
+union on validation images, after trainings with other seeds than those that are reported. One core;
+seconds are of CPU time, and of training steps alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 sys.path.append(str(Path(__file__).resolve().parents[1] / "docs" / "examples"))
 
@@ -119,12 +120,17 @@ def cross_entropy(scores: Scores, truth: torch.Tensor, generator: torch.Generato
 
 
 METHODS: dict[str, Method] = {
-    "cross-entropy, no pairs": Method(lambda _: cross_entropy, coupled=False, convex=True, argmaxes=0),
+    "cross-entropy, no pairs": Method(
+        lambda _: cross_entropy, coupled=False, convex=True, argmaxes=0
+    ),
     "StructuredPerceptron": Method(
         lambda _: of_loss(StructuredPerceptron("max_flow")), convex=True, argmaxes=1
     ),
     "StructuredHinge": Method(
-        lambda margin: of_loss(StructuredHinge("max_flow", margin)), (0.3, 1.0, 3.0), convex=True, argmaxes=1
+        lambda margin: of_loss(StructuredHinge("max_flow", margin)),
+        (0.3, 1.0, 3.0),
+        convex=True,
+        argmaxes=1,
     ),
     "PerturbedFenchelYoung": Method(
         lambda sigma: of_loss(PerturbedFenchelYoung("max_flow", sigma), noisy=True),
@@ -133,8 +139,12 @@ METHODS: dict[str, Method] = {
         argmaxes=1,
     ),
     "DirectLoss": Method(lambda size: of_loss(DirectLoss("max_flow", Relative(size))), SIZES),
-    "DirectLoss, noise": Method(lambda size: of_loss(DirectLoss("max_flow", Relative(size)), True), SIZES),
-    "ImplicitMLELoss": Method(lambda size: of_loss(ImplicitMLELoss("max_flow", Relative(size))), SIZES),
+    "DirectLoss, noise": Method(
+        lambda size: of_loss(DirectLoss("max_flow", Relative(size)), True), SIZES
+    ),
+    "ImplicitMLELoss": Method(
+        lambda size: of_loss(ImplicitMLELoss("max_flow", Relative(size))), SIZES
+    ),
     "ArgmaxLayer, defaults": Method(lambda _: of_layer(ArgmaxLayer("max_flow"))),
     "ArgmaxLayer, seed=None": Method(lambda _: of_layer(ArgmaxLayer("max_flow", seed=None))),
     "ArgmaxLayer, straight-through": Method(
@@ -169,7 +179,9 @@ def quality(net: Segmenter, held_out: tuple[torch.Tensor, torch.Tensor]) -> floa
     return overlap(z, held_out[1]).mean().item()
 
 
-def run(method: Method, setting: float, rate: float, seed: int, held_out: Any) -> dict[str, list[float]]:
+def run(
+    method: Method, setting: float, rate: float, seed: int, held_out: Any
+) -> dict[str, list[float]]:
     """One training: quality and seconds at every evaluated step."""
     torch.manual_seed(seed)
     net, loss = Segmenter(method.coupled), method.make(setting)
@@ -179,7 +191,11 @@ def run(method: Method, setting: float, rate: float, seed: int, held_out: Any) -
     seconds = 0.0
     for step in range(method.steps[-1] + 1):
         if step in method.steps:
-            for name, value in (("step", step), ("seconds", seconds), ("iou", quality(net, held_out))):
+            for name, value in (
+                ("step", step),
+                ("seconds", seconds),
+                ("iou", quality(net, held_out)),
+            ):
                 found[name].append(value)
         x, truth = images(method.batch, drawn)
         start = time.process_time()
@@ -198,7 +214,8 @@ def choose(method: Method, seeds: Sequence[int]) -> list[dict[str, float]]:
         {
             "rate": rate,
             "setting": setting,
-            "iou": sum(run(method, setting, rate, seed, held_out)["iou"][-1] for seed in seeds) / len(seeds),
+            "iou": sum(run(method, setting, rate, seed, held_out)["iou"][-1] for seed in seeds)
+            / len(seeds),
         }
         for setting in method.settings
         for rate in method.rates
@@ -225,7 +242,12 @@ def compare(name: str, seeds: Sequence[int], selection: Sequence[int]) -> dict[s
 
 def at_step(row: dict[str, Any], step: int) -> list[float]:
     """The quality of each seed after so many steps; nothing where the training was shorter."""
-    return [iou for run in row["runs"] for at, iou in zip(run["step"], run["iou"], strict=True) if at == step]
+    return [
+        iou
+        for run in row["runs"]
+        for at, iou in zip(run["step"], run["iou"], strict=True)
+        if at == step
+    ]
 
 
 def ends(row: dict[str, Any]) -> list[float]:

@@ -3,9 +3,9 @@
     pip install -e '.[benchmarks]'
     python benchmarks/one_call.py --output results/one_call.json
 
-Times are medians of CPU time in microseconds, one process, turn by turn, one thread; a call for one instance, and an
-instance for batches. PyMaxflow has its capacities ready. A ratio is the peer's time over ours. Scores are compared
-before anything is timed.
+Times are medians of CPU time in microseconds, one process, turn by turn, one thread; a call for one
+instance, and an instance for batches. PyMaxflow has its capacities ready. A ratio is the peer's
+time over ours. Scores are compared before anything is timed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -56,7 +57,10 @@ class Row:
     def check(self) -> None:
         """Raises AssertionError where two ways find different scores."""
         problem = self.drawn.problem()
-        scores = [problem.score_flat(way().reshape(problem.batch, problem.n)) for way in self.ways.values()]
+        scores = [
+            problem.score_flat(way().reshape(problem.batch, problem.n))
+            for way in self.ways.values()
+        ]
         for score in scores[1:]:
             assert np.allclose(scores[0], score, rtol=AGREE, atol=AGREE), self.name
 
@@ -113,7 +117,9 @@ def rows(seed: int = 0) -> list[Row]:
     drawn = instances.grid(5, 8, 1, generator)
     found.append(Row("cut n=40, grid", drawn, _one(drawn, "max_flow") | _cuts(drawn)))
     drawn = chain(40, 1, generator)
-    found.append(Row("chain n=40", drawn, _one(drawn, "auto") | {"Viterbi in numpy": _viterbi_of(drawn)}))
+    found.append(
+        Row("chain n=40", drawn, _one(drawn, "auto") | {"Viterbi in numpy": _viterbi_of(drawn)})
+    )
     drawn = instances.grid(20, 20, 64, generator)
     found.append(Row("grids 20x20, batch 64", drawn, _batch(drawn, "max_flow") | _cuts(drawn)))
     for batch in (100, 1000):

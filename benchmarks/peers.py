@@ -1,7 +1,7 @@
 """Other people's solvers, each in the formulation that suits it best, on one instance of a problem.
 
-Every function takes a problem of batch 1, seconds and threads. Seconds are of CPU time where there is one
-thread and the solver can count them. What is not installed is skipped by name.
+Every function takes a problem of batch 1, seconds and threads. Seconds are of CPU time where there
+is one thread and the solver can count them. What is not installed is skipped by name.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Peer:
         package: import name.
         solve: its answer to (problem, seconds, threads).
         parallel: whether it can use two threads on one instance.
-        together: its answers to several problems with the same edges in one call; None where it takes one at a time.
+        together: its answers to several problems with the same edges in one call; None where it
+            takes one at a time.
     """
 
     name: str
@@ -159,7 +160,8 @@ def highs(problem: Problem, seconds: float, threads: int, presolve: str = "choos
     present = np.flatnonzero(weights)
     weights, (i, j) = weights[present], problem.edges[present].T
     n, both, gain = problem.n, problem.n + np.arange(len(present)), weights > 0
-    # both <= x_i and both <= x_j where a product is worth something, x_i + x_j - both <= 1 where it costs
+    # both <= x_i and both <= x_j where a product is worth something, x_i + x_j - both <= 1 where it
+    # costs
     above = np.stack((np.tile(both[gain], 2), np.concatenate((i[gain], j[gain]))), axis=1)
     below = np.stack((i[~gain], j[~gain], both[~gain]), axis=1)
     model = highspy.HighsLp()
@@ -281,7 +283,9 @@ def dwave_tree(problem: Problem, seconds: float, threads: int) -> Answer:
     """Exact elimination along a tree decomposition, one thread."""
     from dwave.samplers import TreeDecompositionSolver
 
-    return Answer(_best_sample(TreeDecompositionSolver().sample(_bqm(problem)), problem.n), proved=True)
+    return Answer(
+        _best_sample(TreeDecompositionSolver().sample(_bqm(problem)), problem.n), proved=True
+    )
 
 
 def dwave_tabu(problem: Problem, seconds: float, threads: int) -> Answer:
@@ -289,7 +293,8 @@ def dwave_tabu(problem: Problem, seconds: float, threads: int) -> Answer:
     from dwave.samplers import TabuSampler
 
     return Answer(
-        _best_sample(TabuSampler().sample(_bqm(problem), timeout=100, seed=0), problem.n), proved=False
+        _best_sample(TabuSampler().sample(_bqm(problem), timeout=100, seed=0), problem.n),
+        proved=False,
     )
 
 
@@ -306,7 +311,9 @@ def _bqm(problem: Problem):  # dimod is optional
 
     first, second = problem.edges.T
     couplings = (first, second, -problem.pairwise[0])
-    return dimod.BinaryQuadraticModel.from_numpy_vectors(-problem.unary[0], couplings, 0.0, "BINARY")
+    return dimod.BinaryQuadraticModel.from_numpy_vectors(
+        -problem.unary[0], couplings, 0.0, "BINARY"
+    )
 
 
 def _best_sample(samples, n: int) -> np.ndarray:
@@ -316,14 +323,18 @@ def _best_sample(samples, n: int) -> np.ndarray:
 
 def pymaxflow(problem: Problem, seconds: float, threads: int) -> Answer:
     """What a user of PyMaxflow writes: a graph for every instance, edges added as arrays."""
-    return Answer(cut_one(*capacities(problem.unary, problem.pairwise, problem.edges)[0]), proved=True)
+    return Answer(
+        cut_one(*capacities(problem.unary, problem.pairwise, problem.edges)[0]), proved=True
+    )
 
 
 def pymaxflow_together(problems: list[Problem]) -> list[Answer]:
     """PyMaxflow's best mode for many small instances: one graph for all."""
     unary = np.concatenate([problem.unary for problem in problems])
     pairwise = np.concatenate([problem.pairwise for problem in problems])
-    return [Answer(z, proved=True) for z in cut_together(capacities(unary, pairwise, problems[0].edges))]
+    return [
+        Answer(z, proved=True) for z in cut_together(capacities(unary, pairwise, problems[0].edges))
+    ]
 
 
 Capacities: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -340,7 +351,9 @@ def capacities(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> li
     return [(*instance, edges) for instance in zip(source, sink, between, strict=True)]
 
 
-def cut_one(source: np.ndarray, sink: np.ndarray, between: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def cut_one(
+    source: np.ndarray, sink: np.ndarray, between: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
     """One graph for one instance: `[n]`, the side of each node."""
     import maxflow
 

@@ -2,12 +2,13 @@
 
     STRUCTURED_VAE_DATA=... python benchmarks/pixel_subsets.py --output results/pixel_subsets.json
 
-A selector scores the pixels of an image (its central 20 by 20, grey values), the k best are shown to a classifier, and
-both are trained by the cross-entropy of the classes (Chen, Song, Wainwright, Jordan 2018, Learning to explain). A
-selector that is trained together with its classifier could tell it the class by where it looks; so a second classifier,
-which was trained with random pixels alone, judges the same pixels too (Jethani and others 2021, EVAL-X). Every method
-gets the learning rate that is best on validation images, at k = 20. One thread; seconds are of CPU time and of training
-alone. With `--only`, the other methods' rows of the record stay.
+A selector scores the pixels of an image (its central 20 by 20, grey values), the k best are shown
+to a classifier, and both are trained by the cross-entropy of the classes (Chen, Song, Wainwright,
+Jordan 2018, Learning to explain). A selector that is trained together with its classifier could
+tell it the class by where it looks; so a second classifier, which was trained with random pixels
+alone, judges the same pixels too (Jethani and others 2021, EVAL-X). Every method gets the learning
+rate that is best on validation images, at k = 20. One thread; seconds are of CPU time and of
+training alone. With `--only`, the other methods' rows of the record stay.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import torch
@@ -116,7 +118,9 @@ def images() -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     return found
 
 
-def trained(mask: Mask, rate: float, data: Any, seed: int, epochs: int) -> tuple[nn.Module, Judge, float]:
+def trained(
+    mask: Mask, rate: float, data: Any, seed: int, epochs: int
+) -> tuple[nn.Module, Judge, float]:
     """Selector and classifier, and the CPU seconds of their training."""
     torch.manual_seed(seed)
     noise, select, judge = torch.Generator().manual_seed(seed), selector(), Judge()
@@ -132,13 +136,17 @@ def trained(mask: Mask, rate: float, data: Any, seed: int, epochs: int) -> tuple
 
 
 @torch.no_grad()
-def accuracy(mask: Mask, select: nn.Module, judge: Judge, data: tuple[torch.Tensor, torch.Tensor]) -> float:
+def accuracy(
+    mask: Mask, select: nn.Module, judge: Judge, data: tuple[torch.Tensor, torch.Tensor]
+) -> float:
     """The share of images whose class the judge finds from the pixels chosen."""
     x, y = data
     return (judge(x, mask(select(x), None)).argmax(dim=-1) == y).float().mean().item()
 
 
-def chosen_rate(make: Callable[[int], Mask], data: Any, epochs: int) -> tuple[float, dict[float, float]]:
+def chosen_rate(
+    make: Callable[[int], Mask], data: Any, epochs: int
+) -> tuple[float, dict[float, float]]:
     """The learning rate of highest accuracy on validation images."""
     tried = {}
     for rate in RATES:
@@ -192,9 +200,12 @@ def shown(rows: list[dict[str, Any]]) -> Table:
     for name in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == name]
         cells = [
-            f"{100 * mean(row['accuracy']):.1f}, {100 * mean(row['accuracy_of_outsider']):.1f}" for row in own
+            f"{100 * mean(row['accuracy']):.1f}, {100 * mean(row['accuracy_of_outsider']):.1f}"
+            for row in own
         ]
-        table.add_row(name, *cells, f"{mean(second for row in own for second in row['seconds']):.1f}")
+        table.add_row(
+            name, *cells, f"{mean(second for row in own for second in row['seconds']):.1f}"
+        )
     return table
 
 
@@ -218,7 +229,13 @@ def main(arguments: list[str] | None = None) -> None:
     for name in options.only:
         rows += compared(name, data, outsiders, options.epochs, tuple(options.seeds))
     Console(width=110).print(shown(rows))
-    record = {**environment(), "train": TRAIN, "test": len(data["test"][0]), "side": SIDE, "batch": BATCH}
+    record = {
+        **environment(),
+        "train": TRAIN,
+        "test": len(data["test"][0]),
+        "side": SIDE,
+        "batch": BATCH,
+    }
     record |= {
         "epochs": options.epochs,
         "outsider_epochs": options.outsider_epochs,

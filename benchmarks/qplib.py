@@ -2,13 +2,14 @@
 
     STRUCTURED_VAE_DATA=... python benchmarks/qplib.py --seconds 3600 --output results/qplib.json
 
-Each instance is solved in a process of its own with one thread, and its row is written when it ends, so that the same
-command goes on where it was stopped; rows of a shorter limit that are not proved are made again. `--solver` takes a
-backend's name instead of auto, and `--peers REGEX` gives the instances to those of `peers.py` that are installed, too,
-each with `--peer-seconds`. With `--anew` a row of another commit than the checked-out one is measured again, of ours
-and of the named peers, the quickest first; so the whole table gets one commit, and the same command resumes. Seconds
-are of this machine's CPU, published ones of another's (the page of the public benchmark says not which): they say who
-proves what, not who is faster.
+Each instance is solved in a process of its own with one thread, and its row is written when it
+ends, so that the same command goes on where it was stopped; rows of a shorter limit that are not
+proved are made again. `--solver` takes a backend's name instead of auto, and `--peers REGEX` gives
+the instances to those of `peers.py` that are installed, too, each with `--peer-seconds`. With
+`--anew` a row of another commit than the checked-out one is measured again, of ours and of the
+named peers, the quickest first; so the whole table gets one commit, and the same command resumes.
+Seconds are of this machine's CPU, published ones of another's (the page of the public benchmark
+says not which): they say who proves what, not who is faster.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -84,7 +86,9 @@ def ask_peer(path: Path, peer: str, seconds: float) -> Row:
     }
 
 
-def in_a_process(work: Callable[[Path, str, float], Row], path: Path, solver: str, seconds: float) -> Row:
+def in_a_process(
+    work: Callable[[Path, str, float], Row], path: Path, solver: str, seconds: float
+) -> Row:
     """What becomes of the work in a fresh process, so that a crash or its memory costs one row."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
@@ -101,9 +105,15 @@ def summary(rows: dict[str, Row]) -> list[tuple[str, str, str]]:
     ours = [row["seconds"] if row["proved"] else PUBLISHED_LIMIT for row in rows.values()]
     times = {"ours": ours}
     for peer in sorted({peer for row in rows.values() for peer in row["published"]}):
-        times[f"{peer} (published)"] = [row["published"].get(peer, PUBLISHED_LIMIT) for row in rows.values()]
+        times[f"{peer} (published)"] = [
+            row["published"].get(peer, PUBLISHED_LIMIT) for row in rows.values()
+        ]
     return [
-        (name, f"{sum(each < PUBLISHED_LIMIT for each in of)} of {len(of)}", f"{shifted_mean(of):.1f}")
+        (
+            name,
+            f"{sum(each < PUBLISHED_LIMIT for each in of)} of {len(of)}",
+            f"{shifted_mean(of):.1f}",
+        )
         for name, of in times.items()
     ]
 
@@ -141,9 +151,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=PUBLISHED_LIMIT, help="for an instance")
     parser.add_argument("--solver", default="auto")
     parser.add_argument("--only", default="", help="a regular expression on names of instances")
-    parser.add_argument("--peers", default="", help="a regular expression on names of peers; empty for none")
-    parser.add_argument("--peer-seconds", type=float, default=120.0, help="of CPU time, for an instance")
-    parser.add_argument("--anew", action="store_true", help="measure again what is of another commit")
+    parser.add_argument(
+        "--peers", default="", help="a regular expression on names of peers; empty for none"
+    )
+    parser.add_argument(
+        "--peer-seconds", type=float, default=120.0, help="of CPU time, for an instance"
+    )
+    parser.add_argument(
+        "--anew", action="store_true", help="measure again what is of another commit"
+    )
     parser.add_argument("--output", type=Path, default=Path("results/qplib.json"))
     options = parser.parse_args(arguments)
     if options.root is None:
@@ -155,10 +171,14 @@ def main(arguments: list[str] | None = None) -> None:
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
     index = index.get("instances", index)
     names = [
-        name for name in sorted(index, key=lambda name: index[name]["n"]) if re.search(options.only, name)
+        name
+        for name in sorted(index, key=lambda name: index[name]["n"])
+        if re.search(options.only, name)
     ]
     record = (
-        json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {"rows": {}}
+        json.loads(options.output.read_text(encoding="utf-8"))
+        if options.output.exists()
+        else {"rows": {}}
     )
     rows = record["rows"]
     if options.anew:
@@ -168,13 +188,18 @@ def main(arguments: list[str] | None = None) -> None:
         if _is_open(known, options.seconds, commit):
             found = in_a_process(solve_instance, path, options.solver, options.seconds)
             about = {key: index[name][key] for key in ("n", "mean_degree", "best_known")}
-            beside = {"published": index[name]["published_seconds"], "peers": known.get("peers", {})}
+            beside = {
+                "published": index[name]["published_seconds"],
+                "peers": known.get("peers", {}),
+            }
             rows[name] = found | about | beside | environment()
             _write(record, options.output)
             console.print(f"{name}, {found['solver']}: {_said(found)}")
         asked = rows[name].setdefault("peers", {})
         for peer in filter(lambda peer: options.peers and re.search(options.peers, peer), PEERS):
-            if PEERS[peer].installed and _is_open(asked.get(peer, {}), options.peer_seconds, commit):
+            if PEERS[peer].installed and _is_open(
+                asked.get(peer, {}), options.peer_seconds, commit
+            ):
                 found = in_a_process(ask_peer, path, peer, options.peer_seconds)
                 asked[peer] = found | environment()
                 _write(record, options.output)

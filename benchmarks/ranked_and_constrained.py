@@ -1,11 +1,13 @@
 """`k_best=` and `constraints=` against enumeration, for every backend that takes them.
 
-    python benchmarks/ranked_and_constrained.py --instances 2000 --output results/ranked_and_constrained.json
+    python benchmarks/ranked_and_constrained.py --instances 2000 --output
+    results/ranked_and_constrained.json
 
-Instances are those of the conformance kit, of up to 8 variables. Constraints are drawn of all kinds, for `elimination`
-counts of one group on forests, for `branch_and_bound` on any graph. An answer is wrong where a proved score is not that
-of enumeration within `Problem.rounding`, a state breaks a constraint or is there twice, a bound is too low, or feasible
-and infeasible are confused; solvers in floating point may leave an instance of wild scores unproved.
+Instances are those of the conformance kit, of up to 8 variables. Constraints are drawn of all
+kinds, for `elimination` counts of one group on forests, for `branch_and_bound` on any graph. An
+answer is wrong where a proved score is not that of enumeration within `Problem.rounding`, a state
+breaks a constraint or is there twice, a bound is too low, or feasible and infeasible are confused;
+solvers in floating point may leave an instance of wild scores unproved.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -61,7 +64,9 @@ class Drawn:
 
 def constraint(generator: np.random.Generator, n: int, counts: list[int] | None) -> Drawn:
     """One of any kind; of a count of a group alone where that is given."""
-    group = counts or [int(i) for i in generator.permutation(n)[: int(generator.integers(1, n + 1))]]
+    group = counts or [
+        int(i) for i in generator.permutation(n)[: int(generator.integers(1, n + 1))]
+    ]
     k, ones = int(generator.integers(len(group) + 1)), np.zeros(n, np.int64)
     ones[group] = 1
     kind = generator.integers(3 if counts else 6)
@@ -76,7 +81,9 @@ def constraint(generator: np.random.Generator, n: int, counts: list[int] | None)
         return Drawn(cardinality(k), np.ones(n, np.int64), k, k)
     if kind == 4 and n > 1:
         i, j = (int(v) for v in generator.permutation(n)[:2])
-        return Drawn(implies(i, j), np.eye(n, dtype=np.int64)[j] - np.eye(n, dtype=np.int64)[i], 0, n)
+        return Drawn(
+            implies(i, j), np.eye(n, dtype=np.int64)[j] - np.eye(n, dtype=np.int64)[i], 0, n
+        )
     tenths, right = generator.integers(-9, 10, n), int(generator.integers(-9, 20))
     return Drawn(linear((tenths / 10).tolist(), "<=", right / 10), tenths, -100 * n, right)
 
@@ -92,13 +99,16 @@ def scores(problem: Problem) -> np.ndarray:
     return z @ problem.unary.T + (z[:, ends[:, 0]] * z[:, ends[:, 1]]) @ problem.pairwise.T
 
 
-def wrong(problem: Problem, solution: Solution, feasible: np.ndarray, count: int) -> tuple[int, int]:
+def wrong(
+    problem: Problem, solution: Solution, feasible: np.ndarray, count: int
+) -> tuple[int, int]:
     """How many instances are wrong, and how many unproved; `feasible [2^n]`, `count` states a ranking."""
     best = -np.sort(-scores(problem)[feasible].T, axis=1)[:, :count]
     z = solution.z.reshape(problem.batch, count, problem.n)
     codes = z.astype(np.int64) @ (1 << np.arange(problem.n))
     given = {
-        name: getattr(solution, name).reshape(problem.batch, count) for name in ("score", "bound", "optimal")
+        name: getattr(solution, name).reshape(problem.batch, count)
+        for name in ("score", "bound", "optimal")
     }
     rounding = problem.rounding[:, None]
     allowed = feasible[codes] & (given["bound"] >= best - rounding)
@@ -156,18 +166,24 @@ def constrained(name: str, instances: int, seed: int, several: bool) -> dict[str
         )
         drawn = [constraint(generator, n, group) for _ in range(number)]
         sums = np.stack([states(n) @ each.weights for each in drawn])
-        low, high = (np.array([getattr(each, end) for each in drawn])[:, None] for end in ("low", "high"))
+        low, high = (
+            np.array([getattr(each, end) for each in drawn])[:, None] for end in ("low", "high")
+        )
         feasible = ((sums >= low) & (sums <= high)).all(axis=0)
         asked = min(MOST_STATES // 2, int(feasible.sum())) if several else 1
         options: dict[str, Any] = {"k_best": asked} if several and asked else {}
         total += problem.batch
         try:
-            solution = solve(problem, solver=name, constraints=[each.constraint for each in drawn], **options)
+            solution = solve(
+                problem, solver=name, constraints=[each.constraint for each in drawn], **options
+            )
         except InfeasibleError:
             infeasible += problem.batch
             false += problem.batch * bool(feasible.any())
         else:
-            found = wrong(problem, solution, feasible, asked) if feasible.any() else (problem.batch, 0)
+            found = (
+                wrong(problem, solution, feasible, asked) if feasible.any() else (problem.batch, 0)
+            )
             false, open_ = false + found[0], open_ + found[1]
     return {"instances": total, "infeasible": infeasible, "unproved": open_, "wrong": false}
 
@@ -195,7 +211,9 @@ def ten_best(rounds: int) -> dict[str, dict[str, float]]:
 def main(arguments: list[str] | None = None) -> int:
     """Prints the table and writes the record; returns the number of wrong answers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--instances", type=int, default=2000, help="of each backend, which come in threes")
+    parser.add_argument(
+        "--instances", type=int, default=2000, help="of each backend, which come in threes"
+    )
     parser.add_argument("--together", type=int, default=500, help="of each backend with both")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
@@ -203,7 +221,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--output", type=Path, default=Path("results/ranked_and_constrained.json"))
     parser.add_argument(
-        "--again", nargs="*", default=(), help="constrained backends alone, into a record that is there"
+        "--again",
+        nargs="*",
+        default=(),
+        help="constrained backends alone, into a record that is there",
     )
     options = parser.parse_args(arguments)
     if options.again:
@@ -223,17 +244,22 @@ def main(arguments: list[str] | None = None) -> int:
         known = json.loads(options.output.read_text(encoding="utf-8"))
         times = {"commit": environment()["commit"], "cpu_ms": ten_best(options.times)}
         with whole_file(options.output) as part:
-            part.write_text(json.dumps({**known, "ten best": times}, indent=1) + "\n", encoding="utf-8")
+            part.write_text(
+                json.dumps({**known, "ten best": times}, indent=1) + "\n", encoding="utf-8"
+            )
         return 0
     able = [name for name in CONSTRAINED if not solver_class(name).missing_packages()]
-    ranking = [name for name in RANKING if name == "auto" or not solver_class(name).missing_packages()]
+    ranking = [
+        name for name in RANKING if name == "auto" or not solver_class(name).missing_packages()
+    ]
     several = [name for name in able if name not in COUNTING]
     given = options.instances, options.seed
     record: dict[str, dict[str, dict[str, int]]] = {
         "k_best": {name: ranked(name, *given) for name in ranking},
         "constraints": {name: constrained(name, *given, several=False) for name in able},
         "k_best within constraints": {
-            name: constrained(name, options.together, options.seed, several=True) for name in several
+            name: constrained(name, options.together, options.seed, several=True)
+            for name in several
         },
     }
     table = Table("what", "backend", "instances", "infeasible", "unproved", "wrong")
@@ -242,12 +268,16 @@ def main(arguments: list[str] | None = None) -> int:
             table.add_row(
                 what,
                 name,
-                *(str(row.get(key, "")) for key in ("instances", "infeasible", "unproved", "wrong")),
+                *(
+                    str(row.get(key, ""))
+                    for key in ("instances", "infeasible", "unproved", "wrong")
+                ),
             )
     Console(width=100).print(table)
     with whole_file(options.output) as part:
         part.write_text(
-            json.dumps({**environment(), "seed": options.seed, **record}, indent=1) + "\n", encoding="utf-8"
+            json.dumps({**environment(), "seed": options.seed, **record}, indent=1) + "\n",
+            encoding="utf-8",
         )
     return sum(row["wrong"] for rows in record.values() for row in rows.values())
 

@@ -2,14 +2,15 @@
 
     python benchmarks/regret.py --seconds 10 --output results/regret.json
 
-Forty families of `families.py` at three sizes, one instance each, one thread. A row is written when it ends, so that
-the same command goes on where it was stopped. What is compared is CPU time where something was proved, else the gap
-that is left within the limit; the regret of `auto` is its factor, once to our own backends and once to third parties'
-too. Times below 10 ms count as equal. Backends that know no limit are left out where they took much longer.
+Forty families of `families.py` at three sizes, one instance each, one thread. A row is written when
+it ends, so that the same command goes on where it was stopped. What is compared is CPU time where
+something was proved, else the gap that is left within the limit; the regret of `auto` is its
+factor, once to our own backends and once to third parties' too. Times below 10 ms count as equal.
+Backends that know no limit are left out where they took much longer.
 
-Limits are of CPU time: on a busy machine those of the clock are longer by what the calls before took of it, and who had
-much less is asked again. Nobody finds what another has worked out about the pairs, and of short proofs the quickest of
-three counts.
+Limits are of CPU time: on a busy machine those of the clock are longer by what the calls before
+took of it, and who had much less is asked again. Nobody finds what another has worked out about the
+pairs, and of short proofs the quickest of three counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -92,7 +94,9 @@ class Pace:
             self.stretch = min(max(elapsed / max(cpu, 1e-3), 1.0), MOST_STRETCHED)
 
 
-def answer(choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace) -> Row:
+def answer(
+    choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace
+) -> Row:
     """What a solver reaches within the limit; of several tries the quickest proof, else that of the most CPU time."""
     rows: list[Row] = []
     while len(rows) < TRIES and not (rows and _is_enough(rows, seconds)):
@@ -117,7 +121,9 @@ def _is_enough(rows: list[Row], seconds: float) -> bool:
     return last["seconds"] >= ENOUGH * seconds
 
 
-def _once(choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace) -> Row:
+def _once(
+    choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: float, pace: Pace
+) -> Row:
     """One try; the score is that of the state, re-computed."""
     begin, clock = time.process_time(), time.monotonic()
     try:
@@ -139,7 +145,9 @@ def _once(choose: Callable[[Problem], ArgmaxSolver], problem: Problem, seconds: 
 
 def contenders(problem: Problem) -> dict[str, ArgmaxSolver]:
     """Every backend of ours that takes the problem, third parties among them."""
-    solvers = {info.name: solver_class(info.name)() for info in available_solvers() if info.installed}
+    solvers = {
+        info.name: solver_class(info.name)() for info in available_solvers() if info.installed
+    }
     return {name: solver for name, solver in solvers.items() if not solver.why_not(problem)}
 
 
@@ -200,7 +208,9 @@ def best(row: Row, third_parties: bool = True) -> str:
 def missed(row: Row) -> bool:
     """Whether `auto` ended below a score that another reached."""
     scores = [each["score"] for each in row["answers"].values() if "score" in each]
-    return row["answers"]["auto"].get("score", -math.inf) < max(scores) - 1e-9 * max(1.0, abs(max(scores)))
+    return row["answers"]["auto"].get("score", -math.inf) < max(scores) - 1e-9 * max(
+        1.0, abs(max(scores))
+    )
 
 
 def summary(rows: dict[str, Row]) -> Table:
@@ -209,7 +219,10 @@ def summary(rows: dict[str, Row]) -> Table:
     for name, row in rows.items():
         auto, first = row["answers"]["auto"], best(row)
         answers = row["answers"]
-        lost = f"{factor(row, True):.2g}" + (", score missed" if missed(row) else ""), f"{factor(row):.2g}"
+        lost = (
+            f"{factor(row, True):.2g}" + (", score missed" if missed(row) else ""),
+            f"{factor(row):.2g}",
+        )
         seconds = f"{auto['seconds']:.2f}", str(auto.get("proved", auto.get("refused")))
         best_seconds = f"{answers[first]['seconds']:.2f}" if answers[first]["proved"] else "open"
         table.add_row(name, str(row["n"]), row["took"], *seconds, first, best_seconds, *lost)
@@ -221,10 +234,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10.0, help="limit of each solver")
     parser.add_argument("--only", default="", help="a regular expression on names of families")
-    parser.add_argument("--sizes", type=int, default=3, help="how many of each family, from the smallest")
+    parser.add_argument(
+        "--sizes", type=int, default=3, help="how many of each family, from the smallest"
+    )
     parser.add_argument("--output", type=Path, default=Path("results/regret.json"))
     options = parser.parse_args(arguments)
-    record = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {"rows": {}}
+    record = (
+        json.loads(options.output.read_text("utf-8")) if options.output.exists() else {"rows": {}}
+    )
     rows = record["rows"]
     load_backends(min(options.seconds, 2.0))
     pace = Pace()
@@ -233,7 +250,9 @@ def main(arguments: list[str] | None = None) -> None:
             if f"{name}, {size}" in rows or not re.search(options.only, name):
                 continue
             with on_cores(1):
-                rows[f"{name}, {size}"] = measured(name, size, options.seconds, pace) | environment()
+                rows[f"{name}, {size}"] = (
+                    measured(name, size, options.seconds, pace) | environment()
+                )
             with whole_file(options.output) as part:
                 part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     console = Console(width=130)

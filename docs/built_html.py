@@ -1,6 +1,7 @@
 """What is done to the HTML that was built, whose pictures come late, and what has to be true of it.
 
-Every internal link, anchor and picture is there, no page is heavy, and the search knows the words of other fields.
+Every internal link, anchor and picture is there, no page is heavy, and the search knows the words
+of other fields.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def fetch_late(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     first, *others = re.split(r"(?=<img )", text)
     parts = [
-        each if "loading=" in each.split(">")[0] else each.replace("<img ", '<img loading="lazy" ', 1)
+        each
+        if "loading=" in each.split(">")[0]
+        else each.replace("<img ", '<img loading="lazy" ', 1)
         for each in others
     ]
     if (late := "".join([first, *others[:1], *parts[1:]])) != text:

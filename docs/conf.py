@@ -28,7 +28,8 @@ extensions = [
     "sphinx-mathjax-offline",  # formulas without a network
 ]
 exclude_patterns = ["_build", "gallery", "generated", "api"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}  # the gallery's pages are made as .rst
+# the gallery's pages are made as .rst
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -42,10 +43,12 @@ autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 
-# Every reference has to lead somewhere. What cannot: types of other packages, whose inventories would have to be
-# downloaded for each build, and what Sphinx takes for types in jaxtyping's shape strings, such as "batch n".
+# Every reference has to lead somewhere. What cannot: types of other packages, whose inventories
+# would have to be downloaded for each build, and what Sphinx takes for types in jaxtyping's shape
+# strings, such as "batch n".
 nitpicky = True
-suppress_warnings = ["ref.python"]  # two backends of one name, of bits and of labels, in annotations
+# two backends of one name, of bits and of labels, in annotations
+suppress_warnings = ["ref.python"]
 nitpick_ignore_regex = [
     (
         r"py:.*",
@@ -64,15 +67,18 @@ nitpick_ignore_regex = [
     (r"py:class", r"solvers\.conversions\.objective\.Objective"),  # private
 ]
 
-# Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run here.
+# Examples in docstrings see the names of their module: pytest runs them. The pages' own blocks run
+# here.
 doctest_test_doctest_blocks = ""
 doctest_path = [str(HERE / "examples")]
 
-# What scripts show depends on the library, not on the script alone: where it has changed, all of them run again.
+# What scripts show depends on the library, not on the script alone: where it has changed, all of
+# them run again.
 LIBRARY = [HERE.parent / package for package in ("solvers", "models", "structured_vae")]
 RAN = HERE / "auto_gallery" / ".library"
 
-# What pages of the reference and tables are made of, and where: a change of either makes them again.
+# What pages of the reference and tables are made of, and where: a change of either makes them
+# again.
 MADE = HERE / "generated" / ".made"
 MADE_OF = [
     *LIBRARY,
@@ -142,7 +148,11 @@ def _make_pages(app):
 
 
 def _keep_gallery(app, error):
-    if error is None and app.builder.name == "html" and app.config.plot_gallery not in (False, "False", "0"):
+    if (
+        error is None
+        and app.builder.name == "html"
+        and app.config.plot_gallery not in (False, "False", "0")
+    ):
         build_marks.keep(RAN, LIBRARY)
 
 

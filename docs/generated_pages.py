@@ -37,7 +37,11 @@ def write(app) -> None:
     """Writes the tables in `generated/`, and a page in `reproduction/` for each experiment that has records."""
     for folder in ("generated", "reproduction", "reference"):
         (HERE / folder).mkdir(exist_ok=True)
-    for rows in (structure_pages.shortest_paths, structure_pages.pixel_subsets, *learning_pages.TABLES):
+    for rows in (
+        structure_pages.shortest_paths,
+        structure_pages.pixel_subsets,
+        *learning_pages.TABLES,
+    ):
         heading, *lines = rows()
         write_changed(HERE / "generated" / f"{rows.__name__}.md", table(heading, lines))
     for page in (backends, label_proofs, losses, qplib, regret):
@@ -84,12 +88,17 @@ def backends() -> str:
         "runs on",
         "stops at a time limit",
     )
-    return table(heading, [_row(info) for info in available_solvers() if info.capabilities is not None])
+    return table(
+        heading, [_row(info) for info in available_solvers() if info.capabilities is not None]
+    )
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """In Markdown."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *rows]) + "\n"
+    return (
+        "\n".join(f"| {' | '.join(line)} |" for line in [heading, ["---"] * len(heading), *rows])
+        + "\n"
+    )
 
 
 def qplib() -> str:
@@ -110,7 +119,9 @@ def qplib() -> str:
         for name, row in sorted(rows.items(), key=lambda item: item[1]["n"])
     ]
     instances = {
-        name: row for name, row in sorted(rows.items(), key=lambda item: item[1]["n"]) if row.get("peers")
+        name: row
+        for name, row in sorted(rows.items(), key=lambda item: item[1]["n"])
+        if row.get("peers")
     }
     peers = sorted({peer for row in instances.values() for peer in row["peers"]}, key=str.lower)
     beside = [
@@ -122,7 +133,10 @@ def qplib() -> str:
         for name, row in instances.items()
     ]
     hardware = sorted({row["hardware"]["processor"] for row in rows.values()})
-    limits, most = [row["limit"] for row in rows.values()], max(row["seconds"] for row in rows.values())
+    limits, most = (
+        [row["limit"] for row in rows.values()],
+        max(row["seconds"] for row in rows.values()),
+    )
     return (
         table(("solver", "proved", "shifted geometric mean, s"), summary(rows))
         + "\n"
@@ -141,7 +155,11 @@ def _families(rows: dict[str, Row]) -> str:
     """How many instances only ours prove, and whether they are of one family: numbers that begin alike."""
     names = [name.removeprefix("QPLIB_") for name in proved_by_ours_alone(rows)]
     kinds = sorted({name[0] for name in names})
-    one = f"one family, whose numbers begin with {kinds[0]}" if len(kinds) == 1 else f"{len(kinds)} families"
+    one = (
+        f"one family, whose numbers begin with {kinds[0]}"
+        if len(kinds) == 1
+        else f"{len(kinds)} families"
+    )
     return f"No published solver proves {len(names)} of the instances that we prove; these are of {one}."
 
 
@@ -166,9 +184,7 @@ def _commits(rows: dict[str, Row]) -> str:
         f"{commit[:7]} ({', '.join(name.removeprefix('QPLIB_') for name in names)})"
         for commit, names in found.items()
     )
-    return (
-        f" The rows of `auto` are of {len(found)} commits, so the table describes no single version: {parts}."
-    )
+    return f" The rows of `auto` are of {len(found)} commits, so the table describes no single version: {parts}."
 
 
 def _better(rows: dict[str, Row]) -> str:
@@ -179,7 +195,9 @@ def _better(rows: dict[str, Row]) -> str:
         if row["value"] > row["best_known"]
     ]
     return (
-        f" Better states than those stored with the files were found of {', '.join(found)}." if found else ""
+        f" Better states than those stored with the files were found of {', '.join(found)}."
+        if found
+        else ""
     )
 
 
@@ -199,7 +217,15 @@ def _published(seconds: float) -> str:
 def regret() -> str:
     """Each family's worst factors, and which solver would have been the best there."""
     record = json.loads((RESULTS / "regret.json").read_text(encoding="utf-8"))["rows"]
-    heading = ("family", "n", "proved by", "factor to ours", "best of ours", "factor to all", "best of all")
+    heading = (
+        "family",
+        "n",
+        "proved by",
+        "factor to ours",
+        "best of ours",
+        "factor to all",
+        "best of all",
+    )
     lines = []
     for name, rows in by_family(record).items():
         sizes = ", ".join(str(row["n"]) for row in rows)
@@ -213,7 +239,13 @@ def regret() -> str:
 def label_proofs() -> str:
     """The networks that come with toulbar2: who finds and who proves their optima, and how soon."""
     record = json.loads((RESULTS / "label_proofs.json").read_text(encoding="utf-8"))
-    heading = ("network", "variables, labels", "toulbar2: cost, CPU time", "`auto`: cost, CPU time", "by")
+    heading = (
+        "network",
+        "variables, labels",
+        "toulbar2: cost, CPU time",
+        "`auto`: cost, CPU time",
+        "by",
+    )
     return table(heading, table_rows(record["rows"]))
 
 
@@ -233,7 +265,10 @@ def losses() -> str:
     lines = [
         (
             *(name, "yes" if row["convex"] else "no", str(row["argmaxes"])),
-            *(f"{value:.3f}" for value in (median(at_step(row, 25)), median(ends(row)), min(ends(row)))),
+            *(
+                f"{value:.3f}"
+                for value in (median(at_step(row, 25)), median(ends(row)), min(ends(row)))
+            ),
             *(f"{tried:.3f}" for tried in (row["tried"][0]["iou"], row["tried"][-1]["iou"])),
             *(f"{row['runs'][0]['step'][-1]} of {row['batch']}", f"{milliseconds(row):.0f}"),
         )
@@ -275,7 +310,11 @@ def loss_curves() -> Figure:
 def _row(info: SolverInfo) -> Sequence[str]:
     can = info.capabilities
     signs = (
-        "none" if not can.pairwise else ">= 0, if need be after bit flips" if can.supermodular_only else "any"
+        "none"
+        if not can.pairwise
+        else ">= 0, if need be after bit flips"
+        if can.supermodular_only
+        else "any"
     )
     return (
         f"`{info.name}`",

@@ -46,13 +46,17 @@ def estimators(encoder: str) -> list[list[str]]:
         decodes = f"{shared:,} for the batch" if shared else f"{row['decodes']:g}"
         reached = [f"{row[key]:.1f}" for key in ("bound", "minus_log_p")]
         costs = [decodes, f"{row['argmaxes']:g}"]
-        lines.append([f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"])
+        lines.append(
+            [f"`{row['estimator']}`", *known, cosine, *costs, *reached, f"{row['seconds']:.0f}"]
+        )
     return lines
 
 
 def runs_of_two_hundred_bits() -> list[dict[str, Any]]:
     """All that were trained to the end: of few decodes, and with all flips."""
-    few, all_flips = (record(f"two_hundred_bits{kind}")["runs"] for kind in ("", "_all_flips_longer"))
+    few, all_flips = (
+        record(f"two_hundred_bits{kind}")["runs"] for kind in ("", "_all_flips_longer")
+    )
     end = max(run["epochs"] for run in few)
     return [*few, *(run for run in all_flips if run["epochs"] == end)]
 
@@ -64,10 +68,14 @@ def two_hundred_bits() -> list[list[str]]:
     timed = {run["estimator"] for run in record("two_hundred_bits")["runs"]}
     names = dict.fromkeys(run["data"] for run in runs)
     of_data = [
-        f"{data}: {what}" for data in names for what in ("training", "test", "bound on -log p(x)", "variance")
+        f"{data}: {what}"
+        for data in names
+        for what in ("training", "test", "bound on -log p(x)", "variance")
     ]
     lines = [["estimator", "decodes", *of_data, "CPU minutes"]]
-    rows = {run["estimator"]: [] for run in sorted(runs, key=lambda run: (run["decodes"], run["bound"]))}
+    rows = {
+        run["estimator"]: [] for run in sorted(runs, key=lambda run: (run["decodes"], run["bound"]))
+    }
     for run in runs:
         rows[run["estimator"]].append(run)
     for name, all_ in rows.items():
@@ -115,7 +123,13 @@ def _along_the_way(key: str, label: str, limits: dict[str, tuple[float, float]] 
             for run in (run for run in chosen if run["data"] == data and run["seed"] == 0):
                 colour = f"C{estimators_of.index(run['estimator'])}"
                 name = run["estimator"] if data == shown[0] else None
-                axes.plot(run["curves"]["step"], run["curves"][key], color=colour, linewidth=1.3, label=name)
+                axes.plot(
+                    run["curves"]["step"],
+                    run["curves"][key],
+                    color=colour,
+                    linewidth=1.3,
+                    label=name,
+                )
             axes.set(title=data, xlabel="training step")
             if limits is None:
                 axes.set_yscale("log")
@@ -135,7 +149,9 @@ def convolutional_pair() -> list[list[str]]:
         own = [row for row in found["runs"] if row["pair"] == pair]
         numbers = [spread([row[key] for row in own]) for key in ("bound", "minus_log_p")]
         seconds = f"{mean(row['seconds'] for row in own):.0f}"
-        lines.append([pair, f"{own[0]['parameters']:,}", f"{own[0]['learning_rate']:g}", *numbers, seconds])
+        lines.append(
+            [pair, f"{own[0]['parameters']:,}", f"{own[0]['learning_rate']:g}", *numbers, seconds]
+        )
     return lines
 
 
@@ -152,7 +168,9 @@ def learnt_prior() -> list[list[str]]:
 
 def beside_imle() -> list[list[str]]:
     """Accuracy of each method, with the best and the worst of its settings on validation images."""
-    lines = [["method", "test accuracy, %", "best setting", "validation, best", "worst", "CPU seconds"]]
+    lines = [
+        ["method", "test accuracy, %", "best setting", "validation, best", "worst", "CPU seconds"]
+    ]
     for row in record("side_by_side")["subsets"]:
         tried = [100 * value for *_, value in row["validation"]]
         setting = ", ".join(filter(None, [row["setting"], f"rate {row['rate']:g}"]))
@@ -166,7 +184,9 @@ def beside_pythae() -> list[list[str]]:
     lines = [["training", "bound, nats", "-log p(x)", "CPU seconds"]]
     for row in record("side_by_side")["vae"]:
         likelihood = spread(row["minus_log_p"]) if "minus_log_p" in row else ""
-        lines.append([row["method"], spread(row["bound"]), likelihood, f"{mean(row['seconds']):.1f}"])
+        lines.append(
+            [row["method"], spread(row["bound"]), likelihood, f"{mean(row['seconds']):.1f}"]
+        )
     return lines
 
 
@@ -183,7 +203,9 @@ def beside_pyepo() -> list[list[str]]:
         for where, name in zip(("PyEPO", "here"), pair, strict=True):
             own = {row["degree"]: row for row in found["rows"] if row["method"] == name}
             seconds = mean(second for row in own.values() for second in row["seconds"])
-            lines.append([loss, where, *(percent(own[each]["regret"]) for each in degrees), f"{seconds:.1f}"])
+            lines.append(
+                [loss, where, *(percent(own[each]["regret"]) for each in degrees), f"{seconds:.1f}"]
+            )
     return lines
 
 
@@ -199,12 +221,16 @@ def set_ups() -> list[list[str]]:
     lengths = sorted({row["epochs"] for row in rows})
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for row in rows:
-        of_length = found.setdefault((row["size"], row["setting"]), {}).setdefault(row["epochs"], [])
+        of_length = found.setdefault((row["size"], row["setting"]), {}).setdefault(
+            row["epochs"], []
+        )
         of_length.append(row["bound"])
     codes = list(dict.fromkeys(row["size"] for row in rows))
     least = {
         (code, epochs): min(
-            mean(bounds[epochs]) for (size, _), bounds in found.items() if size == code and epochs in bounds
+            mean(bounds[epochs])
+            for (size, _), bounds in found.items()
+            if size == code and epochs in bounds
         )
         for code in codes
         for epochs in lengths

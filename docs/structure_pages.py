@@ -20,7 +20,9 @@ def shortest_paths() -> list[list[str]]:
     for name in dict.fromkeys(row["method"] for row in record["rows"]):
         own = {row["degree"]: row for row in record["rows"] if row["method"] == name}
         seconds = mean(second for row in own.values() for second in row["seconds"])
-        lines.append([name, *(percent(own[degree]["regret"]) for degree in degrees), f"{seconds:.2f}"])
+        lines.append(
+            [name, *(percent(own[degree]["regret"]) for degree in degrees), f"{seconds:.2f}"]
+        )
     return lines
 
 
@@ -38,7 +40,9 @@ def pixel_subsets() -> list[list[str]]:
     ]
     for name in dict.fromkeys(row["method"] for row in record["rows"]):
         own = {row["k"]: row for row in record["rows"] if row["method"] == name}
-        accuracies = (percent(own[k][key]) for key in ("accuracy", "accuracy_of_outsider") for k in sizes)
+        accuracies = (
+            percent(own[k][key]) for key in ("accuracy", "accuracy_of_outsider") for k in sizes
+        )
         seconds = mean(second for row in own.values() for second in row["seconds"])
         lines.append([name, *accuracies, f"{seconds:.1f}"])
     return lines
@@ -76,7 +80,12 @@ def regret_by_degree() -> Figure:
         regret = [100 * mean(row["regret"]) for row in own]
         style = "--" if name.startswith("PyEPO") else "-"
         axes.plot(
-            [row["degree"] for row in own], regret, style, color=f"C{number % 10}", label=name, marker="."
+            [row["degree"] for row in own],
+            regret,
+            style,
+            color=f"C{number % 10}",
+            label=name,
+            marker=".",
         )
     axes.set(xlabel="polynomial degree of the costs", ylabel="normalised regret, %", ylim=(0, None))
     axes.spines[["top", "right"]].set_visible(False)

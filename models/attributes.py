@@ -96,17 +96,19 @@ class AttributeEncoder(nn.Module):
 class AttributeDecoder(nn.Module):
     """(z, 1 - z, code) -> the smallest feature maps -> four transposed convolutions -> a Gaussian a pixel.
 
-    One code serves all states of the attributes; a flip moves what the first layer gives by a vector that
-    does not depend on the code. The Gaussian has the image that `forward` gives as its mean, and one learnt
-    standard deviation for all pixels.
+    One code serves all states of the attributes; a flip moves what the first layer gives by a
+    vector that does not depend on the code. The Gaussian has the image that `forward` gives as its
+    mean, and one learnt standard deviation for all pixels.
 
-    Codes have the prior p(code | z) = N(prior(z), 1), prior being a linear layer. An encoder sees from the face
-    what the attributes say, and writes it into the code as well; a prior that knows the attributes takes it out
-    again, so that what is left of a code, code - prior(z), is the person's.
+    Codes have the prior p(code | z) = N(prior(z), 1), prior being a linear layer. An encoder sees
+    from the face what the attributes say, and writes it into the code as well; a prior that knows
+    the attributes takes it out again, so that what is left of a code, code - prior(z), is the
+    person's.
 
-    With intensities v in steps of 1/255, -log p(v | z, code) = sum -log(N(v; mean, scale) / 255) in nats an
-    image. At scale >= 1/255 these values add up to at most 1 + 6e-9 over the 256 intensities (Poisson's
-    summation formula), so they are a distribution of stored images, with a little mass outside [0, 1].
+    With intensities v in steps of 1/255, -log p(v | z, code) = sum -log(N(v; mean, scale) / 255) in
+    nats an image. At scale >= 1/255 these values add up to at most 1 + 6e-9 over the 256
+    intensities (Poisson's summation formula), so they are a distribution of stored images, with a
+    little mass outside [0, 1].
 
     Args:
         n: attributes.
@@ -150,7 +152,8 @@ class AttributeDecoder(nn.Module):
     def cost(self, x: Images, z: Binary, code: Style) -> Costs:
         """`[..., batch]`: -log p(x, code | z) + log N(code; 0, 1) of `z [..., batch, n]` in nats.
 
-        Its mean over a distribution of codes, and the KL of that to the standard normal, are the bound given z.
+        Its mean over a distribution of codes, and the KL of that to the standard normal, are the
+        bound given z.
         """
         return self.reconstruction(x, z, code) + self.prior_cost(z, code)
 
@@ -219,14 +222,16 @@ class GivenCode:
 class AttributeVAE(Pretrained):
     """p(x | z, code) p(code | z) with n attributes z, uniform over {0,1}^n, and a normal code around prior(z).
 
-    q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is that of z and the mean over z of that of
-    the code.
+    q(z, code | x) = q(z | x) q(code | x), so that the KL of the bound is that of z and the mean
+    over z of that of the code.
 
     Args:
-        encoder: "independent", "supermodular" or "general": what joins the attributes given an image.
+        encoder: "independent", "supermodular" or "general": what joins the attributes given an
+            image.
         n: attributes.
         c: dimensions of the code.
-        channels: of the widest feature maps; those of 4 x 4 and 8 x 8 pixels have four times as many.
+        channels: of the widest feature maps; those of 4 x 4 and 8 x 8 pixels have four times as
+            many.
 
     Raises:
         SettingError: there is no such encoder of bits.
@@ -238,10 +243,10 @@ class AttributeVAE(Pretrained):
         torch.Size([6, 12288])
 
     References:
-        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
-        auto-encoder, section 5: eight attributes and convolutions, whose sizes it does not state.
-        Joy, Schmon, Torr, Siddharth, Rainforth (2021), Capturing label characteristics in VAEs: codes whose
-        prior knows the labels.
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
+        variational auto-encoder, section 5: eight attributes and convolutions, whose sizes it does
+        not state. Joy, Schmon, Torr, Siddharth, Rainforth (2021), Capturing label characteristics
+        in VAEs: codes whose prior knows the labels.
     """
 
     usage: ClassVar[str] = (
@@ -284,8 +289,8 @@ class AttributeVAE(Pretrained):
         """`[persons * states, pixels]`: mean images of each person under each of `states [states, n]`.
 
         Args:
-            persons: `[persons, c]`, what codes have beyond the prior's mean, code - prior(z); of a face with
-                attributes z and a code, or of `persons`.
+            persons: `[persons, c]`, what codes have beyond the prior's mean, code - prior(z); of a
+                face with attributes z and a code, or of `persons`.
             states: of the attributes.
         """
         codes = persons.repeat_interleave(len(states), dim=0) + self.decoder.prior(states).repeat(

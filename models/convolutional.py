@@ -21,7 +21,8 @@ HALVINGS: Final = 2
 
 FEATURE_SCALE: Final = 0.3
 """Of the features of an image. In a step, Adam moves a hidden unit by up to the learning rate times the sum of its
-inputs: 1,568 normalised features saturate the posterior before the decoder can tell states apart."""
+inputs: 1,568 normalised features saturate the posterior before the decoder can tell states
+apart."""
 
 
 class ConvolutionalEncoder(nn.Module):
@@ -40,13 +41,19 @@ class ConvolutionalEncoder(nn.Module):
         SettingError: there is no such encoder, or no such size.
     """
 
-    def __init__(self, encoder: str, size: tuple[int, int, int], n: int, channels: int, hidden: int):
+    def __init__(
+        self, encoder: str, size: tuple[int, int, int], n: int, channels: int, hidden: int
+    ):
         super().__init__()
         if encoder not in ENCODERS:
-            raise SettingError(f"no encoder is called {encoder!r}; there are: {', '.join(ENCODERS)}")
+            raise SettingError(
+                f"no encoder is called {encoder!r}; there are: {', '.join(ENCODERS)}"
+            )
         small = _smallest(size, channels)
         widths = (size[0], channels, 2 * channels)
-        blocks = [_block(Conv2d(before, after, 4, 2, 1), after) for before, after in pairwise(widths)]
+        blocks = [
+            _block(Conv2d(before, after, 4, 2, 1), after) for before, after in pairwise(widths)
+        ]
         self.features = nn.Sequential(nn.Unflatten(1, size), *blocks, nn.Flatten())
         self.head = ENCODERS[encoder](math.prod(small), n, hidden)
 
@@ -124,5 +131,7 @@ def _smallest(size: tuple[int, int, int], channels: int) -> tuple[int, int, int]
     """Channels, height and width of the smallest feature maps."""
     _, height, width = size
     if height % 2**HALVINGS or width % 2**HALVINGS:
-        raise SettingError(f"height and width must be multiples of {2**HALVINGS}; got {height} x {width}")
+        raise SettingError(
+            f"height and width must be multiples of {2**HALVINGS}; got {height} x {width}"
+        )
     return 2 * channels, height // 2**HALVINGS, width // 2**HALVINGS

@@ -26,8 +26,8 @@ class Neighbourhood:
 
     Attributes:
         cost: `[..., batch]`, at z, differentiable in the decoder.
-        slope: `[..., batch, n]`, without gradient: sum_i slope[i] z_i is the coordinate-wise approximation
-            of the cost, up to a constant.
+        slope: `[..., batch, n]`, without gradient: sum_i slope[i] z_i is the coordinate-wise
+            approximation of the cost, up to a constant.
     """
 
     cost: Costs
@@ -58,9 +58,9 @@ class Flips:
 class DecodedStates:
     """Latent states, decoded once for any number of images.
 
-    With hidden units g and logits l = W g + b, -log p(x | z) = sum softplus(l) - x.l, of which the first
-    term does not depend on x. Where there are more states than hidden units, x.l = g.(W'x) + b.x is less
-    work, and the logits need not be kept.
+    With hidden units g and logits l = W g + b, -log p(x | z) = sum softplus(l) - x.l, of which the
+    first term does not depend on x. Where there are more states than hidden units, x.l = g.(W'x) +
+    b.x is less work, and the logits need not be kept.
 
     Attributes:
         hidden: `[states, hidden]`, g.
@@ -104,15 +104,17 @@ def flips_by_columns(
 ) -> Flips:
     """The Bernoulli costs at `z [..., batch, n]` and at every single flip, by n + 1 decodes an image.
 
-    A flip moves what a linear first layer gives by one column, so that layer costs one addition. The cost is split as
-    in `DecodedStates`.
+    A flip moves what a linear first layer gives by one column, so that layer costs one addition.
+    The cost is split as in `DecodedStates`.
 
     Args:
         x: `[batch, pixels]`.
         z: bits.
         start: `[..., batch, hidden]`, what the first layer gives for z.
-        columns: `[n, hidden]`, what the first layer gives for a one less what it gives for a zero, of each variable.
-        between: from there to the last layer, for `[..., hidden]`; it may write over what it is given.
+        columns: `[n, hidden]`, what the first layer gives for a one less what it gives for a zero,
+            of each variable.
+        between: from there to the last layer, for `[..., hidden]`; it may write over what it is
+            given.
         last: the layer of the logits.
     """
     signs = torch.cat([torch.zeros_like(z[..., :1]), 1 - 2 * z], dim=-1)
@@ -165,7 +167,8 @@ class Decoder(nn.Module, ABC):
     def cost(self, x: Images, z: torch.Tensor) -> Costs:
         """`[..., batch]`: -log p(x | z) in nats, differentiable in the decoder and in relaxed states.
 
-        For grey images (not binarised) this is the cross-entropy, of which a likelihood is one case.
+        For grey images (not binarised) this is the cross-entropy, of which a likelihood is one
+        case.
         """
         logits = self(z)
         losses = binary_cross_entropy_with_logits(logits, x.expand_as(logits), reduction="none")
@@ -188,7 +191,9 @@ class Decoder(nn.Module, ABC):
             return DecodedStates(hidden, logits, softplus(logits).sum(dim=-1), self.last)
         parts = torch.split(hidden, max(1, DECODED_TOGETHER // self.last.out_features))
         if len(parts) == 1 or not torch.is_grad_enabled():
-            return DecodedStates(hidden, None, torch.cat([self._volume(part) for part in parts]), self.last)
+            return DecodedStates(
+                hidden, None, torch.cat([self._volume(part) for part in parts]), self.last
+            )
         volumes = [checkpoint(self._volume, part, use_reentrant=False) for part in parts]
         return DecodedStates(hidden, None, torch.cat(volumes), self.last)
 
@@ -263,7 +268,8 @@ class CategoricalDecoder(Decoder):
     def changed(self, x: Images, z: OneHot) -> Costs:
         """`[..., batch, n]`: the cost with each value of each variable, by variables (k - 1) + 1 decodes an image.
 
-        A change moves the first layer's output by one difference of its columns, as a flip does in `BinaryDecoder`.
+        A change moves the first layer's output by one difference of its columns, as a flip does in
+        `BinaryDecoder`.
         """
         labels = of_variables(z, self.variables).argmax(dim=-1, keepdim=True)
         others = (labels + torch.arange(1, self.k, device=z.device)) % self.k

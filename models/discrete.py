@@ -23,23 +23,26 @@ from .states import codes_of
 class DiscreteVAE(Pretrained):
     """A variational auto-encoder with discrete latent variables and a uniform or a learnt prior.
 
-    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Of several variables of k
-    categories the one-hot vectors stand one after the other, and n is k times their number. Encoder and decoder may be
-    any modules: one that takes images `[batch, pixels]` and returns `Potentials` or `CategoricalPotentials`, and one
-    that takes states `[count, n]` and returns the logits or means of their images. Everything else is made of these two
-    calls, see `NetworkDecoder`.
+    The latent state is n bits, or one of k categories as a one-hot vector; n is then k. Of several
+    variables of k categories the one-hot vectors stand one after the other, and n is k times their
+    number. Encoder and decoder may be any modules: one that takes images `[batch, pixels]` and
+    returns `Potentials` or `CategoricalPotentials`, and one that takes states `[count, n]` and
+    returns the logits or means of their images. Everything else is made of these two calls, see
+    `NetworkDecoder`.
 
     Args:
         encoder: gives the potentials of the posterior.
         decoder: gives the image distribution of a state.
-        likelihood: of a decoder of one's own: "bernoulli" (it returns logits) or "gaussian" (means).
+        likelihood: of a decoder of one's own: "bernoulli" (it returns logits) or "gaussian"
+            (means).
         prior: over the latent states, learnt with the networks; None for the uniform one.
-        pixels: of an image, by which n is read from a blank one; needed where neither network is ours, and then not
-            before the encoder has seen its first image.
+        pixels: of an image, by which n is read from a blank one; needed where neither network is
+            ours, and then not before the encoder has seen its first image.
 
     Raises:
-        SettingError: encoder and decoder have different n, or one has bits and the other categories; or a decoder of
-            ours, which is Bernoulli, or a `NetworkDecoder` has another likelihood.
+        SettingError: encoder and decoder have different n, or one has bits and the other
+            categories; or a decoder of ours, which is Bernoulli, or a `NetworkDecoder` has another
+            likelihood.
         NetworkError: the encoder gives no potentials, or the decoder no image of so many pixels.
 
     Example:
@@ -56,7 +59,9 @@ class DiscreteVAE(Pretrained):
         (4, torch.Size([2, 9]))
     """
 
-    usage: ClassVar[str] = "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
+    usage: ClassVar[str] = (
+        "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
+    )
 
     def __init__(
         self,
@@ -81,7 +86,9 @@ class DiscreteVAE(Pretrained):
             else NetworkEncoder(encoder)
         )
         self.decoder: Decoder | NetworkDecoder = (
-            decoder if isinstance(decoder, Decoder | NetworkDecoder) else NetworkDecoder(decoder, likelihood)
+            decoder
+            if isinstance(decoder, Decoder | NetworkDecoder)
+            else NetworkDecoder(decoder, likelihood)
         )
         self.prior = prior
         pixels = self._pixels_of_ours() if pixels is None else pixels
@@ -143,7 +150,8 @@ class DiscreteVAE(Pretrained):
             pixels: of an image.
 
         Raises:
-            NetworkError: the networks take images of another size, or do not give what they have to.
+            NetworkError: the networks take images of another size, or do not give what they have
+                to.
             SettingError: they have different n, or one has bits and the other categories.
         """
         like = self._like()
@@ -157,7 +165,9 @@ class DiscreteVAE(Pretrained):
                 f"the networks cannot take an image of {pixels} pixels: {str(error)[:400]}"
             ) from error
         if outputs.shape[-1] != pixels:
-            raise NetworkError(f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}")
+            raise NetworkError(
+                f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}"
+            )
 
     def blank(self) -> AnyPotentials:
         """The potentials of one blank image, without gradient, in evaluation mode."""
@@ -257,7 +267,9 @@ class DiscreteVAE(Pretrained):
             raise SettingError(
                 f"a prior of {self.variables} variables of several values is uniform; pass None"
             )
-        if prior and (len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)):
+        if prior and (
+            len(prior.unary) != self.n or self.categorical != isinstance(prior, CategoriesPrior)
+        ):
             of = f"{self.n} {'categories' if self.categorical else 'bits'}"
             raise SettingError(
                 f"the prior is a {type(prior).__name__} of {len(prior.unary)}, and the encoder has {of}; "
@@ -299,7 +311,9 @@ OURS: Final = (BinaryDecoder, CategoricalDecoder)
 
 def _name(network: nn.Module) -> str:
     """The class of a network, as its author calls it."""
-    return type(network.network if isinstance(network, NetworkEncoder | NetworkDecoder) else network).__name__
+    return type(
+        network.network if isinstance(network, NetworkEncoder | NetworkDecoder) else network
+    ).__name__
 
 
 def paper_vae(
@@ -320,18 +334,19 @@ def paper_vae(
         pixels: of an image.
         n: binary latent variables; for "categorical" the number of categories.
         hidden: units of each hidden layer.
-        prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every pair of bits.
-        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in their order, 1 for
-            a chain; 0 for all pairs, as the paper's.
-        variables: of a categorical encoder: how many variables of n values each; the paper has 1, and bits, which are
-            variables of two values.
-        couplings: of these: "none"; "potts", a score for equal values of two variables; or "general", one for every
-            pair of values.
+        prior: "uniform", as the paper's; or learnt, "factorised" or "gibbs", with a score for every
+            pair of bits.
+        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in
+            their order, 1 for a chain; 0 for all pairs, as the paper's.
+        variables: of a categorical encoder: how many variables of n values each; the paper has 1,
+            and bits, which are variables of two values.
+        couplings: of these: "none"; "potts", a score for equal values of two variables; or
+            "general", one for every pair of values.
 
     Raises:
-        SettingError: there is no such encoder, prior or couplings; a number is too small; or the encoder
-            has no pairs, and a bandwidth, or no categories, and several variables; or several variables of categories
-            have a prior.
+        SettingError: there is no such encoder, prior or couplings; a number is too small; or the
+            encoder has no pairs, and a bandwidth, or no categories, and several variables; or
+            several variables of categories have a prior.
 
     Example:
         >>> vae = paper_vae("general")
@@ -344,12 +359,19 @@ def paper_vae(
     """
     if encoder not in ENCODERS:
         raise SettingError(f"no encoder is called '{encoder}'; there are: {', '.join(ENCODERS)}")
-    least = {"n": (n, 1), "hidden": (hidden, 1), "variables": (variables, 1), "bandwidth": (bandwidth, 0)}
+    least = {
+        "n": (n, 1),
+        "hidden": (hidden, 1),
+        "variables": (variables, 1),
+        "bandwidth": (bandwidth, 0),
+    }
     for name, (value, smallest) in least.items():
         if value < smallest:
             raise SettingError(f"{name} must be at least {smallest}; got {value}")
     if bandwidth and encoder not in COUPLED and couplings == "none":
-        raise SettingError(f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}")
+        raise SettingError(
+            f"the encoder '{encoder}' has no pairs, and so no bandwidth; got {bandwidth}"
+        )
     categorical, band = encoder == "categorical", {"bandwidth": bandwidth} if bandwidth else {}
     if not categorical and (variables, couplings) != (1, "none"):
         raise SettingError(
@@ -359,7 +381,9 @@ def paper_vae(
     learnt = named_prior(prior, n, categorical)
     if not categorical:
         return DiscreteVAE(
-            ENCODERS[encoder](pixels, n, hidden, **band), BinaryDecoder(pixels, n, hidden), prior=learnt
+            ENCODERS[encoder](pixels, n, hidden, **band),
+            BinaryDecoder(pixels, n, hidden),
+            prior=learnt,
         )
     return DiscreteVAE(
         CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),
@@ -370,4 +394,6 @@ def paper_vae(
 
 def _likelihood_of(decoder: Decoder | NetworkDecoder) -> str:
     """Its name; ours give logits."""
-    return likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
+    return (
+        likelihood_name(decoder.likelihood) if isinstance(decoder, NetworkDecoder) else "bernoulli"
+    )

@@ -28,13 +28,15 @@ class Encoder(nn.Module):
         n: binary variables.
         hidden: units of the hidden layer; the paper has 300.
         link: turns outputs into pairwise scores; None for none at all.
-        bandwidth: pairs are of variables at most so far apart in their order: 1 for a chain, whose treewidth is 1, as
-            that of a band is its width; 0 for all pairs.
+        bandwidth: pairs are of variables at most so far apart in their order: 1 for a chain, whose
+            treewidth is 1, as that of a band is its width; 0 for all pairs.
     """
 
     edges: torch.Tensor
 
-    def __init__(self, pixels: int, n: int, hidden: int = 300, link: Link | None = None, bandwidth: int = 0):
+    def __init__(
+        self, pixels: int, n: int, hidden: int = 300, link: Link | None = None, bandwidth: int = 0
+    ):
         super().__init__()
         self.pixels = pixels
         pairs = _pairs(n, bandwidth) if link else torch.empty((0, 2), dtype=torch.long)
@@ -42,7 +44,9 @@ class Encoder(nn.Module):
         self.link = link
         self.bandwidth = bandwidth
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
-        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs)))
+        self.network = nn.Sequential(
+            Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs))
+        )
 
     def forward(self, x: Images) -> Potentials:
         """The potentials of each image of `x [batch, pixels]`."""
@@ -78,8 +82,8 @@ def independent_encoder(pixels: int, n: int, hidden: int = 300) -> Encoder:
 def supermodular_encoder(pixels: int, n: int, hidden: int = 300, bandwidth: int = 0) -> Encoder:
     """An encoder with pairwise scores >= 0, by softplus: its argmax is a minimum cut.
 
-    The scores start small. At softplus(0) = 0.69 for each of n - 1 pairs all variables would start as
-    ones, whatever the image, and only large steps of epsilon would move them.
+    The scores start small. At softplus(0) = 0.69 for each of n - 1 pairs all variables would start
+    as ones, whatever the image, and only large steps of epsilon would move them.
     """
     encoder = Encoder(pixels, n, hidden, nn.functional.softplus, bandwidth)
     last = cast("nn.Linear", encoder.network[-1])
@@ -104,8 +108,10 @@ class CategoricalEncoder(nn.Module):
         k: values of a variable.
         hidden: units of the hidden layer; the paper has 300.
         variables: how many there are.
-        couplings: of pairs of variables: "none"; "potts", a score for equal values; or "general", a table of k x k.
-        bandwidth: pairs are of variables at most so far apart in their order, as in `Encoder`; 0 for all pairs.
+        couplings: of pairs of variables: "none"; "potts", a score for equal values; or "general", a
+            table of k x k.
+        bandwidth: pairs are of variables at most so far apart in their order, as in `Encoder`; 0
+            for all pairs.
 
     Raises:
         SettingError: there are no such couplings.
@@ -124,8 +130,14 @@ class CategoricalEncoder(nn.Module):
     ):
         super().__init__()
         if couplings not in COUPLINGS:
-            raise SettingError(f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}")
-        pairs = torch.empty((0, 2), dtype=torch.long) if couplings == "none" else _pairs(variables, bandwidth)
+            raise SettingError(
+                f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
+            )
+        pairs = (
+            torch.empty((0, 2), dtype=torch.long)
+            if couplings == "none"
+            else _pairs(variables, bandwidth)
+        )
         self.pixels = pixels
         self.k = k
         self.n = variables * k
@@ -134,7 +146,9 @@ class CategoricalEncoder(nn.Module):
         self.bandwidth = bandwidth
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         of_pairs = len(pairs) * (k**2 if couplings == "general" else 1)
-        self.network = nn.Sequential(Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs))
+        self.network = nn.Sequential(
+            Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs)
+        )
 
     def forward(self, x: Images) -> CategoricalPotentials:
         """The potentials of each image of `x [batch, pixels]`."""
@@ -149,7 +163,9 @@ class CategoricalEncoder(nn.Module):
         """The potentials that the network's outputs `[batch, n + scores of pairs]` stand for."""
         if self.couplings == "none":
             return CategoricalPotentials(outputs, variables=self.variables)
-        return CategoricalPotentials(outputs[:, : self.n], outputs[:, self.n :], self.edges, self.variables)
+        return CategoricalPotentials(
+            outputs[:, : self.n], outputs[:, self.n :], self.edges, self.variables
+        )
 
 
 ENCODERS: Final[dict[str, Callable[..., Encoder | CategoricalEncoder]]] = {

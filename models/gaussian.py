@@ -14,8 +14,8 @@ class Gaussian:
     """A normal distribution with independent coordinates for each image.
 
     Attributes:
-        mean: `[batch, c]`; or `[batch, k, c]`, a distribution for each of k classes, and what is `[batch]` below is
-            `[batch, k]` then.
+        mean: `[batch, c]`; or `[batch, k, c]`, a distribution for each of k classes, and what is
+            `[batch]` below is `[batch, k]` then.
         log_variance: of the same shape.
     """
 

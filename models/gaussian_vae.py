@@ -17,8 +17,8 @@ from .shapes import Costs, Images, Style
 class GaussianVAE(Pretrained):
     """p(x | z) with a standard normal z of n dimensions, and q(z | x) normal with independent coordinates.
 
-    pixels -> hidden -> ReLU -> 2n, and n -> hidden -> ReLU -> one Bernoulli logit a pixel: the layers of the discrete
-    models.
+    pixels -> hidden -> ReLU -> 2n, and n -> hidden -> ReLU -> one Bernoulli logit a pixel: the
+    layers of the discrete models.
 
     Args:
         pixels: of an image.
@@ -29,7 +29,9 @@ class GaussianVAE(Pretrained):
         Kingma, Welling (2014), Auto-encoding variational Bayes.
     """
 
-    usage: ClassVar[str] = "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
+    usage: ClassVar[str] = (
+        "vae.sample(16, torch.Generator().manual_seed(0))  # [16, pixels], in [0, 1]"
+    )
 
     def __init__(self, pixels: int = 784, n: int = 15, hidden: int = 300):
         super().__init__()

@@ -11,8 +11,8 @@ from torch import nn
 class _Mixed(nn.Module):
     """A layer of torch whose products are in bfloat16 during training, once `mixed` is set.
 
-    Weights, their gradients and what goes in and out stay in float32, and in evaluation mode so do the
-    products: a bound is never measured with rounded weights.
+    Weights, their gradients and what goes in and out stay in float32, and in evaluation mode so do
+    the products: a bound is never measured with rounded weights.
     """
 
     weight: torch.Tensor

@@ -86,7 +86,9 @@ class GaussianLikelihood(Likelihood):
     def table(self, outputs: torch.Tensor, x: Images) -> Table:
         """`[batch, states]`: the same of every pair of image and state; the squares are expanded in float64."""
         means, values = outputs.double(), x.double()
-        squares = values.square().sum(dim=-1)[:, None] - 2 * values @ means.T + means.square().sum(dim=-1)
+        squares = (
+            values.square().sum(dim=-1)[:, None] - 2 * values @ means.T + means.square().sum(dim=-1)
+        )
         return self._cost(squares.clamp(min=0), x).to(outputs.dtype)
 
     def mean(self, outputs: torch.Tensor) -> torch.Tensor:

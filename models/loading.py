@@ -12,7 +12,9 @@ from .gaussian_vae import GaussianVAE
 from .mixture import MixtureVAE
 from .pretrained import OWN, pretrained_config
 
-VAES: Final = {model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE)}
+VAES: Final = {
+    model.__name__: model for model in (DiscreteVAE, MixtureVAE, AttributeVAE, GaussianVAE)
+}
 """The models by the name that config.json gives them."""
 
 
@@ -26,12 +28,14 @@ def load_pretrained(
         model: of a folder with networks of one's own these networks, whose weights are replaced.
 
     Raises:
-        PretrainedError: a file is missing or damaged, does not fit, or names an unknown model; or networks of one's own
-            are to be given, or must not be.
+        PretrainedError: a file is missing or damaged, does not fit, or names an unknown model; or
+            networks of one's own are to be given, or must not be.
     """
     name = pretrained_config(folder).model
     if name == OWN or model is not None:
         return DiscreteVAE.from_pretrained(folder, model)
     if name not in VAES:
-        raise PretrainedError(f"{folder} holds a {name}, which is unknown; there are: {', '.join(VAES)}")
+        raise PretrainedError(
+            f"{folder} holds a {name}, which is unknown; there are: {', '.join(VAES)}"
+        )
     return VAES[name].from_pretrained(folder)

@@ -24,9 +24,9 @@ STYLES: Final = ("shared", "own")
 class MixtureEncoder(nn.Module):
     """pixels -> 400 -> ReLU -> 200, and from there scores of k classes and a distribution of the style.
 
-    The class head is 200 -> 100 -> ReLU -> k, the style head 200 -> 100 -> ReLU -> 66 -> 2c, with no ReLU
-    after the 66, as in the paper. One style serves all k rows of z_c; or, as in the released code, each class has
-    a distribution of its own, and the head ends in 2kc.
+    The class head is 200 -> 100 -> ReLU -> k, the style head 200 -> 100 -> ReLU -> 66 -> 2c, with
+    no ReLU after the 66, as in the paper. One style serves all k rows of z_c; or, as in the
+    released code, each class has a distribution of its own, and the head ends in 2kc.
 
     Args:
         pixels: of an image.
@@ -47,7 +47,9 @@ class MixtureEncoder(nn.Module):
         self.base = nn.Sequential(Linear(pixels, 400), nn.ReLU(), Linear(400, 200))
         self.classes = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, k))
         outputs = 2 * c * (k if styles == "own" else 1)
-        self.style = nn.Sequential(Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, outputs))
+        self.style = nn.Sequential(
+            Linear(200, 100), nn.ReLU(), Linear(100, 66), Linear(66, outputs)
+        )
 
     def forward(self, x: Images) -> tuple[CategoricalPotentials, Gaussian]:
         """The scores of the classes and the style's distribution, for each image of `x [batch, pixels]`.
@@ -73,9 +75,9 @@ class MixtureEncoder(nn.Module):
 class MixtureDecoder(nn.Module):
     """diag(z_d) z_c, flattened -> 400 -> ReLU -> one Bernoulli logit a pixel: the encoder's base mirrored.
 
-    z_d is one-hot and z_c has k rows of c; the product is zero but for the row of the class. So the first
-    layer has weights of its own for each class, and decoding a style under every class costs one product of
-    the style with all of them.
+    z_d is one-hot and z_c has k rows of c; the product is zero but for the row of the class. So the
+    first layer has weights of its own for each class, and decoding a style under every class costs
+    one product of the style with all of them.
 
     Args:
         pixels: of an image.
@@ -128,8 +130,8 @@ class GivenStyle:
     Attributes:
         decoder: of class and style.
         style: `[batch, c]`, or one of each class, `[batch, k, c]`.
-        price: `[batch, k]`, what a class costs beside its reconstruction: the KL of its style. None where a style is
-            that of all classes.
+        price: `[batch, k]`, what a class costs beside its reconstruction: the KL of its style. None
+            where a style is that of all classes.
     """
 
     decoder: MixtureDecoder
@@ -139,7 +141,9 @@ class GivenStyle:
     def cost(self, x: Images, z: OneHot) -> Costs:
         """`[..., batch]`: -log p(x | z, style) of `z [..., batch, k]` in nats, relaxed states will do."""
         logits = self.decoder(z, self.style.expand(*z.shape[:-1], *self.style.shape[1:]))
-        cost = softplus(logits).sum(dim=-1) - torch.einsum("...p,...p->...", logits, x.expand_as(logits))
+        cost = softplus(logits).sum(dim=-1) - torch.einsum(
+            "...p,...p->...", logits, x.expand_as(logits)
+        )
         return cost if self.price is None else cost + (z * self.price).sum(dim=-1)
 
     def table(self, x: Images, states: torch.Tensor) -> Table:
@@ -158,16 +162,16 @@ class GivenStyle:
 class MixtureVAE(Pretrained):
     """p(x | z_d, z_c) with a uniform class z_d and a standard normal style z_c.
 
-    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact ones. With styles of
-    the classes it is q(z_d | x) q(z_c | x, z_d), and the KL of the style is that of the class, in expectation over
-    classes.
+    q(z_d, z_c | x) = q(z_d | x) q(z_c | x), so that the KL of the bound is the sum of two exact
+    ones. With styles of the classes it is q(z_d | x) q(z_c | x, z_d), and the KL of the style is
+    that of the class, in expectation over classes.
 
     Args:
         pixels: of an image.
         k: classes.
         c: dimensions of the style.
-        styles: "shared" by all classes, as in the paper; or "own", a distribution for each class, as in its released
-            code.
+        styles: "shared" by all classes, as in the paper; or "own", a distribution for each class,
+            as in its released code.
 
     Raises:
         SettingError: there are no such styles.
@@ -178,11 +182,13 @@ class MixtureVAE(Pretrained):
         torch.Size([30, 784])
 
     References:
-        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
-        auto-encoder, sections 3.2 and 5. The decoder's layers are not stated there.
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
+        variational auto-encoder, sections 3.2 and 5. The decoder's layers are not stated there.
     """
 
-    usage: ClassVar[str] = "vae.grid(4, torch.Generator().manual_seed(0))  # [4 * k, pixels], in [0, 1]"
+    usage: ClassVar[str] = (
+        "vae.grid(4, torch.Generator().manual_seed(0))  # [4 * k, pixels], in [0, 1]"
+    )
 
     def __init__(self, pixels: int = 784, k: int = 10, c: int = 20, styles: str = "shared"):
         super().__init__()
@@ -210,7 +216,9 @@ class MixtureVAE(Pretrained):
         """Networks with fresh weights."""
         return cls(pixels, k, c, styles)
 
-    def given(self, style: Gaussian, generator: torch.Generator) -> tuple[GivenStyle, Costs | float]:
+    def given(
+        self, style: Gaussian, generator: torch.Generator
+    ) -> tuple[GivenStyle, Costs | float]:
         """A decoder of classes with a style drawn for each image, and the KL `[batch]` that its costs leave out."""
         drawn = style.sample(generator)
         if self.encoder.styles == "own":

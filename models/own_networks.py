@@ -133,7 +133,8 @@ class StatesOfNetwork:
     Attributes:
         decoder: of the states.
         states: `[states, n]`.
-        outputs: `[states, pixels]`; None where they are too many, or the decoder has a table of its own.
+        outputs: `[states, pixels]`; None where they are too many, or the decoder has a table of its
+            own.
     """
 
     decoder: NetworkDecoder
@@ -150,13 +151,14 @@ class StatesOfNetwork:
 class NetworkDecoder(nn.Module):
     """A network of one's own as a decoder: `forward(z)` and a likelihood are all that it needs.
 
-    Costs, the n + 1 decodes around a state, tables of states and mean images follow from them. Methods of
-    `FastPaths` that the network has are asked instead. In the decodes around a state, which take no gradient,
-    layers that act otherwise in training (dropout, batch normalisation) are in evaluation mode, so that a
-    change of the cost is that of the flip alone.
+    Costs, the n + 1 decodes around a state, tables of states and mean images follow from them.
+    Methods of `FastPaths` that the network has are asked instead. In the decodes around a state,
+    which take no gradient, layers that act otherwise in training (dropout, batch normalisation) are
+    in evaluation mode, so that a change of the cost is that of the flip alone.
 
     Args:
-        network: takes states `[count, n]`, returns `[count, pixels]`, or `[count, channels, height, width]`.
+        network: takes states `[count, n]`, returns `[count, pixels]`, or
+            `[count, channels, height, width]`.
         likelihood: a name of `LIKELIHOODS`, or an object.
 
     Raises:
@@ -171,7 +173,9 @@ class NetworkDecoder(nn.Module):
     def __init__(self, network: nn.Module, likelihood: str | Likelihood = "bernoulli"):
         super().__init__()
         self.network = network
-        self.likelihood = likelihood if isinstance(likelihood, Likelihood) else likelihood_of(likelihood)
+        self.likelihood = (
+            likelihood if isinstance(likelihood, Likelihood) else likelihood_of(likelihood)
+        )
         self.categories_of = 0
 
     def forward(self, z: torch.Tensor) -> Logits:
@@ -227,7 +231,9 @@ class NetworkDecoder(nn.Module):
                 first, between, last = ends
                 return flips_by_columns(x, z, first(z), first.weight.T, between, last)
             flips = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
-            moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(-1, *[1] * (z.ndim - 1), z.shape[-1])
+            moves = torch.cat([torch.zeros_like(flips[:1]), flips]).view(
+                -1, *[1] * (z.ndim - 1), z.shape[-1]
+            )
             parts = torch.split(moves, changes_together(x, z))
             costs = torch.cat([self.cost(x, (z - part).abs()) for part in parts])
         return Flips(costs[0], costs[1:].movedim(0, -1), z)
@@ -248,7 +254,11 @@ class NetworkDecoder(nn.Module):
     def decoded(self, states: torch.Tensor) -> StatesOfNetwork:
         """States `[states, n]`, for the costs of any number of images."""
         outputs = self(states[:1])
-        if self._own("table") or self._own("cost") or len(states) * outputs.shape[-1] > KEPT_OUTPUTS:
+        if (
+            self._own("table")
+            or self._own("cost")
+            or len(states) * outputs.shape[-1] > KEPT_OUTPUTS
+        ):
             return StatesOfNetwork(self, states, None)
         parts = torch.split(states, max(1, DECODED_TOGETHER // outputs.shape[-1]))
         return StatesOfNetwork(self, states, torch.cat([self(part) for part in parts]))
@@ -279,8 +289,8 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 def _linear_ends(network: nn.Module) -> tuple[nn.Linear, nn.Sequential, nn.Linear] | None:
     """The first layer, those between, and the last, of linear layers with functions of single values between them.
 
-    Such layers take any number of leading dimensions, and a flip moves what the first one gives by one column. None for
-    other networks, and where something is hooked on.
+    Such layers take any number of leading dimensions, and a flip moves what the first one gives by
+    one column. None for other networks, and where something is hooked on.
     """
     layers = list(network) if type(network) is nn.Sequential else []
     known = all(type(layer) in PERCEPTRON for layer in layers)

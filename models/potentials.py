@@ -119,18 +119,26 @@ class Potentials(LinearScores):
     ) -> Potentials:
         """Return the potentials of scores of which some forbid a variable or a pair.
 
-        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code cannot ask whether
-        there is one, and has masks in any case.
+        A forbidden score becomes 0 in `unary` or `pairwise`, and gets no gradient. Compiled code
+        cannot ask whether there is one, and has masks in any case.
         """
         parts = [part for part in (unary, pairwise) if part is not None]
-        if not torch.compiler.is_compiling() and not any(bool(cls.forbids(part).any()) for part in parts):
+        if not torch.compiler.is_compiling() and not any(
+            bool(cls.forbids(part).any()) for part in parts
+        ):
             return cls(unary, pairwise, edges)
         forbidden = cls.forbids(unary)
         unary = unary.masked_fill(forbidden, 0.0)
         if pairwise is None:
             return cls(unary, forbidden=forbidden)
         pairs = cls.forbids(pairwise)
-        return cls(unary, pairwise.masked_fill(pairs, 0.0), edges, forbidden=forbidden, forbidden_pairs=pairs)
+        return cls(
+            unary,
+            pairwise.masked_fill(pairs, 0.0),
+            edges,
+            forbidden=forbidden,
+            forbidden_pairs=pairs,
+        )
 
     def widened(self, dtype: torch.dtype = torch.float32) -> Potentials:
         """Return the same scores in at least this type: in 16 bits sums, steps and penalties would overflow."""
@@ -169,7 +177,8 @@ class Potentials(LinearScores):
     def penalised(self, margin: torch.Tensor | float) -> Potentials:
         """Return potentials without forbidden parts, whose score falls instead.
 
-        Clearing a forbidden variable, or one end of a forbidden pair, raises the new score by more than `margin`.
+        Clearing a forbidden variable, or one end of a forbidden pair, raises the new score by more
+        than `margin`.
 
         Args:
             margin: a positive number, or one of each instance, `[batch, 1]`.
@@ -186,7 +195,9 @@ class Potentials(LinearScores):
         if pairwise is not None and self.edges is not None and self.forbidden_pairs is not None:
             most = filled.detach().clamp_min(0.0) + gains
             least = torch.minimum(most[..., self.edges[:, 0]], most[..., self.edges[:, 1]])
-            pairwise = torch.where(self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise)
+            pairwise = torch.where(
+                self.forbidden_pairs, -(2 * least + margin).to(pairwise), pairwise
+            )
         return Potentials(filled, pairwise, self.edges)
 
     @property
@@ -230,13 +241,13 @@ class Potentials(LinearScores):
 class CategoricalPotentials(LinearScores):
     """h(z) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j] over variables x_i of k values, maximised.
 
-    A state z is one-hot for each variable, one after the other: z `[variables k]` is one at i k + x_i. One variable is
-    a categorical one; variables of two values are bits.
+    A state z is one-hot for each variable, one after the other: z `[variables k]` is one at i k +
+    x_i. One variable is a categorical one; variables of two values are bits.
 
     Attributes:
         unary: `[batch, variables k]`, the logits of each variable's values.
-        pairwise: `[batch, e k k]`, of each edge the table row after row, rows being values of its first variable; or
-            `[batch, e]`, Potts: the score of equal values; None for none.
+        pairwise: `[batch, e k k]`, of each edge the table row after row, rows being values of its
+            first variable; or `[batch, e]`, Potts: the score of equal values; None for none.
         edges: `[e, 2]`, i < j, of variables; None for none.
         variables: how many there are.
 
@@ -319,7 +330,9 @@ class CategoricalPotentials(LinearScores):
         parts, (first, second), tables = self.apart(z), self.edges.T, self.tables()
         field = self.apart(self.unary.expand_as(z))
         field = field.index_add(-2, first, (tables * parts[..., second, None, :]).sum(dim=-1))
-        return field.index_add(-2, second, (tables * parts[..., first, :, None]).sum(dim=-2)).flatten(-2)
+        return field.index_add(
+            -2, second, (tables * parts[..., first, :, None]).sum(dim=-2)
+        ).flatten(-2)
 
     def states(self) -> AllStates:
         """`[k^variables, variables k]`: every state; of one variable the one-hot vectors in order."""

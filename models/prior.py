@@ -17,8 +17,8 @@ from .states import drawn_places
 class BitsPrior(nn.Module):
     """p(z) = exp(h(z)) / Z over n bits, h having a score for each bit and for each edge; it starts uniform.
 
-    log Z and exact draws are those of `structured_vae.Gibbs(prior.potentials())`: over all states up to 20 bits, or by
-    elimination where the treewidth is small.
+    log Z and exact draws are those of `structured_vae.Gibbs(prior.potentials())`: over all states
+    up to 20 bits, or by elimination where the treewidth is small.
 
     Args:
         n: bits.

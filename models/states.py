@@ -30,7 +30,9 @@ def all_states(n: int, like: torch.Tensor) -> AllStates:
                 [1., 1.]])
     """
     if n > MOST_BITS:
-        raise SettingError(f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}")
+        raise SettingError(
+            f"a table of all 2^{n} states is too large: n can be at most {MOST_BITS}"
+        )
     bits = torch.arange(n, device=like.device)
     return (torch.arange(2**n, device=like.device)[:, None] >> bits & 1).to(like.dtype)
 

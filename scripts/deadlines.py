@@ -2,9 +2,10 @@
 
     python -m scripts.deadlines --limits 0.1 1
 
-Every row is a process of its own, which first solves a small problem, so that packages are loaded and kernels compiled.
-The wall clock and the processor's time of the process are shown less the limit: on a busy machine the processor's time
-says more, where one thread works. Memory is the peak less what the process held before the call. Linux alone.
+Every row is a process of its own, which first solves a small problem, so that packages are loaded
+and kernels compiled. The wall clock and the processor's time of the process are shown less the
+limit: on a busy machine the processor's time says more, where one thread works. Memory is the peak
+less what the process held before the call. Linux alone.
 """
 
 from __future__ import annotations
@@ -96,7 +97,12 @@ def _in_process(name: str, shape: str, limit: float) -> dict[str, float | str]:
             command, capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:
-        return {"wall": np.nan, "processor": np.nan, "memory": np.nan, "outcome": f"over {PATIENCE} s"}
+        return {
+            "wall": np.nan,
+            "processor": np.nan,
+            "memory": np.nan,
+            "outcome": f"over {PATIENCE} s",
+        }
     if done.returncode:
         last = (done.stderr.splitlines() or [f"status {done.returncode}"])[-1]
         return {"wall": np.nan, "processor": np.nan, "memory": np.nan, "outcome": last}
@@ -105,7 +111,11 @@ def _in_process(name: str, shape: str, limit: float) -> dict[str, float | str]:
 
 def main() -> None:
     """Prints the table."""
-    timed = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
+    timed = [
+        info.name
+        for info in available_solvers()
+        if info.capabilities and info.capabilities.time_limit
+    ]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limits", type=float, nargs="+", default=[0.1, 1.0])
     parser.add_argument("--solvers", nargs="+", default=[*timed, "auto"])
@@ -123,7 +133,12 @@ def main() -> None:
                 found = _in_process(name, shape, limit)
                 cells = (f"{found[key]:.2f}" for key in ("wall", "processor"))
                 table.add_row(
-                    name, shape, f"{limit:g}", *cells, f"{found['memory']:.0f}", str(found["outcome"])[:70]
+                    name,
+                    shape,
+                    f"{limit:g}",
+                    *cells,
+                    f"{found['memory']:.0f}",
+                    str(found["outcome"])[:70],
                 )
     Console(width=150).print(table)
 

@@ -2,8 +2,8 @@
 
     python -m scripts.first_call
 
-Every backend gets a process of its own. What is solved has 40 variables, or 20 for enumeration, and a second is its
-limit.
+Every backend gets a process of its own. What is solved has 40 variables, or 20 for enumeration, and
+a second is its limit.
 """
 
 from __future__ import annotations

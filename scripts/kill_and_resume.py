@@ -3,11 +3,11 @@
     python scripts/kill_and_resume.py --runs 40
     python scripts/kill_and_resume.py --runs 30 --signal int --kinds "gibbs prior" attributes
 
-Each training is a process of its own, forked after everything is imported and stopped by a signal, several times if it
-lives so long: SIGKILL, which gives it no time, or SIGINT or SIGTERM, after which it must end within 60 seconds.
-Weights, optimiser, metrics, pictures and configuration must equal those of the uninterrupted training to the last bit;
-times alone may differ. The kinds take turns. Faces are random pixels. The exit status is the number of trainings that
-differ.
+Each training is a process of its own, forked after everything is imported and stopped by a signal,
+several times if it lives so long: SIGKILL, which gives it no time, or SIGINT or SIGTERM, after
+which it must end within 60 seconds. Weights, optimiser, metrics, pictures and configuration must
+equal those of the uninterrupted training to the last bit; times alone may differ. The kinds take
+turns. Faces are random pixels. The exit status is the number of trainings that differ.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class OwnEncoder(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scores = nn.Sequential(nn.Linear(36, 8), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.Linear(8, 4))
+        self.scores = nn.Sequential(
+            nn.Linear(36, 8), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.Linear(8, 4)
+        )
 
     def forward(self, x: torch.Tensor) -> Potentials:
         """Scores of four bits."""
@@ -86,10 +88,14 @@ class Kind:
 
 KINDS: Final = {
     "general bits": Kind(TrainConfig(**BITS)),
-    "independent bits by relax": Kind(TrainConfig(encoder="independent", estimator="relax", **BITS)),
+    "independent bits by relax": Kind(
+        TrainConfig(encoder="independent", estimator="relax", **BITS)
+    ),
     "adaptive epsilon": Kind(TrainConfig(encoder="supermodular", epsilon_rule="adaptive", **BITS)),
     "factorised prior": Kind(
-        TrainConfig(encoder="independent", estimator="exact", prior="factorised", dropout=0.2, **BITS)
+        TrainConfig(
+            encoder="independent", estimator="exact", prior="factorised", dropout=0.2, **BITS
+        )
     ),
     "gibbs prior": Kind(TrainConfig(estimator="exact", prior="gibbs", **BITS)),
     "gibbs prior by direct": Kind(TrainConfig(encoder="independent", prior="gibbs", **BITS)),
@@ -110,7 +116,8 @@ KINDS: Final = {
         )
     ),
     "own networks": Kind(
-        TrainConfig(model="own", epochs=4, picture_every=2, data=DataConfig(batch_size=20)), own_networks
+        TrainConfig(model="own", epochs=4, picture_every=2, data=DataConfig(batch_size=20)),
+        own_networks,
     ),
 }
 """By the name for `--kinds`."""
@@ -125,7 +132,9 @@ def random_faces(*_: object) -> ImageDataset:
         return Split(images, random.integers(2, size=(count, len(ATTRIBUTES))))
 
     splits = {"train": split(64), "validation": split(16), "test": split(16)}
-    return ImageDataset("celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False)
+    return ImageDataset(
+        "celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False
+    )
 
 
 TIMES = ("ms_per_step", "seconds")
@@ -216,13 +225,16 @@ def differing(one: object, other: object) -> bool:
     return bool(one != other)
 
 
-def until_finished(folder: Path, kind: Kind, moment: Callable[[], float], number: signal.Signals) -> int:
+def until_finished(
+    folder: Path, kind: Kind, moment: Callable[[], float], number: signal.Signals
+) -> int:
     """Train a run, stopped at moments that are drawn, and return how often it was."""
     stops = 0
     while True:
         started = (folder / "config.yaml").exists()
         last = started and (folder / "checkpoints" / "last.ckpt").exists()
-        if started and not last:  # stopped before the first checkpoint: nothing to resume from, so anew
+        # stopped before the first checkpoint: nothing to resume from, so anew
+        if started and not last:
             shutil.rmtree(folder)
             started = False
 
@@ -231,7 +243,11 @@ def until_finished(folder: Path, kind: Kind, moment: Callable[[], float], number
                 return resume(folder, progress=False, **kind.given())
             return train(kind.config, folder, progress=False, **kind.given())
 
-        if last and read_checkpoint(folder / "checkpoints" / "last.ckpt")["epoch"] + 1 == kind.config.epochs:
+        if (
+            last
+            and read_checkpoint(folder / "checkpoints" / "last.ckpt")["epoch"] + 1
+            == kind.config.epochs
+        ):
             return stops
         if not stopped_after(forked(work), moment() if stops < 4 else 1e9, number):
             return stops
@@ -266,13 +282,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--signal", choices=["kill", "int", "term"], default="kill")
-    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), metavar="KIND")
+    parser.add_argument(
+        "--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), metavar="KIND"
+    )
     options = parser.parse_args()
     console, generator = Console(), np.random.default_rng(options.seed)
     number = signal.Signals[f"SIG{options.signal.upper()}"]
     torch.set_num_threads(1)
     load = assembly.load_dataset
-    assembly.load_dataset = lambda name, *rest: random_faces() if name == "celeba" else load(name, *rest)
+    assembly.load_dataset = lambda name, *rest: (
+        random_faces() if name == "celeba" else load(name, *rest)
+    )
     wholes: dict[str, Whole] = {}
     counts = {name: [0, 0, 0] for name in options.kinds}
     with tempfile.TemporaryDirectory() as place:
@@ -286,15 +306,21 @@ def main() -> None:
             stops = until_finished(folder, kind, draw, number)
             state = state_of(folder)
             wrong = [part for part in whole.state if differing(whole.state[part], state[part])]
-            counts[name] = [old + new for old, new in zip(counts[name], (1, stops, bool(wrong)), strict=True)]
+            counts[name] = [
+                old + new for old, new in zip(counts[name], (1, stops, bool(wrong)), strict=True)
+            ]
             if wrong:
                 console.print(f"run {run}, {name}: {', '.join(wrong)} differ")
             shutil.rmtree(folder)
     for name, (runs, stops, wrong) in counts.items():
-        console.print(f"{name}: {runs} trainings, {stops} times {number.name}, {runs - wrong} equal")
+        console.print(
+            f"{name}: {runs} trainings, {stops} times {number.name}, {runs - wrong} equal"
+        )
     runs, stops, wrong = (sum(each) for each in zip(*counts.values(), strict=True))
     slowest = f", {max(SLOWEST):.1f} s at most to end" if SLOWEST else ""
-    console.print(f"all: {runs} trainings, {stops} times {number.name}{slowest}, {runs - wrong} equal")
+    console.print(
+        f"all: {runs} trainings, {stops} times {number.name}{slowest}, {runs - wrong} equal"
+    )
     sys.exit(wrong)
 
 

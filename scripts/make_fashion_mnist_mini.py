@@ -38,7 +38,9 @@ def main() -> None:
     print(f"{OUTPUT.name}: {OUTPUT.stat().st_size:,} bytes")
 
 
-def balanced(labels: NDArray[np.uint8], count: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def balanced(
+    labels: NDArray[np.uint8], count: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
     """`[count]`: distinct places, ascending, as many of every class."""
     share = count // CLASS_COUNT
     chosen = [

@@ -1,16 +1,18 @@
 """Plants faults one at a time, each in a copy of the tree, and says which of them the tests notice.
 
-Run from the repository root: `python scripts/plant_faults.py --report FILE.json`. The faults, and the tests that should
-notice each, are in `scripts/faults.yaml`. Every outcome is written at once, and a second call goes on where the first
-one stopped.
+Run from the repository root: `python scripts/plant_faults.py --report FILE.json`. The faults, and
+the tests that should notice each, are in `scripts/faults.yaml`. Every outcome is written at once,
+and a second call goes on where the first one stopped.
 
 An outcome is one of
-- killed: a test fails, `by` says which; at the end all these tests are run without a fault, and have to pass;
-- survived: all pass, with `--wider` also the fast tests of all files of its package: where one of those kills it, it
-  belongs in the table;
+- killed: a test fails, `by` says which; at the end all these tests are run without a fault, and
+  have to pass;
+- survived: all pass, with `--wider` also the fast tests of all files of its package: where one of
+  those kills it, it belongs in the table;
 - equivalent: all pass, and the table says why no test can tell;
 - stale: the text is not there once any more, or a test is not there;
-- unclear: pytest ended, `by` says how, and no test has failed: perhaps a package is missing. The next call tries again.
+- unclear: pytest ended, `by` says how, and no test has failed: perhaps a package is missing. The
+  next call tries again.
 """
 
 from __future__ import annotations
@@ -98,7 +100,9 @@ class Report:
 
     def outcome(self, fault: Fault) -> str | None:
         """What became of a fault with these tests; None if that is not known."""
-        return next((row["outcome"] for row in self.rows if fault.row().items() <= row.items()), None)
+        return next(
+            (row["outcome"] for row in self.rows if fault.row().items() <= row.items()), None
+        )
 
     def add(self, fault: Fault, **found: Any) -> None:
         """Puts an outcome in the place of an older one of the same fault."""
@@ -120,7 +124,9 @@ def copied_tree() -> Iterator[Path]:
     ).stdout.split("\0")
     places = ("tests", *PACKAGES)
     compiled = (
-        str(file.relative_to(ROOT)) for place in places for file in (ROOT / place).rglob("__pycache__/*")
+        str(file.relative_to(ROOT))
+        for place in places
+        for file in (ROOT / place).rglob("__pycache__/*")
     )
     kernels = (str(file.relative_to(ROOT)) for file in (ROOT / KERNELS).glob("*.so"))
     with tempfile.TemporaryDirectory(prefix="planted-") as folder:
@@ -205,7 +211,11 @@ def try_fault(fault: Fault, limit: float, wider: bool) -> dict[str, Any]:
             returned = run_tests(tree, wider_tests(fault), limit, "-x")
         seconds = round(time.monotonic() - start, 1)
         if returned == 0:
-            return {"outcome": "equivalent" if fault.equivalent else "survived", "by": [], "seconds": seconds}
+            return {
+                "outcome": "equivalent" if fault.equivalent else "survived",
+                "by": [],
+                "seconds": seconds,
+            }
         if returned in NO_SUCH_TEST:
             return {"outcome": "stale", "by": [], "seconds": seconds}
         by = failed_tests(tree)
@@ -242,7 +252,10 @@ def main() -> int:
         if known in (None, "unclear", *arguments.again):
             report.add(fault, **try_fault(fault, arguments.limit, arguments.wider))
             outcome = report.outcome(fault)
-            print(f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}", flush=True)
+            print(
+                f"{number}/{len(faults)} {outcome}: {fault.file}: {fault.old} -> {fault.new}",
+                flush=True,
+            )
     counts = Counter(report.outcome(fault) for fault in faults)
     wrong = false_kills(report)
     print(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
@@ -255,10 +268,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--report", type=Path, required=True, help="JSON file of the outcomes, read and written"
     )
-    parser.add_argument("--only", default="", help="regular expression that 'file: old text' must contain")
-    parser.add_argument("--again", nargs="*", default=(), help="outcomes to try again, such as survived")
-    parser.add_argument("--wider", action="store_true", help="try survivors with all tests of their package")
-    parser.add_argument("--limit", type=float, default=1800.0, help="seconds for the tests of a fault")
+    parser.add_argument(
+        "--only", default="", help="regular expression that 'file: old text' must contain"
+    )
+    parser.add_argument(
+        "--again", nargs="*", default=(), help="outcomes to try again, such as survived"
+    )
+    parser.add_argument(
+        "--wider", action="store_true", help="try survivors with all tests of their package"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=1800.0, help="seconds for the tests of a fault"
+    )
     return parser
 
 

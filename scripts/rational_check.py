@@ -1,12 +1,14 @@
 """Certificates against enumeration in exact arithmetic, on hostile instances: `python scripts/rational_check.py`.
 
-Scores become whole numbers of the finest unit that an instance has, so that no sum over them is rounded. Where a solver
-says `optimal`, the score has to be the maximum within `Problem.rounding`, and the bound may be below the maximum
-by no more. Backends are checked as they are, `portfolio` (what `auto` does with sparse problems) beside them. The exit
-status is the number of false claims, each of which is printed with what draws its batch again.
+Scores become whole numbers of the finest unit that an instance has, so that no sum over them is
+rounded. Where a solver says `optimal`, the score has to be the maximum within `Problem.rounding`,
+and the bound may be below the maximum by no more. Backends are checked as they are, `portfolio`
+(what `auto` does with sparse problems) beside them. The exit status is the number of false claims,
+each of which is printed with what draws its batch again.
 
-Instances come in chunks. A line of JSON is appended to the output when a backend ends a chunk, so that the same command
-goes on where it was stopped, and runs of several backends may go side by side into one file.
+Instances come in chunks. A line of JSON is appended to the output when a backend ends a chunk, so
+that the same command goes on where it was stopped, and runs of several backends may go side by side
+into one file.
 
     python scripts/rational_check.py --count 20000 --only cycle_cuts --output checked.jsonl
     python scripts/rational_check.py --count 20000 --labels --output checked_labels.jsonl
@@ -79,7 +81,9 @@ def _maximum(unary: list[float], pairwise: list[float], edges: np.ndarray) -> Fr
     for i in range(len(unary)):
         with_i = total + whole[:, i, None]
         for pair in np.flatnonzero(edges[:, 1] == i):
-            with_i += whole[:, len(unary) + pair, None] * (np.arange(total.shape[1]) >> edges[pair, 0] & 1)
+            with_i += whole[:, len(unary) + pair, None] * (
+                np.arange(total.shape[1]) >> edges[pair, 0] & 1
+            )
         total = np.concatenate((total, with_i), axis=1)
     return Fraction(_largest(total), unit)
 
@@ -88,7 +92,8 @@ def _digits(whole: list[int]) -> np.ndarray:
     """`[digits, len(whole)]`: the absolute values in digits of `DIGIT` bits, least first, each with the sign."""
     length = 1 + max(map(abs, whole)).bit_length() // DIGIT
     digits = [
-        [(abs(k) >> DIGIT * d) % (1 << DIGIT) * (1 if k >= 0 else -1) for k in whole] for d in range(length)
+        [(abs(k) >> DIGIT * d) % (1 << DIGIT) * (1 if k >= 0 else -1) for k in whole]
+        for d in range(length)
     ]
     return np.array(digits, np.int64)
 
@@ -132,10 +137,12 @@ def exact_label_maxima(problem: LabelProblem) -> list[Fraction]:
     n, k = problem.n, problem.k
     places = [i * k + states[:, i] for i in range(n)]
     places += [
-        (n + e * k) * k + states[:, i] * k + states[:, j] for e, (i, j) in enumerate(problem.edges.tolist())
+        (n + e * k) * k + states[:, i] * k + states[:, j]
+        for e, (i, j) in enumerate(problem.edges.tolist())
     ]
     return [
-        _label_maximum(problem.instances(slice(b, b + 1)), np.array(places)) for b in range(problem.batch)
+        _label_maximum(problem.instances(slice(b, b + 1)), np.array(places))
+        for b in range(problem.batch)
     ]
 
 
@@ -201,7 +208,9 @@ LABEL_DRAWS = (
     lambda shape, generator: generator.integers(-9, 10, shape) / 3.0,
     lambda shape, generator: generator.integers(-20, 21, shape) * 0.1,
     lambda shape, generator: generator.normal(size=shape) * 10.0 ** generator.integers(-250, 251),
-    lambda shape, generator: generator.normal(size=shape) * np.exp(generator.normal(0.0, 20.0, shape)),
+    lambda shape, generator: (
+        generator.normal(size=shape) * np.exp(generator.normal(0.0, 20.0, shape))
+    ),
     lambda shape, generator: generator.normal(size=shape).astype(np.float32) * np.float32(1e-30),
 )
 """Ties, thirds, decimals, huge and small scales, scales far apart, and float32."""
@@ -220,7 +229,9 @@ def enumerated(count: int, most: int, seed: int) -> Exact:
     return [(problem, exact_maxima(problem)) for problem in problems]
 
 
-def false_claims(solver: ArgmaxSolver | LabelSolver, batches: Exact) -> tuple[Counter[str], list[str]]:
+def false_claims(
+    solver: ArgmaxSolver | LabelSolver, batches: Exact
+) -> tuple[Counter[str], list[str]]:
     """Counts of `instances`, of those called `optimal` and of `false` claims, and a line for each of these."""
     counts: Counter[str] = Counter(instances=0, optimal=0, false=0)
     lines = []
@@ -276,14 +287,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--variables", type=int, default=14, help="at most; each more doubles the enumeration"
     )
-    parser.add_argument("--labels", action="store_true", help="backends of labels, in batches of 30")
+    parser.add_argument(
+        "--labels", action="store_true", help="backends of labels, in batches of 30"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first chunk")
     parser.add_argument("--output", type=Path, help="JSON lines, read and appended to")
     options = parser.parse_args(arguments)
     at_once, most = (LABEL_BATCH, LABEL_VARIABLES) if options.labels else (3, options.variables)
     maxima = enumerated_labels if options.labels else enumerated
     count, chunk = -(-options.count // at_once), CHUNK * 3 // at_once
-    chunks = [(min(chunk, count - at), most, options.seed + k) for k, at in enumerate(range(0, count, chunk))]
+    chunks = [
+        (min(chunk, count - at), most, options.seed + k)
+        for k, at in enumerate(range(0, count, chunk))
+    ]
     known = {
         (row["backend"], row["count"], row["variables"], row["seed"]): row
         for row in known_rows(options.output)
@@ -301,12 +317,21 @@ def main(arguments: list[str] | None = None) -> int:
                         f"{solver.name}, seed {seed} of {size} batches up to {most} variables, {line}",
                         flush=True,
                     )
-                row = {"backend": solver.name, "count": size, "variables": most, "seed": seed, **counts}
+                row = {
+                    "backend": solver.name,
+                    "count": size,
+                    "variables": most,
+                    "seed": seed,
+                    **counts,
+                }
                 if options.output is not None:
                     with options.output.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(row) + "\n")
             total.update({key: int(row[key]) for key in ("instances", "optimal", "false")})
-        print(f"{solver.name:18}{total['instances']:10}{total['optimal']:10}{total['false']:14}", flush=True)
+        print(
+            f"{solver.name:18}{total['instances']:10}{total['optimal']:10}{total['false']:14}",
+            flush=True,
+        )
         false += total["false"]
     return false
 

@@ -2,8 +2,8 @@
 
     python scripts/solvers_alone.py build/solvers && pip install build/solvers
 
-`solvers` works whole, and so do `structured-vae solve`, `solvers` and `warmup`. Both distributions hold the same
-files: an environment has one of them.
+`solvers` works whole, and so do `structured-vae solve`, `solvers` and `warmup`. Both distributions
+hold the same files: an environment has one of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def project_file() -> str:
         },
         "project.optional-dependencies": extras,
         "project.scripts": project["scripts"],
-        "tool.scikit-build": {key: value for key, value in build.items() if not isinstance(value, dict)},
+        "tool.scikit-build": {
+            key: value for key, value in build.items() if not isinstance(value, dict)
+        },
         "tool.scikit-build.wheel": build["wheel"],
         "tool.scikit-build.cmake": build["cmake"],
     }

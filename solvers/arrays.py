@@ -35,7 +35,8 @@ ArrayLike: TypeAlias = np.ndarray | Sequence[Any]
 class ArrayOf(Protocol[ArrayT_co]):
     """What type checkers know other libraries' arrays by.
 
-    Its negative says of which kind an array is: that of a torch `Parameter` is a `Tensor`, as answers are.
+    Its negative says of which kind an array is: that of a torch `Parameter` is a `Tensor`, as
+    answers are.
     """
 
     def __neg__(self) -> ArrayT_co: ...
@@ -88,7 +89,9 @@ NUMPY: Home = Home(array_api_compat.array_namespace(np.empty(0)), "cpu")
 
 def _home_of_name(namespace: str, device: Any) -> Home:
     """A copy; numpy's is the one that there is."""
-    return NUMPY if namespace == NUMPY.namespace.__name__ else Home(import_module(namespace), device)
+    return (
+        NUMPY if namespace == NUMPY.namespace.__name__ else Home(import_module(namespace), device)
+    )
 
 
 def home_of(*arrays: Array) -> Home:
@@ -124,14 +127,15 @@ def as_array(values: Any, name: str) -> Array:
         name: of the argument, for errors.
 
     Raises:
-        ProblemError: no array of numbers, a masked array, lists of unequal lengths, or a tensor without a number
-            for every place.
+        ProblemError: no array of numbers, a masked array, lists of unequal lengths, or a tensor
+            without a number for every place.
         ProblemTooLargeError: an array of more numbers than memory holds, such as a view of one.
     """
     if type(values) is np.ndarray and not values.dtype.hasobject and values.size <= _FEW:
         return values
     array = _array_of(values, name)
-    check_room(name, array, math.prod(array.shape))  # a view of one number can stand for what no memory holds
+    # a view of one number can stand for what no memory holds
+    check_room(name, array, math.prod(array.shape))
     return array
 
 
@@ -153,18 +157,24 @@ def _array_of(values: Any, name: str) -> Array:
         raise ProblemError(
             f"{name} is a masked array, which does not say what its masked numbers are; pass {name}.filled(...)"
         )
-    if array_api_compat.is_array_api_obj(values) and not isinstance(values, np.ndarray | np.generic):
+    if array_api_compat.is_array_api_obj(values) and not isinstance(
+        values, np.ndarray | np.generic
+    ):
         return values
     _check_order(values, name)
     try:
         array = np.asarray(values)  # a subclass of ndarray, such as matrix, becomes its base
     except ValueError as error:
-        raise ProblemError(f"the lists of {name} must have equal lengths, level by level: {error}") from error
+        raise ProblemError(
+            f"the lists of {name} must have equal lengths, level by level: {error}"
+        ) from error
     except (TypeError, RuntimeError, OverflowError) as error:  # lists of sparse tensors, for one
         raise ProblemError(f"{name} is no array of numbers: {error}") from error
     if array.dtype == object:
         found = shortened(values)
-        raise ProblemError(f"{name} must be an array of real numbers, or lists of them; got {found}")
+        raise ProblemError(
+            f"{name} must be an array of real numbers, or lists of them; got {found}"
+        )
     return array
 
 
@@ -185,14 +195,18 @@ def _check_dense(tensor: Array, name: str) -> None:
     if tensor.is_complex():
         raise ProblemError(f"{name} must hold real numbers; its type is {tensor.dtype}")
     if tensor.is_nested:
-        raise ProblemError(f"{name} is a nested tensor; pass its parts one by one, or padded to one length")
+        raise ProblemError(
+            f"{name} is a nested tensor; pass its parts one by one, or padded to one length"
+        )
     if str(tensor.layout) != "torch.strided":
         raise ProblemError(
             f"{name} is a tensor of the layout {tensor.layout}; pass {name}.to_dense(), and pairs as "
             "pairwise [..., e] with edges [e, 2]"
         )
     if tensor.is_meta:
-        raise ProblemError(f"{name} is on the device meta, which keeps no numbers; pass one with data")
+        raise ProblemError(
+            f"{name} is on the device meta, which keeps no numbers; pass one with data"
+        )
     if tensor.is_quantized:
         raise ProblemError(f"{name} is a quantized tensor; pass {name}.dequantize()")
 

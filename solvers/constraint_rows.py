@@ -46,7 +46,9 @@ class Rows:
         given = listed(constraints)
         for each in given:
             if not isinstance(each, Constraint):
-                raise OptionError(f"constraints are made by solvers.constraints; got {shortened(each)}")
+                raise OptionError(
+                    f"constraints are made by solvers.constraints; got {shortened(each)}"
+                )
         rows = [_row(each, n) for each in given]
         if not rows:
             return cls(np.zeros((0, n), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), ())
@@ -90,7 +92,10 @@ class Rows:
 
     def as_count(self) -> Count | None:
         """These as a range of how many variables of one group are 1, and fixed variables; None for anything else."""
-        values, group = np.full(self.matrix.shape[1], -1, np.int8), np.zeros(self.matrix.shape[1], bool)
+        values, group = (
+            np.full(self.matrix.shape[1], -1, np.int8),
+            np.zeros(self.matrix.shape[1], bool),
+        )
         low, high = 0, self.matrix.shape[1]
         for terms, least, most in self.terms():
             weights = {weight for _, weight in terms}
@@ -101,12 +106,17 @@ class Rows:
                 return None
             weight = weights.pop() if weights else 1
             ends = (least, most) if weight > 0 else (most, least)
-            least, most = math.ceil(Fraction(ends[0], weight)), math.floor(Fraction(ends[1], weight))
+            least, most = (
+                math.ceil(Fraction(ends[0], weight)),
+                math.floor(Fraction(ends[1], weight)),
+            )
             if not members:
                 least, most = (0, len(values)) if least <= 0 <= most else (1, 0)
             if len(members) == 1:
                 allowed = [
-                    value for value in (0, 1) if least <= value <= most and values[members[0]] in (-1, value)
+                    value
+                    for value in (0, 1)
+                    if least <= value <= most and values[members[0]] in (-1, value)
                 ]
                 values[members[0]] = allowed[0] if len(allowed) == 1 else values[members[0]]
                 least, most = (0, len(values)) if allowed else (1, 0)
@@ -163,7 +173,9 @@ class Count:
 
 
 def _row(constraint: Constraint, n: int) -> tuple[np.ndarray, int, int]:
-    given = dict.fromkeys(range(n), 1.0) if constraint.coefficients is None else constraint.coefficients
+    given = (
+        dict.fromkeys(range(n), 1.0) if constraint.coefficients is None else constraint.coefficients
+    )
     if beyond := [i for i in given if i >= n]:
         raise OptionError(f"{constraint.name} names variable {beyond[0]}; there are 0 to {n - 1}")
     whole = np.zeros(n + 1, np.int64)

@@ -1,8 +1,10 @@
 """Linear constraints over z, for `solve(..., constraints=[...])`.
 
-    solve(unary, pairwise, constraints=[cardinality(3), implies(0, 2), linear([2.5, 1.0, 0.5], "<=", 3.0)])
+    solve(unary, pairwise, constraints=[cardinality(3), implies(0, 2), linear([2.5, 1.0, 0.5], "<=",
+    3.0)])
 
-The certificate of a solution then means the states that satisfy them all, and so do `score` and `bound`.
+The certificate of a solution then means the states that satisfy them all, and so do `score` and
+`bound`.
 """
 
 from __future__ import annotations
@@ -46,10 +48,10 @@ def linear(
     """sum_i coefficients_i z_i compared with a number.
 
     Args:
-        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is 0.3. All numbers of a
-            constraint are whole multiples of one unit; where their sum has more than 53 bits of it, as of many decimals
-            of 17 digits, or of 3e16 beside 1, they are rounded to 53, and a state so near to the right side may count
-            as on either side of it.
+        coefficients: `[n]`, or {variable: coefficient}. Decimals mean what they say: 0.1 + 0.2 is
+            0.3. All numbers of a constraint are whole multiples of one unit; where their sum has
+            more than 53 bits of it, as of many decimals of 17 digits, or of 3e16 beside 1, they are
+            rounded to 53, and a state so near to the right side may count as on either side of it.
         comparison: "<=", ">=" or "==".
         right: the right side.
 
@@ -150,9 +152,13 @@ def _whole(count: Any) -> int:
 
 def _number(value: Any) -> float:
     try:
-        number = float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+        number = (
+            float(value) if isinstance(value, int | float | np.integer | np.floating) else np.nan
+        )
     except OverflowError:
         number = np.inf
     if not np.isfinite(number):
-        raise OptionError(f"coefficients and right sides are finite numbers; got {shortened(value)}")
+        raise OptionError(
+            f"coefficients and right sides are finite numbers; got {shortened(value)}"
+        )
     return number

@@ -71,14 +71,18 @@ class UnsupportedProblemError(SolverError, ValueError):
         alternatives: registry names of installed solvers that can; None where nobody asked which.
     """
 
-    def __init__(self, solver: str, reasons: tuple[str, ...], alternatives: tuple[str, ...] | None = None):
+    def __init__(
+        self, solver: str, reasons: tuple[str, ...], alternatives: tuple[str, ...] | None = None
+    ):
         self.solver = solver
         self.reasons = reasons
         self.alternatives = alternatives
         would_do = "" if alternatives is None else " No other does."
         if alternatives:
             would_do = f" Use one of: {', '.join(alternatives)}."
-        super().__init__(f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{would_do}")
+        super().__init__(
+            f"solver '{solver}' cannot take this problem: {'; '.join(reasons)}.{would_do}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.solver, self.reasons, self.alternatives)

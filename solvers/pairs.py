@@ -87,7 +87,9 @@ class _Triangle(NamedTuple):
 def _triangle(n: int) -> _Triangle:
     rows, columns = np.triu_indices(n, 1)
     pairs = np.stack([rows, columns], axis=-1)
-    return _Triangle(rows * n + columns, columns * n + rows, np.arange(n) * (n + 1), Topology(n, pairs))
+    return _Triangle(
+        rows * n + columns, columns * n + rows, np.arange(n) * (n + 1), Topology(n, pairs)
+    )
 
 
 def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Topology]:
@@ -101,7 +103,8 @@ def topology_of(edges: Any, n: int) -> Topology:
     """Checked `edges [e, 2]` of n variables, every pair in the order i < j; the same object for the same edges.
 
     Raises:
-        ProblemError: edges that repeat, loop or lie outside 0..n-1, or that are no integers `[e, 2]`.
+        ProblemError: edges that repeat, loop or lie outside 0..n-1, or that are no integers
+            `[e, 2]`.
     """
     return _topology(_integers(edges), n)
 
@@ -109,7 +112,9 @@ def topology_of(edges: Any, n: int) -> Topology:
 def check_length(weights: Array, e: int) -> None:
     """Refuses pairwise scores that are not one for each pair."""
     if weights.ndim == 0 or weights.shape[-1] != e:
-        raise ProblemError(f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}")
+        raise ProblemError(
+            f"pairwise must be [..., {e}] for {e} edges; its shape is {tuple(weights.shape)}"
+        )
 
 
 def _topology(pairs: Edges, n: int) -> Topology:
@@ -199,7 +204,8 @@ def _check_loops(pairs: Edges) -> None:
 
 def _check_repeats(pairs: Edges, n: int) -> None:
     codes = pairs[:, 0] * n + pairs[:, 1]
-    codes.sort(kind="stable")  # the fastest where edges come in long ordered runs, as they mostly do
+    # the fastest where edges come in long ordered runs, as they mostly do
+    codes.sort(kind="stable")
     repeats = codes[1:][codes[1:] == codes[:-1]]
     if len(repeats):
         codes = pairs[:, 0] * n + pairs[:, 1]

@@ -56,9 +56,10 @@ class Problem(Generic[ArrayT]):
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  z in {0,1}^n,  maximised.
 
-    Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions. The coefficients are
-    numpy arrays where the caller's are on the host, and arrays on the caller's device otherwise. They may be the
-    caller's own, which must not change while the problem is in use.
+    Build one with `Problem.from_arrays`; `solvers.conversions` makes one from other conventions.
+    The coefficients are numpy arrays where the caller's are on the host, and arrays on the caller's
+    device otherwise. They may be the caller's own, which must not change while the problem is in
+    use.
 
     Attributes:
         unary: `[batch, n]`, float32 or float64.
@@ -115,9 +116,9 @@ class Problem(Generic[ArrayT]):
 
         Args:
             unary: `[..., n]`, the score of each variable being 1.
-            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal, entry
-                (i, j) being the score of both variables being 1, counted once either way; or, with
-                `edges`, `[..., e]`. Leading dimensions broadcast against those of `unary`.
+            pairwise: None; or `[..., n, n]`, upper triangular or symmetric with a zero diagonal,
+                entry (i, j) being the score of both variables being 1, counted once either way; or,
+                with `edges`, `[..., e]`. Leading dimensions broadcast against those of `unary`.
             edges: `[e, 2]` integers, the pair of each pairwise score; shared by the batch.
 
         Raises:
@@ -146,7 +147,9 @@ class Problem(Generic[ArrayT]):
         return cls._checked(unary, pairwise, partial(_weights_over, topology=topology))
 
     @classmethod
-    def _checked(cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]) -> Problem:
+    def _checked(
+        cls, unary: Any, pairwise: Any, weights: Callable[..., tuple[Array, Topology]]
+    ) -> Problem:
         """Checks and flattens; `weights` reads pairwise scores `[..., e]` and topology out of the arrays."""
         given = {"unary": as_array(unary, "unary")}
         if pairwise is not None:
@@ -208,8 +211,8 @@ class Problem(Generic[ArrayT]):
     def rounding(self) -> Scores:
         """`[batch]`: how far a float64 score and a float64 bound can be apart by rounding alone.
 
-        Each is a sum of up to n + e + 1 terms; nearer scores count as equal. Where all scores are whole multiples of a
-        unit and all sums exact, it is at most half a unit.
+        Each is a sum of up to n + e + 1 terms; nearer scores count as equal. Where all scores are
+        whole multiples of a unit and all sums exact, it is at most half a unit.
         """
         return rounding_of(self.rounding_of_sums, self._units)
 
@@ -217,8 +220,8 @@ class Problem(Generic[ArrayT]):
     def tolerance(self) -> Scores:
         """`[batch]`: how far a bound may be above a score that still counts as optimal.
 
-        It is `rounding`, and minus infinity where that would hide whole units: where scores are numbers of few digits,
-        and too large for exact sums.
+        It is `rounding`, and minus infinity where that would hide whole units: where scores are
+        numbers of few digits, and too large for exact sums.
         """
         return tolerance_of(self.rounding, self._units)
 
@@ -300,7 +303,9 @@ class Problem(Generic[ArrayT]):
         if not self.e:
             return total
         if isinstance(self.unary, np.ndarray) and self.batch * self.e > BLOCK:
-            return total + self._in_blocks(lambda weights, i, j: weights * state[:, i] * state[:, j])
+            return total + self._in_blocks(
+                lambda weights, i, j: weights * state[:, i] * state[:, j]
+            )
         first, second = (beside(self.unary, end) for end in self.topology.recall(ends))
         both = xp.take(state, first, axis=-1) * xp.take(state, second, axis=-1)
         return total + xp.sum(as_float64(self.pairwise) * both, axis=-1)
@@ -308,7 +313,8 @@ class Problem(Generic[ArrayT]):
     def _in_blocks(self, term: Callable[..., np.ndarray]) -> np.ndarray:
         """`[batch]`: the sum of `term(pairwise, first, second)` over the edges of a host problem.
 
-        A block at a time, for whose terms no memory has to be fetched that takes longer than the sum.
+        A block at a time, for whose terms no memory has to be fetched that takes longer than the
+        sum.
         """
         total, step = np.zeros(self.batch), max(1, BLOCK // self.batch)
         for start in range(0, self.e, step):
@@ -328,7 +334,8 @@ class Problem(Generic[ArrayT]):
 
     def instances(self, part: slice) -> Problem[ArrayT]:
         """Some instances of the batch, as a batch with one leading dimension."""
-        unary, pairwise = self.unary[part, :], self.pairwise[part, :]  # the standard wants every axis
+        # the standard wants every axis
+        unary, pairwise = self.unary[part, :], self.pairwise[part, :]
         return replace(self, unary=unary, pairwise=pairwise, leading=(unary.shape[0],))
 
     def copied(self) -> Problem[ArrayT]:
@@ -402,7 +409,11 @@ def check_problem(problem: object) -> None:
         ProblemError: it is none.
     """
     if not isinstance(problem, Problem):
-        has = " (its .problem is one)" if isinstance(getattr(problem, "problem", None), Problem) else ""
+        has = (
+            " (its .problem is one)"
+            if isinstance(getattr(problem, "problem", None), Problem)
+            else ""
+        )
         raise ProblemError(
             f"expected a Problem, as Problem.from_arrays(unary, pairwise) makes it; got {shortened(problem)}{has}"
         )
@@ -449,7 +460,9 @@ def as_floats(given: dict[str, Array], home: Home) -> dict[str, Array]:
 def _check_real(name: str, array: Array) -> None:
     kinds = ("bool", "integral", "real floating")
     host = isinstance(array, np.ndarray)  # of whose types numpy's isdtype does not take all
-    if not (array.dtype.kind in "biuf" if host else namespace_of(array).isdtype(array.dtype, kinds)):
+    if not (
+        array.dtype.kind in "biuf" if host else namespace_of(array).isdtype(array.dtype, kinds)
+    ):
         raise ProblemError(f"{name} must hold real numbers; its type is {array.dtype}")
 
 

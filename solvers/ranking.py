@@ -1,7 +1,8 @@
 """Several states of each instance: the one place where they are checked, put in order and certified.
 
-Backends may return the states of a `Ranking` in any order, and searches that a time limit ends may find fewer than
-were asked for. Whoever needs the order or the worst of several states takes them from here.
+Backends may return the states of a `Ranking` in any order, and searches that a time limit ends may
+find fewer than were asked for. Whoever needs the order or the worst of several states takes them
+from here.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Ranked:
     Attributes:
         z: `[batch, found, n]` int8, no state twice, the best first.
         score: `[batch, found]`, falling: the last one is the lowest.
-        others: `[batch]`, an upper bound on the scores of all other states; minus infinity where there are none.
+        others: `[batch]`, an upper bound on the scores of all other states; minus infinity where
+            there are none.
         stats: as the backend counted.
         solver: who proved it, where that is not the backend itself.
     """
@@ -99,14 +101,18 @@ def _ranked(solver: ArgmaxSolver, problem: Problem, found: Ranking) -> Ranked:
     if not count:
         nothing = np.empty((batch, 0), np.float64)
         return Ranked(found.z, nothing, np.full(batch, -math.inf), found.stats, found.solver)
-    columns = [solver._checked_states(problem, np.ascontiguousarray(found.z[:, k])) for k in range(count)]
+    columns = [
+        solver._checked_states(problem, np.ascontiguousarray(found.z[:, k])) for k in range(count)
+    ]
     states = np.stack(columns, axis=1)
     score = np.stack([score_states(problem, column) for column in columns], axis=1)
     order = np.argsort(-score, axis=1, kind="stable")
     states = np.take_along_axis(states, order[:, :, None], axis=1)
     score = np.take_along_axis(score, order, axis=1)
     _refuse_repeats(solver, states)
-    return Ranked(states, score, _others(solver, problem, found, score[:, -1]), found.stats, found.solver)
+    return Ranked(
+        states, score, _others(solver, problem, found, score[:, -1]), found.stats, found.solver
+    )
 
 
 def _refuse_repeats(solver: ArgmaxSolver, states: States) -> None:
@@ -141,15 +147,17 @@ def certified_ranking(
 
     Args:
         problem: on the host.
-        states: `[batch, count, n]`, in any order, no state twice; -1 for a state that was not found.
-        bounds: `[batch, count]`, where `bounds[:, k]` holds for all states but the first k of `states`; falling, and
-            minus infinity where there are no others.
+        states: `[batch, count, n]`, in any order, no state twice; -1 for a state that was not
+            found.
+        bounds: `[batch, count]`, where `bounds[:, k]` holds for all states but the first k of
+            `states`; falling, and minus infinity where there are no others.
         solver: who found them.
         score: of states `[batch, n]`.
 
     Returns:
-        The states by falling score. A bound still holds for all states but those before it: those that come later in
-        the order score no more than the state at its place. A missing state has the score minus infinity.
+        The states by falling score. A bound still holds for all states but those before it: those
+        that come later in the order score no more than the state at its place. A missing state has
+        the score minus infinity.
     """
     count = states.shape[1]
     missing = (states == MISSING).any(axis=2)

@@ -16,13 +16,16 @@ class Maximiser:
     Attributes:
         z: `[batch, n]`, integers: zeros and ones, or labels.
         bound: `[batch]`, float64, an upper bound on every score, proved; None where `z` is the
-            maximiser of an exhaustive argument, which is its own proof. From a solver whose capabilities say
-            `exact=False` None proves nothing: the sum of the positive scores becomes the bound.
+            maximiser of an exhaustive argument, which is its own proof. From a solver whose
+            capabilities say `exact=False` None proves nothing: the sum of the positive scores
+            becomes the bound.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
-        rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where the backend worked
-            with another form of the problem, of larger sums; None for `problem.rounding`.
-        tolerance: `[batch]`: how far it can be above, where `z` still counts as optimal; None for `problem.rounding`.
+        rounding: `[batch]`: how far `bound` can be below the score of `z` by rounding alone, where
+            the backend worked with another form of the problem, of larger sums; None for
+            `problem.rounding`.
+        tolerance: `[batch]`: how far it can be above, where `z` still counts as optimal; None for
+            `problem.rounding`.
     """
 
     z: States
@@ -55,13 +58,15 @@ class Maximiser:
 class Ranking:
     """What a backend returns that finds many states at once.
 
-    Its states may be in any order: `solvers.ranking` checks them, puts them in order and certifies them.
+    Its states may be in any order: `solvers.ranking` checks them, puts them in order and certifies
+    them.
 
     Attributes:
         z: `[batch, found, n]`, integers, none of them twice.
-        others: `[batch]`, float64, an upper bound on the scores of all other states, proved; infinity where to exclude
-            one state after the other is likely to prove more in the time that is left. None where `z` is the best of
-            an exhaustive argument, which is its own proof; from a solver that is not exact None proves nothing.
+        others: `[batch]`, float64, an upper bound on the scores of all other states, proved;
+            infinity where to exclude one state after the other is likely to prove more in the time
+            that is left. None where `z` is the best of an exhaustive argument, which is its own
+            proof; from a solver that is not exact None proves nothing.
         stats: anything worth counting.
         solver: who proved it, where that is not the backend itself.
     """
@@ -82,15 +87,18 @@ class Solution(Generic[ArrayT]):
         z: `[..., n]`, int8 zeros and ones.
         score: `[...]`, float64, re-computed from `z`, never the backend's word.
         optimal: `[...]`, bool; True only where it is proved that no assignment scores more than
-            `score`, up to the rounding of a float64 sum (`Problem.rounding`); where a solver of bits has found
-            labels, up to 2^-46 of the sum of all absolute scores of the bits too.
-        bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where optimal.
-        solver: registry name of the solver that answered. Where `auto` gave parts of a problem to several, the names
-            of those that gave the bounds, joined by " + ", and `presolve` where nothing was left to any.
+            `score`, up to the rounding of a float64 sum (`Problem.rounding`); where a solver of
+            bits has found labels, up to 2^-46 of the sum of all absolute scores of the bits too.
+        bound: `[...]`, float64; no assignment scores more. Equals `score` up to rounding where
+            optimal.
+        solver: registry name of the solver that answered. Where `auto` gave parts of a problem to
+            several, the names of those that gave the bounds, joined by " + ", and `presolve` where
+            nothing was left to any.
         stats: what the backend counted, by name.
 
-    With `k_best=m` all arrays have one more dimension m behind the leading ones. A row without a state holds -1 in `z`
-    and minus infinity in `score`; if its `bound` is minus infinity too, there are no more states.
+    With `k_best=m` all arrays have one more dimension m behind the leading ones. A row without a
+    state holds -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too, there
+    are no more states.
     """
 
     z: ArrayT
@@ -127,11 +135,12 @@ class Solution(Generic[ArrayT]):
 class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C, or `interrupt_solves`, ended a search before its time.
 
-    This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to stop.
+    This is not a `SolverError`: code that catches errors means to continue, and Ctrl-C means to
+    stop.
 
     Attributes:
-        solution: the best that was found until then, with its bound, as when a time limit ends a search. Where no state
-            was found, `z` is -1 and `score` is minus infinity.
+        solution: the best that was found until then, with its bound, as when a time limit ends a
+            search. Where no state was found, `z` is -1 and `score` is minus infinity.
     """
 
     def __init__(self, solution: Solution):

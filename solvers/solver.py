@@ -44,11 +44,11 @@ class Capabilities:
         pairwise: whether it takes pairwise scores at all.
         supermodular_only: whether every pairwise score must be >= 0.
         max_treewidth: largest width of an elimination order; None for no limit.
-        on_device: whether it works on device arrays where they are; otherwise they are copied to the
-            host and the answer back.
+        on_device: whether it works on device arrays where they are; otherwise they are copied to
+            the host and the answer back.
         time_limit: whether it stops at a time limit; the others finish in bounded time anyway.
-        constraints: whether it takes linear constraints; None for none, else the largest sum of the magnitudes of a
-            constraint's whole coefficients.
+        constraints: whether it takes linear constraints; None for none, else the largest sum of the
+            magnitudes of a constraint's whole coefficients.
         packages: import names of optional packages that it needs.
         install: the command that installs them.
     """
@@ -109,7 +109,8 @@ ProblemT = TypeVar("ProblemT", bound=Maximisable)
 class CertifiedSolver(ABC, Generic[ProblemT]):
     """A solver of problems of one kind: check, maximise, re-score, certify.
 
-    The kinds are binary variables (`ArgmaxSolver`) and variables of several values (`solvers.labels`).
+    The kinds are binary variables (`ArgmaxSolver`) and variables of several values
+    (`solvers.labels`).
     """
 
     name: ClassVar[str]
@@ -144,7 +145,11 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def missing_packages(cls) -> tuple[str, ...]:
         """The packages that this solver needs and that are not installed."""
         packages = cls.capabilities.packages
-        return tuple(name for name in packages if importlib.util.find_spec(name) is None) if packages else ()
+        return (
+            tuple(name for name in packages if importlib.util.find_spec(name) is None)
+            if packages
+            else ()
+        )
 
     @classmethod
     def options(cls) -> tuple[str, ...]:
@@ -220,7 +225,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     def _found(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
-        if deadline.watch is None and not in_thread:  # most calls, which are too short for a context
+        # most calls, which are too short for a context
+        if deadline.watch is None and not in_thread:
             return self._argmax(work, deadline.seconds)
         with watched_by(deadline.watch):
             if not in_thread:
@@ -264,14 +270,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
     def bound_of_none(self, problem: ProblemT, score: Scores) -> Scores:
         """Return the bound `[batch]` on all scores where the backend returned None.
 
-        From an exact solver None means that the method itself is the proof, for the score that it found. A solver that
-        is not exact proves nothing by None, so the bound is the trivial one.
+        From an exact solver None means that the method itself is the proof, for the score that it
+        found. A solver that is not exact proves nothing by None, so the bound is the trivial one.
         """
         if self.capabilities.exact:
             return score
         return namespace_of(score).maximum(score, problem.trivial_bound)
 
-    def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:  # where a problem can forbid states
+    # where a problem can forbid states
+    def _refuse_forbidden(self, score: Scores, bound: Scores) -> None:
         """Raises an error of ours where a score is that of no allowed state."""
 
     def _bound_of(self, bound: Scores, score: Scores, rounding: Scores) -> Scores:
@@ -294,8 +301,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 class ArgmaxSolver(CertifiedSolver[Problem]):
     """Finds argmax over z in {0,1}^n of a pairwise score.
 
-    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates
-    are the same for all and live here.
+    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
+    certificates are the same for all and live here.
     """
 
     @final
@@ -304,9 +311,9 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
-                found comes back, with `optimal` False and `bound` saying how far it can be. Seconds in which
-                kernels are compiled or packages loaded do not count.
+            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
+                reached the best found comes back, with `optimal` False and `bound` saying how far
+                it can be. Seconds in which kernels are compiled or packages loaded do not count.
 
         Raises:
             ProblemError: `problem` is no `Problem`.
@@ -343,12 +350,12 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         Args:
             problem: on the host, that this solver can take.
             count: at most 2^n.
-            time_limit: seconds for the whole batch, for solvers that can stop early: `count` states then come back,
-                with a bound on all others.
+            time_limit: seconds for the whole batch, for solvers that can stop early: `count` states
+                then come back, with a bound on all others.
 
         Returns:
-            As many states of every instance, in any order; None where this backend finds one alone. Call
-            `solvers.ranking.ranked_states` to have them checked and in order.
+            As many states of every instance, in any order; None where this backend finds one alone.
+            Call `solvers.ranking.ranked_states` to have them checked and in order.
         """
         return None
 
@@ -380,7 +387,8 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
         Raises:
             InfeasibleError: there is no such state.
-            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so large.
+            UnsupportedProblemError: the solver takes no constraints, or not with coefficients so
+                large.
             SolveFailedError: none was found in time.
             SolverError: as `solve`.
         """
@@ -391,7 +399,11 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             raise InfeasibleError(constraints.names)
         problem = problem.to_host()
         search = partial(self._argmax_within, problem, constraints, deadline.seconds)
-        with counted_interrupts(), watched_by(deadline.watch), self._interrupts_first(problem, deadline):
+        with (
+            counted_interrupts(),
+            watched_by(deadline.watch),
+            self._interrupts_first(problem, deadline),
+        ):
             (found,) = in_threads([search], 1)
             self._check_within(found.z, constraints)
             solution = self._certified(problem, found)
@@ -428,7 +440,9 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
             )
         return None
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         """As `_argmax`, among the states that satisfy constraints; -1 for a state that was not found.
 
         Args:
@@ -542,5 +556,7 @@ def seconds_of(time_limit: Any) -> float | None:
     except OverflowError:  # more than a float holds; whoever means no limit says so
         seconds = math.nan
     if not seconds > 0:
-        raise OptionError(f"time_limit must be positive seconds or None; got {shortened(time_limit)}")
+        raise OptionError(
+            f"time_limit must be positive seconds or None; got {shortened(time_limit)}"
+        )
     return seconds if seconds < math.inf else None

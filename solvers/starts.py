@@ -16,7 +16,8 @@ def over_batch(name: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndar
 
     Args:
         name: of the argument, for errors.
-        values: `[n]`, or `[..., n]` whose leading dimensions broadcast; a value for one variable is none for all.
+        values: `[n]`, or `[..., n]` whose leading dimensions broadcast; a value for one variable is
+            none for all.
         shape: of the result.
 
     Raises:

@@ -38,8 +38,9 @@ def random_instances(
 ) -> Iterator[Instances]:
     """Small batches of every kind that breaks solvers.
 
-    Sizes 1..max_size; dense, sparse and no edges; normal, integer (ties), all-equal and zero scores;
-    scales from 1e-12 to 1e12, also within one instance; scores that differ by less than float32 sees.
+    Sizes 1..max_size; dense, sparse and no edges; normal, integer (ties), all-equal and zero
+    scores; scales from 1e-12 to 1e12, also within one instance; scores that differ by less than
+    float32 sees.
 
     Args:
         count: how many batches of 3 instances.
@@ -83,22 +84,28 @@ _DRAWS = (_normal, _ties, _equal, _mixed_scales, _near_ties)
 
 
 def check_conformance(
-    solver: ArgmaxSolver, *, count: int = 100, max_size: int = 10, seed: int = 0, randomised: bool = False
+    solver: ArgmaxSolver,
+    *,
+    count: int = 100,
+    max_size: int = 10,
+    seed: int = 0,
+    randomised: bool = False,
 ) -> None:
     """Holds a solver against enumeration and against itself.
 
-    Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may not
-    then say `optimal`), the bound is one, a batch equals its instances one by one, leading dimensions
-    come back, float32 is taken, and a problem that the solver cannot take is refused with reasons. A bound
-    also holds where a time limit ends the search at once, and that of `best_states` holds for all other states.
+    Checked: the score is that of z and the maximum (a solver that is not exact may miss it, but may
+    not then say `optimal`), the bound is one, a batch equals its instances one by one, leading
+    dimensions come back, float32 is taken, and a problem that the solver cannot take is refused
+    with reasons. A bound also holds where a time limit ends the search at once, and that of
+    `best_states` holds for all other states.
 
     Args:
         solver: ready to use.
         count: how many random batches of 3 instances.
         max_size: largest n; enumeration costs 2^n.
         seed: of the random instances.
-        randomised: whether a solver that is not exact may answer an instance otherwise in a batch than alone,
-            as one does that draws random numbers for the batch as a whole.
+        randomised: whether a solver that is not exact may answer an instance otherwise in a batch
+            than alone, as one does that draws random numbers for the batch as a whole.
 
     Raises:
         AssertionError: the solver breaks a promise; the message names the solver and the instance.
@@ -116,7 +123,9 @@ def check_conformance(
                 _check_several(solver, problem, scores, _slack(instances))
     with naming(solver):
         drawn = next(random_instances(1, 5, generator, sign=sign))
-        check_batch(solver, Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised)
+        check_batch(
+            solver, Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised
+        )
         _check_refusals(solver)
 
 
@@ -130,7 +139,9 @@ def _slack(instances: Instances) -> np.ndarray:
 
 def _state_numbers(solution: Solution) -> np.ndarray:
     assert np.isin(solution.z, (0, 1)).all(), "z is not binary"
-    numbers: np.ndarray = (solution.z.astype(np.int64) << np.arange(solution.z.shape[1])).sum(axis=1)
+    numbers: np.ndarray = (solution.z.astype(np.int64) << np.arange(solution.z.shape[1])).sum(
+        axis=1
+    )
     return numbers
 
 
@@ -164,13 +175,19 @@ def check_answers(
     """
     solution = solver.solve(problem)
     own, best = scores[np.arange(len(scores)), state_numbers(solution)], scores.max(axis=1)
-    assert (np.abs(solution.score - own) <= slack).all(), f"score {solution.score}, that of its state {own}"
-    assert (solution.bound >= best - slack).all(), f"bound {solution.bound} below the maximum {best}"
+    assert (np.abs(solution.score - own) <= slack).all(), (
+        f"score {solution.score}, that of its state {own}"
+    )
+    assert (solution.bound >= best - slack).all(), (
+        f"bound {solution.bound} below the maximum {best}"
+    )
     reached = own >= best - slack
     assert (reached | ~solution.optimal).all(), f"says optimal at {own}, the maximum is {best}"
     if solver.capabilities.exact:
         assert reached.all(), f"score {own}, the maximum is {best}"
-        assert solution.optimal.all(), f"exact, without a time limit, but optimal is {solution.optimal}"
+        assert solution.optimal.all(), (
+            f"exact, without a time limit, but optimal is {solution.optimal}"
+        )
 
 
 AT_ONCE = 1e-6
@@ -207,7 +224,9 @@ def check_stopped(
     )
 
 
-def _check_several(solver: ArgmaxSolver, problem: Problem, scores: np.ndarray, slack: np.ndarray) -> None:
+def _check_several(
+    solver: ArgmaxSolver, problem: Problem, scores: np.ndarray, slack: np.ndarray
+) -> None:
     count = min(3, scores.shape[1])
     limits = (None, AT_ONCE) if solver.capabilities.time_limit else (None,)
     for limit in limits:
@@ -238,7 +257,8 @@ def check_batch(
         unary: `[3, ...]`.
         pairwise: `[3, ...]`.
         edges: `[e, 2]`.
-        randomised: whether an inexact solver may answer an instance otherwise in a batch than alone.
+        randomised: whether an inexact solver may answer an instance otherwise in a batch than
+            alone.
 
     Raises:
         AssertionError: the solver breaks a promise.

@@ -1,7 +1,7 @@
 """Discrete variational auto-encoders trained through an argmax.
 
-The public names are listed in `__init__.pyi` and imported on first use, so that commands which need no
-network start without loading torch.
+The public names are listed in `__init__.pyi` and imported on first use, so that commands which need
+no network start without loading torch.
 """
 
 import importlib.util

@@ -48,7 +48,15 @@ from .losses import (
     StructuredPerceptron,
 )
 from .noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
-from .objectives.costs import Cost, CostOfBits, CostOfCategories, Hamming, Reconstruction, WithKL, WithPrior
+from .objectives.costs import (
+    Cost,
+    CostOfBits,
+    CostOfCategories,
+    Hamming,
+    Reconstruction,
+    WithKL,
+    WithPrior,
+)
 from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
 from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .posteriors.argmax import argmax, perturb_and_map

@@ -26,7 +26,8 @@ def whole_file(path: Path, inside: Path | None = None) -> Iterator[Path]:
 
     Args:
         path: of the file; folders on the way are made.
-        inside: a folder that must be there already, in which `path` lies; only folders below it are made.
+        inside: a folder that must be there already, in which `path` lies; only folders below it are
+            made.
 
     Raises:
         IsADirectoryError: `path` is a folder.
@@ -66,8 +67,9 @@ def temporary_path(path: Path) -> Path:
 def remove_leftovers(folder: Path, targets: Sequence[str]) -> None:
     """Delete the temporary files that `whole_file` left in `folder` when its process was killed.
 
-    Files of living processes stay, and so does every file that `whole_file` did not name. A folder that is a symbolic
-    link is left alone, since it leads to a place that the user chose for other files too.
+    Files of living processes stay, and so does every file that `whole_file` did not name. A folder
+    that is a symbolic link is left alone, since it leads to a place that the user chose for other
+    files too.
 
     Args:
         folder: where to look; its own folders are not searched.

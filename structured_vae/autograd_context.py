@@ -19,7 +19,8 @@ _EVERYTHING: Final = (
 def autograd_allowed() -> Iterator[None]:
     """Let the block compute gradients, even inside an operator, a backward pass, `no_grad` or `inference_mode`.
 
-    `torch.enable_grad` alone does not reach inside an operator: there, torch skips autograd as a whole.
+    `torch.enable_grad` alone does not reach inside an operator: there, torch skips autograd as a
+    whole.
     """
     dispatch = torch._C._ForceDispatchKeyGuard(*_EVERYTHING)
     with dispatch, torch.inference_mode(False), torch.enable_grad():

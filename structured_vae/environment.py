@@ -37,7 +37,11 @@ def environment() -> dict[str, Any]:
     hardware = {"machine": platform.machine(), "cores": os.cpu_count(), "processor": _processor()}
     if torch.cuda.is_available():
         hardware["gpu"] = torch.cuda.get_device_name()
-    return {"commit": _commit(Path(__file__).resolve()), "versions": _versions(), "hardware": hardware}
+    return {
+        "commit": _commit(Path(__file__).resolve()),
+        "versions": _versions(),
+        "hardware": hardware,
+    }
 
 
 @cache

@@ -38,11 +38,18 @@ def save_grid(
     pixels = tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)
     with whole_file(path, inside) as part:
         image.imsave(
-            part, pixels[..., 0] if channels == 1 else pixels, cmap="gray_r", vmin=0, vmax=1, format="png"
+            part,
+            pixels[..., 0] if channels == 1 else pixels,
+            cmap="gray_r",
+            vmin=0,
+            vmax=1,
+            format="png",
         )
 
 
 def with_reconstructions(x: torch.Tensor, means: torch.Tensor, columns: int) -> torch.Tensor:
     """`[2 count, pixels]`: rows of images, each followed by the row of their reconstructions."""
-    rows = torch.stack([x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1)
+    rows = torch.stack(
+        [x.reshape(-1, columns, x.shape[1]), means.reshape(-1, columns, x.shape[1])], 1
+    )
     return rows.reshape(-1, x.shape[1])

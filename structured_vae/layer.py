@@ -28,32 +28,36 @@ Backward = Literal["implicit_mle", "straight_through"]
 class ArgmaxLayer(SteppingModule):
     """z = argmax_z sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j, z in {0,1}^n, to be learned through.
 
-    There are two ways to learn. `layer(unary, pairwise)` gives z with a gradient, for a loss that is
-    differentiable in z; `layer(unary, pairwise, cost=f)` gives an `Estimate` for any function f of states, by
-    direct optimization: `estimate.surrogate.mean().backward()`. Both are biased.
+    There are two ways to learn. `layer(unary, pairwise)` gives z with a gradient, for a loss that
+    is differentiable in z; `layer(unary, pairwise, cost=f)` gives an `Estimate` for any function f
+    of states, by direct optimization: `estimate.surrogate.mean().backward()`. Both are biased.
 
-    - "implicit_mle": (z - argmax of the scores with unary - epsilon grad) / epsilon, for the gradient grad
-      that comes back; one more argmax. Pairwise scores learn too.
+    - "implicit_mle": (z - argmax of the scores with unary - epsilon grad) / epsilon, for the
+      gradient grad that comes back; one more argmax. Pairwise scores learn too.
     - "straight_through": the gradient goes on to the unary scores as it is.
 
-    While it trains, the unary scores get noise first, for each the difference of two Gumbel variables: z is then a
-    perturb-and-MAP sample, and the gradients are those of an expected loss. Without noise a loss of z has no gradient
-    where z is right, and training swings. The noise is added in training mode to scores that require a gradient, and
-    not in `eval()` or under `torch.no_grad()`, where z is the argmax itself.
+    While it trains, the unary scores get noise first, for each the difference of two Gumbel
+    variables: z is then a perturb-and-MAP sample, and the gradients are those of an expected loss.
+    Without noise a loss of z has no gradient where z is right, and training swings. The noise is
+    added in training mode to scores that require a gradient, and not in `eval()` or under
+    `torch.no_grad()`, where z is the argmax itself.
 
-    Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the steps taken are in
-    `state_dict`, so that a loop of your own that resumes passes a `generator` whose state it has kept.
+    Two layers with one seed draw the same noise: give each a seed of its own. Neither noise nor the
+    steps taken are in `state_dict`, so that a loop of your own that resumes passes a `generator`
+    whose state it has kept.
 
-    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a program could not
-    keep the solver. A gradient that is not finite goes on as it is; a derivative of the gradient is refused.
+    `torch.compile` takes calls without cost and generator whole. Exports and traces are refused: a
+    program could not keep the solver. A gradient that is not finite goes on as it is; a derivative
+    of the gradient is refused.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
         estimator: "implicit_mle" or "straight_through", where no cost is given.
-        epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an `Epsilon`, or None
-            for `Relative()`, which measures scores and gradient in every step, so that some argmaxes move. Schedules
-            go by the steps that this layer has taken.
-        seed: of the noise, a whole number that is not negative; None for none but that of a generator.
+        epsilon: step in the scores, of implicit MLE and of direct optimization: a number, an
+            `Epsilon`, or None for `Relative()`, which measures scores and gradient in every step,
+            so that some argmaxes move. Schedules go by the steps that this layer has taken.
+        seed: of the noise, a whole number that is not negative; None for none but that of a
+            generator.
 
     Raises:
         ConfigError: no such estimator or seed, or epsilon not positive and finite.
@@ -65,8 +69,9 @@ class ArgmaxLayer(SteppingModule):
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE.
-        Vlastelica, Paulus, Musil, Martius, Rolinek (2020), Differentiation of blackbox combinatorial solvers.
-        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max.
+        Vlastelica, Paulus, Musil, Martius, Rolinek (2020), Differentiation of blackbox
+        combinatorial solvers. Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through
+        arg max.
 
     Example:
         >>> layer = ArgmaxLayer("max_flow", epsilon=1.0, seed=None)
@@ -90,13 +95,13 @@ class ArgmaxLayer(SteppingModule):
     ):
         super().__init__(solver, epsilon, seed)
         if not isinstance(estimator, str) or estimator not in BACKWARD:
-            raise ConfigError(f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}")
+            raise ConfigError(
+                f"estimator must be one of {', '.join(BACKWARD)}; got {shortened(estimator)}"
+            )
         self.estimator = estimator
 
     def __repr__(self) -> str:
-        return (
-            f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r}, seed={self.seed!r})"
-        )
+        return f"ArgmaxLayer({self.solver!r}, {self.estimator!r}, epsilon={self.epsilon!r}, seed={self.seed!r})"
 
     def forward(
         self,
@@ -111,18 +116,20 @@ class ArgmaxLayer(SteppingModule):
 
         Args:
             unary: `[batch, n]`; minus infinity keeps a variable at 0.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
-                keeps both variables of a pair from being 1.
-            cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`; it is then
-                asked n + 1 times.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with
+                `edges`. Minus infinity keeps both variables of a pair from being 1.
+            cost: a `Cost`, or any function of states `[..., batch, n]` that gives `[..., batch]`;
+                it is then asked n + 1 times.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
-            generator: of that noise, on the device of the scores, whatever the mode; None for the layer's own.
+            generator: of that noise, on the device of the scores, whatever the mode; None for the
+                layer's own.
 
         Raises:
             solvers.ProblemError: the scores do not describe a problem.
             solvers.SolverError: the solver cannot take it.
-            ConfigError: the cost is no function, or the generator none of torch's for that device; or with noise, it is
-                run again by a backward pass (activation checkpointing); or an export or a trace records it.
+            ConfigError: the cost is no function, or the generator none of torch's for that device;
+                or with noise, it is run again by a backward pass (activation checkpointing); or an
+                export or a trace records it.
             EstimatorError: the cost of states has another shape than it must.
             StructureError: the structure takes no pairwise scores, or gave no states.
         """
@@ -146,13 +153,16 @@ class ArgmaxLayer(SteppingModule):
     ) -> tuple[torch.Tensor, Solution[torch.Tensor]]:
         """The maximisers with their gradient, as from `layer(unary, pairwise)` without noise, and the solution itself.
 
-        The solution says score, certificate and bound of every instance. Arguments and errors as there.
+        The solution says score, certificate and bound of every instance. Arguments and errors as
+        there.
 
         Raises:
             StructureError: a structure has no certificates.
         """
         if is_structure(self.solver):
-            raise StructureError("a structure gives states without certificates: call the layer itself")
+            raise StructureError(
+                "a structure gives states without certificates: call the layer itself"
+            )
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
         solution = solution_of(potentials, self.solver)
@@ -162,13 +172,19 @@ class ArgmaxLayer(SteppingModule):
         self, potentials: Potentials, cost: Cost | CostFunction, generator: torch.Generator | None
     ) -> Estimate:
         if not callable(cost):
-            raise ConfigError(f"cost must be a function of states [..., batch, n]; got {shortened(cost)}")
+            raise ConfigError(
+                f"cost must be a function of states [..., batch, n]; got {shortened(cost)}"
+            )
         if is_structure(self.solver):
             refuse_pairs(self.solver, potentials.pairwise)
         direct = Direct(self.solver, self.epsilon, noise=no_noise)
         bound = cost if isinstance(cost, Cost) else CostOfBits(cost)
-        estimate = direct(self.perturbed(potentials, generator), bound, torch.Generator(), self.taken)
-        self.count(moved=bool(estimate.stats["changed"] > 0), wanted=bool(estimate.stats["saturated"] < 1))
+        estimate = direct(
+            self.perturbed(potentials, generator), bound, torch.Generator(), self.taken
+        )
+        self.count(
+            moved=bool(estimate.stats["changed"] > 0), wanted=bool(estimate.stats["saturated"] < 1)
+        )
         return estimate
 
 
@@ -204,7 +220,9 @@ def check_generator(generator: torch.Generator | None, device: torch.device) -> 
         ConfigError: it is none of torch's, or one for another device.
     """
     if not isinstance(generator, torch.Generator | None):
-        raise ConfigError(f"generator must be a torch.Generator or None; got {shortened(generator)}")
+        raise ConfigError(
+            f"generator must be a torch.Generator or None; got {shortened(generator)}"
+        )
     if generator is not None and generator.device.type != device.type:
         raise ConfigError(
             f"generator is on {generator.device} and the scores are on {device}: make it with "
@@ -262,7 +280,8 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
 def _backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     """Return the difference of two argmaxes; where the gradient is not finite, the gradient itself or nan.
 
-    A loss scale that is too large makes it so, and whoever chose the scale looks for that in the gradients.
+    A loss scale that is too large makes it so, and whoever chose the scale looks for that in the
+    gradients.
     """
     unary, pairwise, edges, z = ctx.saved_tensors
     potentials = Potentials(unary, pairwise, edges)

@@ -1,8 +1,9 @@
 """Losses of structured prediction: scores in, a target state given, a loss for each instance out.
 
-All of them ask a solver or a `Structure` for argmaxes of the scores with another unary part, and nothing else; the
-likelihood asks for sums over states. In their formulas h(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j
-is the score, s(z) the statistics `z_i` and `z_i z_j`, in which it is linear, and y the target.
+All of them ask a solver or a `Structure` for argmaxes of the scores with another unary part, and
+nothing else; the likelihood asks for sums over states. In their formulas h(z) = sum_i unary[i] z_i
++ sum_(i,j) pairwise[(i,j)] z_i z_j is the score, s(z) the statistics `z_i` and `z_i z_j`, in which
+it is linear, and y the target.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ NO_WEIGHT: Final = 1000.0
 class StructuredLoss(ArgmaxModule):
     """A loss of scores for a target state.
 
-    Of a structure the first targets are held against its states, by an argmax more; no loss is defined for others.
+    Of a structure the first targets are held against its states, by an argmax more; no loss is
+    defined for others.
 
     Args:
         solver: name or object of `solvers`; or a `Structure`, whose scores are then `unary` alone.
@@ -74,19 +76,20 @@ class StructuredLoss(ArgmaxModule):
 
         Args:
             unary: `[batch, n]`; minus infinity keeps a variable at 0.
-            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with `edges`. Minus infinity
-                keeps both variables of a pair from being 1.
+            pairwise: None; `[batch, n, n]`, upper triangular or symmetric; or `[batch, e]` with
+                `edges`. Minus infinity keeps both variables of a pair from being 1.
             target: `[batch, n]`, zeros and ones: the state y that should have the highest score.
             edges: `[e, 2]`, the pairs, shared by the batch: a tensor, an array or a list.
             generator: of noise, on the device of the scores, where the loss has some.
 
         Raises:
-            solvers.ProblemError: the scores do not describe a problem, or the target has another shape; or one of the
-                first targets is no state of the structure.
+            solvers.ProblemError: the scores do not describe a problem, or the target has another
+                shape; or one of the first targets is no state of the structure.
             solvers.SolverError: the solver cannot take it.
-            ConfigError: the generator is none of torch's for that device, or is missing; or an export or a trace
-                records the call.
-            StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is needed.
+            ConfigError: the generator is none of torch's for that device, or is missing; or an
+                export or a trace records the call.
+            StructureError: the structure takes no pairwise scores, or has no `gibbs` where one is
+                needed.
         """
         refuse_recording(self)
         potentials = potentials_of(unary, pairwise, edges)
@@ -95,7 +98,11 @@ class StructuredLoss(ArgmaxModule):
         dtype = potentials.unary.dtype
         potentials = potentials.widened()
         y = target.to(potentials.unary)
-        if is_structure(self.solver) and not self._targets_known and not torch.compiler.is_compiling():
+        if (
+            is_structure(self.solver)
+            and not self._targets_known
+            and not torch.compiler.is_compiling()
+        ):
             self._check_states(y)
             self._targets_known = True
         return self._loss(potentials, y, generator).to(dtype)
@@ -118,7 +125,9 @@ class StructuredLoss(ArgmaxModule):
         foreign = (self.maximise(Potentials(2 * y - 1)) != y).any(dim=-1)
         if bool(foreign.any()):
             place, name = foreign.nonzero()[0].tolist(), type(self.solver).__name__
-            raise ProblemError(f"target{place} is no state of {name}: no scores make it the best one")
+            raise ProblemError(
+                f"target{place} is no state of {name}: no scores make it the best one"
+            )
 
     @abstractmethod
     def _loss(
@@ -130,9 +139,9 @@ class StructuredLoss(ArgmaxModule):
 class StructuredPerceptron(StructuredLoss):
     """max_z h(z) - h(y): how far the target's score is below the best.
 
-    Gradient: s(z*) - s(y), exact where the argmax z* is unique, else a subgradient. Convex in the scores, at least 0,
-    and 0 where y is an argmax. Scores that are all 0 have that too: what keeps a network from them is how it learns,
-    not this loss. One argmax.
+    Gradient: s(z*) - s(y), exact where the argmax z* is unique, else a subgradient. Convex in the
+    scores, at least 0, and 0 where y is an argmax. Scores that are all 0 have that too: what keeps
+    a network from them is how it learns, not this loss. One argmax.
 
     References:
         Collins (2002), Discriminative training methods for hidden Markov models.
@@ -152,23 +161,24 @@ class StructuredPerceptron(StructuredLoss):
 class StructuredHinge(StructuredLoss):
     """max_z [h(z) + margin D(z, y)] - h(y), with D(z, y) = sum_i weights[i] [z_i is not y_i].
 
-    Gradient: s(z') - s(y) for the argmax z' of the augmented scores, exact where it is unique, else a subgradient.
-    Convex in the scores; at least margin D(z*, y) for the argmax z* of the scores themselves, so it bounds what is
-    counted. D is a sum over variables: the augmented argmax is one of other unary scores, and any solver of h takes
-    it. One argmax.
+    Gradient: s(z') - s(y) for the argmax z' of the augmented scores, exact where it is unique, else
+    a subgradient. Convex in the scores; at least margin D(z*, y) for the argmax z* of the scores
+    themselves, so it bounds what is counted. D is a sum over variables: the augmented argmax is one
+    of other unary scores, and any solver of h takes it. One argmax.
 
     Args:
         solver: as for every `StructuredLoss`.
         margin: positive.
-        weights: `[n]`, or what broadcasts to `[batch, n]`, finite and not negative; None for the Hamming distance.
+        weights: `[n]`, or what broadcasts to `[batch, n]`, finite and not negative; None for the
+            Hamming distance.
 
     Raises:
         ConfigError: the margin or a weight is out of its range.
 
     References:
         Taskar, Guestrin, Koller (2004), Max-margin Markov networks.
-        Tsochantaridis, Joachims, Hofmann, Altun (2005), Large margin methods for structured and interdependent
-        output variables, margin rescaling.
+        Tsochantaridis, Joachims, Hofmann, Altun (2005), Large margin methods for structured and
+        interdependent output variables, margin rescaling.
 
     Example:
         >>> unary = torch.tensor([[1.5, -0.5]], requires_grad=True)
@@ -202,13 +212,14 @@ class StructuredHinge(StructuredLoss):
 class PerturbedFenchelYoung(StructuredLoss):
     """E[max_z h(z) + sigma g.z] - h(y), with Gaussian noise g on every unary score.
 
-    Gradient: E[s(z*(g))] - s(y), in which the draws of `samples` stand for the expectation: loss and gradient are
-    unbiased. Convex in the scores, and smooth. It is at least the perceptron's, so above 0; less a constant of y it is
-    the Fenchel-Young loss of the regulariser that the noise defines, which is strictly convex; noise on
-    the pairwise scores too could make them negative. Where the scores are much larger than sigma the loss is the
-    perceptron's. An argmax a sample.
+    Gradient: E[s(z*(g))] - s(y), in which the draws of `samples` stand for the expectation: loss
+    and gradient are unbiased. Convex in the scores, and smooth. It is at least the perceptron's, so
+    above 0; less a constant of y it is the Fenchel-Young loss of the regulariser that the noise
+    defines, which is strictly convex; noise on the pairwise scores too could make them negative.
+    Where the scores are much larger than sigma the loss is the perceptron's. An argmax a sample.
 
-    The sampled loss is max_z [h(z) + sigma g.z] - h(y) - sigma g.y, of the same mean and never negative.
+    The sampled loss is max_z [h(z) + sigma g.z] - h(y) - sigma g.y, of the same mean and never
+    negative.
 
     Args:
         solver: as for every `StructuredLoss`.
@@ -220,13 +231,15 @@ class PerturbedFenchelYoung(StructuredLoss):
 
     References:
         Blondel, Martins, Niculae (2020), Learning with Fenchel-Young losses.
-        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed optimizers,
-        section 4.
+        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed
+        optimizers, section 4.
     """
 
     shown = ("sigma", "samples")
 
-    def __init__(self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 1):
+    def __init__(
+        self, solver: str | ArgmaxSolver | Structure = "auto", sigma: float = 1.0, samples: int = 1
+    ):
         super().__init__(solver)
         if not positive(sigma) or not positive(samples) or samples != int(samples):
             raise ConfigError(
@@ -249,10 +262,11 @@ class PerturbedFenchelYoung(StructuredLoss):
 class DirectLoss(SteppingModule, StructuredLoss):
     """D(z*, y) of the argmax z* itself, with D(z, y) = sum_i weights[i] [z_i is not y_i].
 
-    Gradient: [s(z*) - s(z(-epsilon))] / epsilon ("better"), or [s(z(epsilon)) - s(z*)] / epsilon ("worse"), where
-    z(epsilon) is the argmax of h + epsilon D. Biased, O(epsilon), for the gradient of E[D(z*, y)], which exists where
-    the expectation over data or noise is smooth. The loss is what is counted, piecewise constant in the scores: not
-    convex, and without a gradient of its own. Two argmaxes.
+    Gradient: [s(z*) - s(z(-epsilon))] / epsilon ("better"), or [s(z(epsilon)) - s(z*)] / epsilon
+    ("worse"), where z(epsilon) is the argmax of h + epsilon D. Biased, O(epsilon), for the gradient
+    of E[D(z*, y)], which exists where the expectation over data or noise is smooth. The loss is
+    what is counted, piecewise constant in the scores: not convex, and without a gradient of its
+    own. Two argmaxes.
 
     Args:
         solver: as for every `StructuredLoss`.
@@ -261,10 +275,12 @@ class DirectLoss(SteppingModule, StructuredLoss):
         weights: as for `StructuredHinge`.
 
     Raises:
-        ConfigError: epsilon is not positive, there is no such side, or a weight is out of its range.
+        ConfigError: epsilon is not positive, there is no such side, or a weight is out of its
+            range.
 
     References:
-        McAllester, Hazan, Keshet (2010), Direct loss minimization for structured prediction, theorem 1.
+        McAllester, Hazan, Keshet (2010), Direct loss minimization for structured prediction,
+        theorem 1.
     """
 
     shown = ("epsilon", "side", "weights")
@@ -296,12 +312,13 @@ class DirectLoss(SteppingModule, StructuredLoss):
 class ImplicitMLELoss(StructuredLoss):
     """loss(z*, y) of the argmax z*, for a loss that is differentiable in z.
 
-    Gradient: [s(z*) - s(z')] / epsilon, where z' is the argmax of the scores with `unary - epsilon d loss / d z*`.
-    Biased: it converges with epsilon to the gradient of the linearised loss, which differs from the loss wherever its
-    derivative is not its change by a flip. That of the default is twice the change, so that of independent bits the
-    gradient is twice that of the expected loss. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it,
-    and has its noise: while it trains, z* is a perturb-and-MAP sample. For the Hamming distance, which is linear in z,
-    it is the direct loss.
+    Gradient: [s(z*) - s(z')] / epsilon, where z' is the argmax of the scores with
+    `unary - epsilon d loss / d z*`. Biased: it converges with epsilon to the gradient of the
+    linearised loss, which differs from the loss wherever its derivative is not its change by a
+    flip. That of the default is twice the change, so that of independent bits the gradient is twice
+    that of the expected loss. Not convex. Two argmaxes. It is `ArgmaxLayer` with the loss after it,
+    and has its noise: while it trains, z* is a perturb-and-MAP sample. For the Hamming distance,
+    which is linear in z, it is the direct loss.
 
     Args:
         solver: as for every `StructuredLoss`.
@@ -313,8 +330,8 @@ class ImplicitMLELoss(StructuredLoss):
         ConfigError: epsilon is not positive, or there is no such seed.
 
     References:
-        Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete exponential family
-        distributions.
+        Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
+        exponential family distributions.
     """
 
     shown = ("layer", "loss")
@@ -339,10 +356,11 @@ class ImplicitMLELoss(StructuredLoss):
 class GibbsLikelihood(StructuredLoss):
     """log Z - h(y), in nats: the negative log-likelihood of y under p(z) = exp(h(z)) / Z, a conditional random field.
 
-    Gradient: E_p[s(z)] - s(y), exact. Convex in the scores, smooth, above 0. It asks for no argmax, but for log Z and
-    marginals: with pairwise scores up to 20 variables, or beyond where the treewidth is at most about 20 (a grid of
-    16 by 16 takes a quarter of a second an instance); of a structure, its `gibbs`. What it trains are probabilities:
-    the argmax of the scores is then the most probable state, not the one of least expected loss.
+    Gradient: E_p[s(z)] - s(y), exact. Convex in the scores, smooth, above 0. It asks for no argmax,
+    but for log Z and marginals: with pairwise scores up to 20 variables, or beyond where the
+    treewidth is at most about 20 (a grid of 16 by 16 takes a quarter of a second an instance); of a
+    structure, its `gibbs`. What it trains are probabilities: the argmax of the scores is then the
+    most probable state, not the one of least expected loss.
 
     References:
         Lafferty, McCallum, Pereira (2001), Conditional random fields.
@@ -356,7 +374,8 @@ class GibbsLikelihood(StructuredLoss):
     def _loss(
         self, potentials: Potentials, y: torch.Tensor, generator: torch.Generator | None
     ) -> torch.Tensor:
-        structure: Any = self.solver if is_structure(self.solver) else None  # Gibbs refuses what has no sums
+        # Gibbs refuses what has no sums
+        structure: Any = self.solver if is_structure(self.solver) else None
         double = potentials.widened(
             torch.float64
         )  # both terms are large, and their difference is what counts
@@ -388,7 +407,9 @@ def _sampled(potentials: Potentials, of: str) -> Potentials:
 def _checked(weights: torch.Tensor | None) -> torch.Tensor | None:
     if weights is None:
         return None
-    if not isinstance(weights, torch.Tensor) or not bool(((weights >= 0) & weights.isfinite()).all()):
+    if not isinstance(weights, torch.Tensor) or not bool(
+        ((weights >= 0) & weights.isfinite()).all()
+    ):
         raise ConfigError(
             f"weights must be a tensor of finite numbers, none negative; got {shortened(weights)}"
         )

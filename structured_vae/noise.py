@@ -29,9 +29,9 @@ def gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def gumbel_differences(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Independent differences of two standard Gumbel variables, that is logistic noise.
 
-    Added to unary scores h_i(1) - h_i(0) it perturbs both values of every variable. Without pairwise
-    scores the argmax is then an exact sample: P(z_i = 1) = sigmoid(unary[i]). Added to a - b it is positive
-    with probability sigmoid(a - b).
+    Added to unary scores h_i(1) - h_i(0) it perturbs both values of every variable. Without
+    pairwise scores the argmax is then an exact sample: P(z_i = 1) = sigmoid(unary[i]). Added to a -
+    b it is positive with probability sigmoid(a - b).
 
     Args:
         like: gives shape, type and device.
@@ -51,7 +51,9 @@ def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
 
 
-def unary_noise(potentials: AnyPotentials, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+def unary_noise(
+    potentials: AnyPotentials, generator: torch.Generator, samples: int = 1
+) -> torch.Tensor:
     """`[samples, batch, n]`: noise for the unary scores, as the argmax of the potentials needs it."""
     like = potentials.unary.detach().expand(samples, *potentials.unary.shape)
     draw = gumbel if isinstance(potentials, CategoricalPotentials) else gumbel_differences

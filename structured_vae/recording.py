@@ -12,8 +12,9 @@ from .errors import ConfigError
 def refuse_recording(what: object) -> None:
     """Raise where `torch.export`, `torch.jit.trace` or `make_fx` records this call.
 
-    A solver is a Python object, and a recording holds tensors and numbers alone: it would answer with the states of the
-    example input, or in another process with another solver. `torch.compile` keeps the object and may go on.
+    A solver is a Python object, and a recording holds tensors and numbers alone: it would answer
+    with the states of the example input, or in another process with another solver. `torch.compile`
+    keeps the object and may go on.
 
     Args:
         what: the layer, loss, structure or solver that is asked, or its name for the error.

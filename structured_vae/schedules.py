@@ -24,7 +24,8 @@ def positive(value: object) -> bool:
     """Whether this is a positive, finite number."""
     if not isinstance(value, float | int | np.floating | np.integer):
         return False
-    plain = value.item() if isinstance(value, np.generic) else value  # half precision has no such maximum
+    # half precision has no such maximum
+    plain = value.item() if isinstance(value, np.generic) else value
     return bool(0 < plain <= sys.float_info.max)
 
 
@@ -36,7 +37,8 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
         name: of the argument.
 
     Raises:
-        ConfigError: `value` is neither a positive, finite number, nor a schedule with such a number at step 0.
+        ConfigError: `value` is neither a positive, finite number, nor a schedule with such a number
+            at step 0.
     """
     if positive(value):
         return Constant(float(value))  # type: ignore[arg-type]  # it is a number
@@ -45,7 +47,9 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
     try:
         first = value(0)
     except Exception as error:
-        raise ConfigError(f"{name} is not a schedule: it fails at step 0 ({shortened(error)})") from error
+        raise ConfigError(
+            f"{name} is not a schedule: it fails at step 0 ({shortened(error)})"
+        ) from error
     if not positive(first):
         raise ConfigError(f"{name} must be positive at step 0; got {shortened(first)}")
     return value
@@ -54,7 +58,9 @@ def as_schedule(value: Schedule | float, name: str) -> Schedule:
 def _check_numbers(schedule: Schedule) -> None:
     for name, value in vars(schedule).items():
         if not isinstance(value, Real):
-            raise ConfigError(f"{name} of {type(schedule).__name__} must be a number; got {shortened(value)}")
+            raise ConfigError(
+                f"{name} of {type(schedule).__name__} must be a number; got {shortened(value)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,10 @@ class Constant:
 class Ramp:
     """From `start` to 1 in equal steps, reached after `epochs` epochs: the weight of a KL.
 
-    Up from 0 is a warm-up, which lets the encoder use the code before it pays for it. Down from more than 1 is
-    deterministic annealing: a posterior is first spread over all states, which come apart as the weight falls,
-    so that none is given up early. What is right depends on the scale of the cost: with much too high a weight
-    every state learns the same.
+    Up from 0 is a warm-up, which lets the encoder use the code before it pays for it. Down from
+    more than 1 is deterministic annealing: a posterior is first spread over all states, which come
+    apart as the weight falls, so that none is given up early. What is right depends on the scale of
+    the cost: with much too high a weight every state learns the same.
 
     Attributes:
         epochs: at another weight than 1; 0 for none.
@@ -104,8 +110,8 @@ class Ramp:
 
     References:
         Bowman et al. (2016), Generating sentences from a continuous space.
-        Rose (1998), Deterministic annealing for clustering, compression, classification, regression, and
-        related optimization problems.
+        Rose (1998), Deterministic annealing for clustering, compression, classification,
+        regression, and related optimization problems.
     """
 
     epochs: int

@@ -1,8 +1,9 @@
 """Gradients that have no derivative of their own, and say so when one is asked for.
 
-A backward pass that computes outside of autograd gives a constant. With `create_graph=True` torch would take its
-derivative to be zero without a word, and `once_differentiable` notices only where the incoming gradient has a
-derivative. So what depends on scores is tied to them by an operator whose own derivative is an error.
+A backward pass that computes outside of autograd gives a constant. With `create_graph=True` torch
+would take its derivative to be zero without a word, and `once_differentiable` notices only where
+the incoming gradient has a derivative. So what depends on scores is tied to them by an operator
+whose own derivative is an error.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def _tied(
 
 
 @_tied.register_fake
-def _(gradient: torch.Tensor, scores: torch.Tensor, incoming: torch.Tensor | None, of: str) -> torch.Tensor:
+def _(
+    gradient: torch.Tensor, scores: torch.Tensor, incoming: torch.Tensor | None, of: str
+) -> torch.Tensor:
     return torch.empty_like(gradient)
 
 

@@ -94,7 +94,8 @@ class Latent:
     def potentials(self, batch=1, tracked=False):
         """As many copies; tracked ones are leaves, so that each draw has a gradient of its own."""
         unary, pairwise = (
-            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked) for a in (self.unary, self.pairwise)
+            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked)
+            for a in (self.unary, self.pairwise)
         )
         if self.family == "categorical":
             return CategoricalPotentials(unary)
@@ -105,7 +106,11 @@ class Latent:
     def index(self, z):
         """The place in `states` of each row of a tensor z."""
         z = np.asarray(z)
-        return z.argmax(axis=-1) if self.family == "categorical" else (z @ 2 ** np.arange(self.n)).astype(int)
+        return (
+            z.argmax(axis=-1)
+            if self.family == "categorical"
+            else (z @ 2 ** np.arange(self.n)).astype(int)
+        )
 
 
 def latent(family, n=6, seed=0, scale=1.0):
@@ -121,7 +126,11 @@ def latent(family, n=6, seed=0, scale=1.0):
 
 
 def leaves_of(potentials):
-    return [potentials.unary] if potentials.pairwise is None else [potentials.unary, potentials.pairwise]
+    return (
+        [potentials.unary]
+        if potentials.pairwise is None
+        else [potentials.unary, potentials.pairwise]
+    )
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,11 @@ def serving(model, home, program=COMMAND):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, *program, "explore", str(model), "--port", str(port)]
-    quiet = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    quiet = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DISPLAY", "WAYLAND_DISPLAY")
+    }
     own = {"HOME": str(home), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])}
     log = home / "log"
     with (

@@ -15,4 +15,6 @@ def faces(count, seed):
 
 def few_faces():
     splits = {"train": faces(12, 0), "validation": faces(4, 1), "test": faces(6, 2)}
-    return ImageDataset("celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False)
+    return ImageDataset(
+        "celeba", "none", 64, 64, **splits, channels=3, attributes=ATTRIBUTES, shown=False
+    )

@@ -11,7 +11,9 @@ def few_images(*_):
     random = np.random.default_rng(0)
 
     def split(count):
-        return Split((random.random((count, 16)) < 0.5).astype(np.float32), np.zeros(count, np.int64))
+        return Split(
+            (random.random((count, 16)) < 0.5).astype(np.float32), np.zeros(count, np.int64)
+        )
 
     return ImageDataset("fashion-mnist-mini", "threshold", 4, 4, split(40), split(10), split(10))
 

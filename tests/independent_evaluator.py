@@ -1,7 +1,7 @@
 """The quantities of `evaluate` from exported weights and images, in numpy and double precision, by nothing of ours.
 
-Written from the formulas of the papers alone: states are enumerated, chains summed from left to right, convolutions
-taken tap by tap. What is drawn is drawn by this file's own noise.
+Written from the formulas of the papers alone: states are enumerated, chains summed from left to
+right, convolutions taken tap by tap. What is drawn is drawn by this file's own noise.
 """
 
 import itertools
@@ -88,11 +88,17 @@ def bits(weights, training, x, samples, noise):
     if training["encoder"] == "supermodular":
         pairwise = np.logaddexp(0, pairwise)
     reach = training["bandwidth"] or n
-    edges = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + reach + 1))] if pairwise.size else []
+    edges = (
+        [(i, j) for i in range(n) for j in range(i + 1, min(n, i + reach + 1))]
+        if pairwise.size
+        else []
+    )
     if n > 20:
         return chain(weights, unary, pairwise, x, samples, noise)
     states = np.array(list(itertools.product((0.0, 1.0), repeat=n)))
-    pairs = np.array([[z[i] * z[j] for i, j in edges] for z in states]).reshape(len(states), len(edges))
+    pairs = np.array([[z[i] * z[j] for i, j in edges] for z in states]).reshape(
+        len(states), len(edges)
+    )
     scores = unary @ states.T + pairwise @ pairs.T
     logits = decoded(weights, np.concatenate([states, 1 - states], axis=1))
     costs = np.stack([bernoulli_cost(logits, image) for image in x])
@@ -104,14 +110,26 @@ def bits(weights, training, x, samples, noise):
         return means({**exact, "kl_surrogate": alone})
     drawn, kl = [], []
     for row, score in enumerate(scores):
-        chosen = np.array([(score + states @ noise.logistic(size=n)).argmax() for _ in range(samples)])
+        chosen = np.array(
+            [(score + states @ noise.logistic(size=n)).argmax() for _ in range(samples)]
+        )
         counts = np.bincount(chosen)
         share = counts[counts > 0] / samples
         drawn.append(costs[row, chosen].mean())
         kl.append(n * math.log(2) + (share * np.log(share)).sum())
-    found = {"reconstruction": drawn, "kl": kl, "kl_surrogate": alone, "minus_log_p": exact["minus_log_p"]}
+    found = {
+        "reconstruction": drawn,
+        "kl": kl,
+        "kl_surrogate": alone,
+        "minus_log_p": exact["minus_log_p"],
+    }
     return means(
-        {**found, "bound": np.add(drawn, kl), "gibbs_bound": exact["bound"], "gibbs_kl": exact["kl"]}
+        {
+            **found,
+            "bound": np.add(drawn, kl),
+            "gibbs_bound": exact["bound"],
+            "gibbs_kl": exact["kl"],
+        }
     )
 
 
@@ -128,7 +146,11 @@ def chain(weights, unary, pairwise, x, samples, noise):
     score = unary[:, 0] * before
     for i in range(1, n):
         given = [
-            np.exp(log_sigmoid(unary[:, i] + value * pairwise[:, i - 1] + ahead[:, i, 1] - ahead[:, i, 0]))
+            np.exp(
+                log_sigmoid(
+                    unary[:, i] + value * pairwise[:, i - 1] + ahead[:, i, 1] - ahead[:, i, 0]
+                )
+            )
             for value in (0, 1)
         ]
         both = before * given[1]
@@ -141,7 +163,10 @@ def chain(weights, unary, pairwise, x, samples, noise):
         z = np.zeros((count, n))
         for i in range(n):
             field = (
-                unary[:, i] + (pairwise[:, i - 1] * z[:, i - 1] if i else 0) + ahead[:, i, 1] - ahead[:, i, 0]
+                unary[:, i]
+                + (pairwise[:, i - 1] * z[:, i - 1] if i else 0)
+                + ahead[:, i, 1]
+                - ahead[:, i, 0]
             )
             z[:, i] = noise.random(count) < np.exp(log_sigmoid(field))
         log_q = (unary * z).sum(1) + (pairwise * z[:, :-1] * z[:, 1:]).sum(1) - log_z
@@ -150,7 +175,12 @@ def chain(weights, unary, pairwise, x, samples, noise):
     reconstruction = np.mean(costs, axis=0)
     log_p = log_sum(np.array(ratios), axis=0) - math.log(samples)
     return means(
-        {"reconstruction": reconstruction, "kl": kl, "bound": reconstruction + kl, "minus_log_p": -log_p}
+        {
+            "reconstruction": reconstruction,
+            "kl": kl,
+            "bound": reconstruction + kl,
+            "minus_log_p": -log_p,
+        }
     )
 
 
@@ -163,7 +193,9 @@ def categories(weights, training, x, samples, noise):
     scores, pairwise = outputs[:, : hot.shape[1]] @ hot.T, outputs[:, hot.shape[1] :]
     if training["couplings"] != "none":
         reach = training["bandwidth"] or variables
-        edges = [(i, j) for i in range(variables) for j in range(i + 1, min(variables, i + reach + 1))]
+        edges = [
+            (i, j) for i in range(variables) for j in range(i + 1, min(variables, i + reach + 1))
+        ]
         for e, (i, j) in enumerate(edges):
             if training["couplings"] == "potts":
                 scores += pairwise[:, e, None] * (labels[:, i] == labels[:, j])
@@ -172,7 +204,9 @@ def categories(weights, training, x, samples, noise):
                 scores += table[:, labels[:, i] * k + labels[:, j]]
     logits = decoded(weights, hot)
     costs = np.stack([bernoulli_cost(logits, image) for image in x])
-    return means(over_all_states(scores, costs, hot @ weights.get("prior.unary", np.zeros(hot.shape[1]))))
+    return means(
+        over_all_states(scores, costs, hot @ weights.get("prior.unary", np.zeros(hot.shape[1])))
+    )
 
 
 def normal_kl(mean, log_variance):
@@ -181,7 +215,11 @@ def normal_kl(mean, log_variance):
 
 def normal_log_density(value, mean, log_variance):
     return (
-        -(((value - mean) ** 2 / np.exp(log_variance) + log_variance + math.log(2 * math.pi)).sum(axis=-1))
+        -(
+            ((value - mean) ** 2 / np.exp(log_variance) + log_variance + math.log(2 * math.pi)).sum(
+                axis=-1
+            )
+        )
         / 2
     )
 
@@ -197,7 +235,12 @@ def gaussian(weights, training, x, samples, noise):
     reconstruction, kl = np.mean(costs, axis=0), normal_kl(mean, log_variance)
     log_p = log_sum(np.array(ratios), axis=0) - math.log(samples)
     return means(
-        {"reconstruction": reconstruction, "kl": kl, "bound": reconstruction + kl, "minus_log_p": -log_p}
+        {
+            "reconstruction": reconstruction,
+            "kl": kl,
+            "bound": reconstruction + kl,
+            "minus_log_p": -log_p,
+        }
     )
 
 
@@ -208,7 +251,9 @@ def mixture(weights, training, x, classes, samples, noise):
     scores = two_layers(weights, "encoder.classes", shared)
     log_q = scores - log_sum(scores)[:, None]
     q = np.exp(log_q)
-    middle = dense(weights, "encoder.style.2", np.maximum(dense(weights, "encoder.style.0", shared), 0))
+    middle = dense(
+        weights, "encoder.style.2", np.maximum(dense(weights, "encoder.style.0", shared), 0)
+    )
     mean, log_variance = np.split(dense(weights, "encoder.style.3", middle), 2, axis=1)
     if training["styles"] == "own":
         mean, log_variance = (part.reshape(len(x), k, -1) for part in (mean, log_variance))
@@ -267,7 +312,9 @@ def attributes(weights, x, labels, samples, noise):
     mean, log_variance = np.split(dense(weights, "encoder.style", features), 2, axis=1)
     n = labels.shape[1]
     states = np.array(list(itertools.product((0.0, 1.0), repeat=n)))
-    pairs = np.stack([states[:, i] * states[:, j] for i in range(n) for j in range(i + 1, n)], axis=1)
+    pairs = np.stack(
+        [states[:, i] * states[:, j] for i in range(n) for j in range(i + 1, n)], axis=1
+    )
     scores = outputs[:, :n] @ states.T + outputs[:, n:] @ pairs.T[: outputs.shape[1] - n]
     log_q = scores - log_sum(scores)[:, None]
     q = np.exp(log_q)
@@ -294,4 +341,6 @@ def attributes(weights, x, labels, samples, noise):
     reconstruction = np.mean(costs, axis=0)
     right = states[scores.argmax(1)] == labels
     columns = {"reconstruction": reconstruction, "kl_discrete": kl_bits, "kl_continuous": kl_code}
-    return means({**columns, "bound": reconstruction + kl_bits + kl_code, "accuracy": right.mean(1)})
+    return means(
+        {**columns, "bound": reconstruction + kl_bits + kl_code, "accuracy": right.mean(1)}
+    )

@@ -1,12 +1,14 @@
 """Pastes the blocks of a page of `docs/` in order, as a reader would, into the folder that it runs in.
 
-It is run by the Python of an environment that has the wheel, and knows nothing of the checkout but the page:
-`python pasted_page.py docs/tutorial.md`. Blocks in `python`, `{testcode}` and `{doctest}` go into one session of
-Python, those in `shell` into bash; what a page says comes out has to come out. What prepares and clears Sphinx's own
-run is not there for a reader, and so not here.
+It is run by the Python of an environment that has the wheel, and knows nothing of the checkout but
+the page: `python pasted_page.py docs/tutorial.md`. Blocks in `python`, `{testcode}` and `{doctest}`
+go into one session of Python, those in `shell` into bash; what a page says comes out has to come
+out. What prepares and clears Sphinx's own run is not there for a reader, and so not here.
 
-- A line `% not pasted: REASON` leaves out the block below it: one that takes hours, another machine, or a server.
-- Lines of shell that make an environment or install into it are left out; whoever calls this has done so.
+- A line `% not pasted: REASON` leaves out the block below it: one that takes hours, another
+  machine, or a server.
+- Lines of shell that make an environment or install into it are left out; whoever calls this has
+  done so.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-BLOCK = re.compile(r"(?:^% not pasted: ([^\n]+)\n+)?^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"(?:^% not pasted: ([^\n]+)\n+)?^```([^\n`]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 INSTALLS = re.compile(r"(python3? -m venv|\. \.venv|pip (install|wheel)|git clone|cd )")
 SHELL, PYTHON, DOCTEST, OUTPUT = "shell", ("python", "{testcode}"), "{doctest}", "{testoutput}"
 
@@ -102,7 +106,9 @@ class Session:
         report = StringIO()
         flags = doctest.ELLIPSIS  # the default of Sphinx, with the next
         flags |= doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
-        found = doctest.DocTestRunner(optionflags=flags).run(test, out=report.write, clear_globs=False)
+        found = doctest.DocTestRunner(optionflags=flags).run(
+            test, out=report.write, clear_globs=False
+        )
         if found.failed:
             raise AssertionError(report.getvalue())
 

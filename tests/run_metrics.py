@@ -10,4 +10,6 @@ TIMES = {"ms_per_step", "seconds"}
 def rows_but_times(folder):
     """The metrics of each epoch."""
     with (Path(folder) / "metrics.csv").open(newline="") as file:
-        return [{k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+        return [
+            {k: float(v) for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)
+        ]

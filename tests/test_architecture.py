@@ -34,8 +34,12 @@ def test_no_circle_of_imports():
     imports = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=False)
     graph = nx.DiGraph()
     for module in imports.modules:
-        graph.add_edges_from((module, used) for used in imports.find_modules_directly_imported_by(module))
-    circles = [sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
+        graph.add_edges_from(
+            (module, used) for used in imports.find_modules_directly_imported_by(module)
+        )
+    circles = [
+        sorted(circle) for circle in nx.strongly_connected_components(graph) if len(circle) > 1
+    ]
     assert graph.number_of_edges() > 500
     assert circles == []
 
@@ -53,17 +57,23 @@ def imports_inside_functions(file):
 
 def test_imports_inside_functions_are_of_optional_packages():
     found = {
-        (str(file.relative_to(ROOT)), module) for file in FILES for module in imports_inside_functions(file)
+        (str(file.relative_to(ROOT)), module)
+        for file in FILES
+        for module in imports_inside_functions(file)
     }
     own = {(file, module) for file, module in found if module.partition(".")[0] not in OPTIONAL}
     # Commands that need no network start without torch.
-    assert {(file, module) for file, module in own if COMMANDS not in (ROOT / file).parents} == set()
+    assert {
+        (file, module) for file, module in own if COMMANDS not in (ROOT / file).parents
+    } == set()
 
 
 def test_every_folder_opens_with_its_rule():
     for folder in {file.parent for file in FILES}:
         rule = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
-        assert rule, f"{folder}/__init__.py: say in a sentence what lies here, and who may import it"
+        assert rule, (
+            f"{folder}/__init__.py: say in a sentence what lies here, and who may import it"
+        )
 
 
 def test_every_file_of_backends_is_a_registered_name():

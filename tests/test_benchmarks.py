@@ -35,7 +35,10 @@ def test_the_table_of_solvers(benchmark, tmp_path):
     }
     for task in tasks.values():
         for name, system in task["systems"].items():
-            assert (system["proved"] == system["solved"]) == (name != "local_search"), (task["task"], name)
+            assert (system["proved"] == system["solved"]) == (name != "local_search"), (
+                task["task"],
+                name,
+            )
             assert set(system["microseconds"]) == ({"1"} if name == "PyMaxflow" else {"1", "2"})
     assert tasks["dense n=30"]["goals"] == {"proved in 60 s": True}
     assert tasks["spin glass 10x10"]["goals"] == {"faster than every peer": None}
@@ -45,7 +48,9 @@ def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, m
     qplib = benchmark("qplib")
     folder = tmp_path / "problems" / "qplib"
     folder.mkdir(parents=True)
-    (folder / "tiny.qplib").write_text("tiny\nQBB\nmaximize\n3\n2\n1 2 -6.0\n2 3 4.0\n1.0\n1\n3 -2.5\n0.5\n")
+    (folder / "tiny.qplib").write_text(
+        "tiny\nQBB\nmaximize\n3\n2\n1 2 -6.0\n2 3 4.0\n1.0\n1\n3 -2.5\n0.5\n"
+    )
     about = {
         "file": "tiny.qplib",
         "n": 3,
@@ -83,8 +88,14 @@ def test_answers_that_are_held_against_enumeration(benchmark, tmp_path):
     everything = np.ones(4, bool)
     assert ranked.wrong(problem, solution, everything, 2) == (0, 0)
     assert ranked.wrong(problem, solution, everything & [True, False, True, True], 2) == (1, 0)
-    assert ranked.wrong(problem, replace(solution, score=solution.score + 1e-9), everything, 2) == (1, 0)
-    assert ranked.wrong(problem, replace(solution, optimal=~solution.optimal), everything, 2) == (0, 1)
+    assert ranked.wrong(problem, replace(solution, score=solution.score + 1e-9), everything, 2) == (
+        1,
+        0,
+    )
+    assert ranked.wrong(problem, replace(solution, optimal=~solution.optimal), everything, 2) == (
+        0,
+        1,
+    )
     twice = replace(solution, z=solution.z[:, [0, 0]])
     assert ranked.wrong(problem, twice, everything, 2) == (1, 0)
 
@@ -112,7 +123,9 @@ def test_medians_count_full_rounds_and_stop_at_the_limit(benchmark):
         call("slow")
         time.sleep(0.02)
 
-    times = medians({"quick": lambda: call("quick"), "slow": wait}, rounds=5, warm_up=2, seconds=0.01)
+    times = medians(
+        {"quick": lambda: call("quick"), "slow": wait}, rounds=5, warm_up=2, seconds=0.01
+    )
     assert calls == {"quick": 7, "slow": 1}
     assert times["slow"] >= 20 > times["quick"]
 
@@ -179,10 +192,18 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
     def row(answers):
         return {"limit": 10.0, "answers": answers}
 
-    answers = {"auto": answer(3.0, 5, 5), "quick": answer(1.0, 5, 5), "local_search": answer(1.0, 5, 9)}
+    answers = {
+        "auto": answer(3.0, 5, 5),
+        "quick": answer(1.0, 5, 5),
+        "local_search": answer(1.0, 5, 9),
+    }
     assert regret.factor(row(answers)) == 3
     assert regret.best(row(answers)) == "quick"
-    answers = {"auto": answer(3.0, 4, 9), "tight": answer(3.0, 5, 6), "none": {"refused": "too large"}}
+    answers = {
+        "auto": answer(3.0, 4, 9),
+        "tight": answer(3.0, 5, 6),
+        "none": {"refused": "too large"},
+    }
     assert regret.factor(row(answers)) == 4
     assert regret.best(row(answers)) == "tight"
     assert regret.missed(row(answers))
@@ -190,7 +211,9 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
     third = row({"auto": answer(3.0, 5, 5), "cplex": answer(1.0, 5, 5), "slow": answer(4.0, 5, 5)})
     assert (regret.factor(third), regret.factor(third, True)) == (1, 3)
     assert (regret.best(third, False), regret.best(third)) == ("slow", "cplex")
-    late = row({"auto": answer(10.0, 5, 7), "tables": answer(13.0, 5, 5), "search": answer(10.0, 5, 6)})
+    late = row(
+        {"auto": answer(10.0, 5, 7), "tables": answer(13.0, 5, 5), "search": answer(10.0, 5, 6)}
+    )
     assert regret.factor(late) == 2
     assert regret.kept({"family, 1": third, "family, 2": third}, True).endswith("0 of 1 families")
 
@@ -198,14 +221,18 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
 def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
     losses = benchmark("losses")
     quick = {
-        name: replace(losses.METHODS[name], settings=(1.0,), rates=(0.01, 0.03), steps=(0, 25), batch=4)
+        name: replace(
+            losses.METHODS[name], settings=(1.0,), rates=(0.01, 0.03), steps=(0, 25), batch=4
+        )
         for name in ("StructuredHinge", "ArgmaxLayer, cost=1 - IoU")
     }
     monkeypatch.setattr(losses, "METHODS", quick)
     monkeypatch.setattr(losses, "HELD_OUT", 20)
     output = tmp_path / "losses.json"
     for name in quick:  # the second keeps the row of the first
-        losses.main(["--seeds", "0", "1", "--selection", "100", "--output", str(output), "--only", name])
+        losses.main(
+            ["--seeds", "0", "1", "--selection", "100", "--output", str(output), "--only", name]
+        )
     rows = json.loads(output.read_text())["rows"]
     assert set(rows) == set(quick)
     for row in rows.values():
@@ -219,13 +246,21 @@ def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
 
 
 def test_overlap_is_intersection_over_union(benchmark):
-    z, truth = torch.tensor([[1.0, 1, 0, 0], [0, 0, 0, 0]]), torch.tensor([[1.0, 0, 1, 0], [0, 0, 0, 0]])
+    z, truth = (
+        torch.tensor([[1.0, 1, 0, 0], [0, 0, 0, 0]]),
+        torch.tensor([[1.0, 0, 1, 0], [0, 0, 0, 0]]),
+    )
     assert benchmark("losses").overlap(z, truth).tolist() == pytest.approx([1 / 3, 0])
 
 
 def test_shortest_paths_learned(benchmark, tmp_path, monkeypatch):
     paths = benchmark("shortest_paths")
-    for name, value in (("WITH_PYEPO", False), ("TRAIN", 200), ("HELD_OUT", 50), ("RATES", (0.05,))):
+    for name, value in (
+        ("WITH_PYEPO", False),
+        ("TRAIN", 200),
+        ("HELD_OUT", 50),
+        ("RATES", (0.05,)),
+    ):
         monkeypatch.setattr(paths, name, value)
     output = tmp_path / "paths.json"
     paths.main(["--epochs", "4", "--degrees", "2", "--seeds", "0", "--output", str(output)])
@@ -262,8 +297,13 @@ def test_spo_plus_bounds_what_the_path_costs_too_much(benchmark):
 def test_pixel_subsets(benchmark, tmp_path, monkeypatch):
     subsets = benchmark("pixel_subsets")
     draws = np.random.default_rng(0)
-    x, y = torch.from_numpy(draws.random((300, 400))).float(), torch.from_numpy(draws.integers(0, 10, 300))
-    monkeypatch.setattr(subsets, "images", lambda: dict.fromkeys(("train", "validation", "test"), (x, y)))
+    x, y = (
+        torch.from_numpy(draws.random((300, 400))).float(),
+        torch.from_numpy(draws.integers(0, 10, 300)),
+    )
+    monkeypatch.setattr(
+        subsets, "images", lambda: dict.fromkeys(("train", "validation", "test"), (x, y))
+    )
     output = tmp_path / "pixels.json"
     options = ["--sizes", "10", "--epochs", "1", "--outsider_epochs", "1", "--output", str(output)]
     for name in ("random pixels", "implicit MLE"):  # the second keeps the row of the first
@@ -286,7 +326,9 @@ def test_masks_have_k_ones_and_a_gradient(benchmark):
         assert torch.equal(mask(scores, None).sum(dim=1), torch.full((4,), 5.0))
 
 
-def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark, tmp_path, monkeypatch):
+def test_each_pair_has_the_settings_that_are_best_on_validation_images(
+    benchmark, tmp_path, monkeypatch
+):
     convolutional = benchmark("convolutional")
     small = {
         "fully connected": lambda encoder, n: paper_vae(encoder, pixels=16, n=3, hidden=4),
@@ -309,7 +351,9 @@ def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark
         "1",
         "20",
     ]
-    convolutional.main([*options, "--rates", "0.01", "1e-9", "--output", str(tmp_path / "pairs.json")])
+    convolutional.main(
+        [*options, "--rates", "0.01", "1e-9", "--output", str(tmp_path / "pairs.json")]
+    )
     record = json.loads((tmp_path / "pairs.json").read_text())
     for pair in small:
         bounds = {
@@ -319,7 +363,9 @@ def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark
         }
         runs = [row for row in record["runs"] if row["pair"] == pair]
         assert len(bounds) == 4
-        assert {(row["learning_rate"], row["kl_start"]) for row in runs} == {min(bounds, key=bounds.get)}
+        assert {(row["learning_rate"], row["kl_start"]) for row in runs} == {
+            min(bounds, key=bounds.get)
+        }
         assert [row["seed"] for row in runs] == [0, 1]
         assert runs[0]["validation_bound"] == min(bounds.values())
         assert all(row["minus_log_p"] < row["bound"] for row in runs)
@@ -345,7 +391,8 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
     rows = {row["estimator"]: row for row in json.loads(output.read_text())["rows"]}
     assert list(rows) == names[:4]  # rebar is for independent bits
     counts = {
-        name: [row[key] for key in ("decodes", "shared_decodes", "argmaxes")] for name, row in rows.items()
+        name: [row[key] for key in ("decodes", "shared_decodes", "argmaxes")]
+        for name, row in rows.items()
     }
     assert counts == {
         "direct": [12, 0, 2],
@@ -365,11 +412,20 @@ def test_the_benchmark_of_estimators_counts_decodes_and_argmaxes(benchmark, tmp_
 
 def test_every_estimator_costs_the_decodes_and_argmaxes_that_the_page_says(benchmark):
     module = benchmark("which_estimator")
-    table, expected = (0, 2**10, 0), {"direct": (12, 0, 2), "ram": (11, 0, 0), "score_function": (4, 0, 0)}
+    table, expected = (
+        (0, 2**10, 0),
+        {"direct": (12, 0, 2), "ram": (11, 0, 0), "score_function": (4, 0, 0)},
+    )
     expected |= dict.fromkeys(("table_direct", "exact", "maximum_likelihood"), table)
-    expected |= {"implicit_mle": (1, 0, 2), "perturbed_argmax": (1, 0, 8), module.TWO_SIDED: (12, 0, 3)}
+    expected |= {
+        "implicit_mle": (1, 0, 2),
+        "perturbed_argmax": (1, 0, 8),
+        module.TWO_SIDED: (12, 0, 3),
+    }
     alone = dict.fromkeys(("gumbel_softmax", "straight_through"), (1, 0, 0))
-    alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(("arm", "disarm"), (2, 0, 0))
+    alone |= dict.fromkeys(("rebar", "relax"), (3, 0, 0)) | dict.fromkeys(
+        ("arm", "disarm"), (2, 0, 0)
+    )
     for encoder, counts in (("independent", expected | alone), ("general", expected)):
         configs = {name: module.configured(name, encoder, 1) for name in module.NAMES}
         fits = {name: config for name, config in configs.items() if module.made(config)}
@@ -477,10 +533,15 @@ def test_two_hundred_bits_are_trained_evaluated_and_not_run_again(benchmark, tmp
     benchmark("two_hundred_bits").main([*options, "--steps", "200", "--only", only, "--train"])
     assert not output.exists()
     seconds = 0.0
-    for steps, epochs in ((200, 2), (200, 2), (300, 3), (200, 3)):  # evaluated, as it is, longer, as it is
+    # evaluated, as it is, longer, as it is
+    for steps, epochs in ((200, 2), (200, 2), (300, 3), (200, 3)):
         benchmark("two_hundred_bits").main([*options, "--steps", str(steps), "--only", only])
         rows = json.loads(output.read_text())["runs"]
-        names = ["direct, one side, 1 flip", "direct, two sides, 1 flip", "RAM, chain, 3 completions"]
+        names = [
+            "direct, one side, 1 flip",
+            "direct, two sides, 1 flip",
+            "RAM, chain, 3 completions",
+        ]
         assert [row["estimator"] for row in rows] == names
         for row in rows:
             assert row["bound_is"] == "bound"
@@ -519,7 +580,12 @@ def test_settings_beside_the_defaults_are_what_they_are_called(benchmark, tmp_pa
             ["--sizes", "8 bits", "--epochs", "1", "--settings", "two sides", "--output", str(path)]
         )
     (row,) = json.loads(path.read_text())["rows"]
-    assert (row["size"], row["epochs"], row["setting"], row["seed"]) == ("8 bits", 1, "two sides", 0)
+    assert (row["size"], row["epochs"], row["setting"], row["seed"]) == (
+        "8 bits",
+        1,
+        "two sides",
+        0,
+    )
     assert 200 < row["bound"] < 400
 
 
@@ -530,12 +596,15 @@ def test_settings_of_cells_are_tried_as_their_names_say_and_one_is_that_of_the_c
         (found,) = Experiment.named(experiment).cells(only=f"^{name}$")
         tried = {setting: settings.configured(cell, setting) for setting in choice.settings}
         for setting, config in tried.items():
-            assert (config.kl_warmup > 0) == (config.kl_start > 0) == ("not annealed" not in setting)
+            assert (
+                (config.kl_warmup > 0) == (config.kl_start > 0) == ("not annealed" not in setting)
+            )
             assert config.epochs == choice.epochs
         own = [
             setting
             for setting, config in tried.items()
-            if replace(config, epochs=found.config.epochs, kl_warmup=found.config.kl_warmup) == found.config
+            if replace(config, epochs=found.config.epochs, kl_warmup=found.config.kl_warmup)
+            == found.config
         ]
         assert len(own) == 1, cell
 
@@ -556,7 +625,9 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
     deviations = {}
     # Of the seeds of that code and length, else of all.
     for size, epochs in product(defaults.SIZES, (10, 30, 100)):
-        seeds = [bounds for key, bounds in found.items() if len(bounds) > 1 and key[:2] == (size, epochs)]
+        seeds = [
+            bounds for key, bounds in found.items() if len(bounds) > 1 and key[:2] == (size, epochs)
+        ]
         seeds = seeds or [bounds for bounds in found.values() if len(bounds) > 1]
         squares = sum(np.var(bounds, ddof=1) * (len(bounds) - 1) for bounds in seeds)
         deviations[size, epochs] = np.sqrt(squares / sum(len(bounds) - 1 for bounds in seeds))
@@ -567,7 +638,9 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
             if (size, epochs, setting) in found
         }
         of_itself = TrainConfig(**defaults.SIZES[size], epochs=epochs)
-        (own,) = (best[name] for name in best if defaults.configured(size, epochs, name) == of_itself)
+        (own,) = (
+            best[name] for name in best if defaults.configured(size, epochs, name) == of_itself
+        )
         for name, bounds in best.items():
             spread = deviations[size, epochs] * np.sqrt(1 / len(own) + 1 / len(bounds))
             assert np.mean(own) - np.mean(bounds) < 2 * spread, (size, epochs, name)
@@ -581,7 +654,9 @@ def test_peers_of_fifteen_bits_are_called_by_themselves_and_agree(benchmark, tmp
     output = tmp_path / "x.json"
     fifteen.main(["--rounds", "1", "--slow_rounds", "1", "--output", str(output)])
     times = json.loads(output.read_text())["cpu_us_an_instance"]
-    assert {"max_flow, the batch", "PyMaxflow, the batch as one graph"} <= set(times["supermodular"])
+    assert {"max_flow, the batch", "PyMaxflow, the batch as one graph"} <= set(
+        times["supermodular"]
+    )
     assert {"max_flow, one at a time", "PyMaxflow, one at a time"} <= set(times["supermodular"])
     assert {"CPLEX", "CPLEX through docplex", "here, cplex"} <= set(times["general, beside others"])
 

@@ -53,7 +53,9 @@ def test_the_examples_of_the_readme_run():
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "results/README.md"])
 def test_links_to_files_lead_to_files(page):
     for target in re.findall(r"\]\(([^)#]+)", text(page)):
-        assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), target
+        assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), (
+            target
+        )
 
 
 def test_the_check_of_built_pages_names_what_leads_nowhere(tmp_path):
@@ -62,7 +64,12 @@ def test_the_check_of_built_pages_names_what_leads_nowhere(tmp_path):
     (tmp_path / "a.html").write_text(page, encoding="utf-8")
     (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
     found = runpy.run_path(str(ROOT / "docs" / "built_html.py"))["broken_targets"](tmp_path)
-    assert list(found) == ["a.html: #gone", "a.html: b.html#gone", "a.html: c.html", "a.html: gone.png"]
+    assert list(found) == [
+        "a.html: #gone",
+        "a.html: b.html#gone",
+        "a.html: c.html",
+        "a.html: gone.png",
+    ]
 
 
 def test_a_build_that_is_heavy_or_does_not_know_a_word_is_refused_and_pictures_come_late(tmp_path):
@@ -81,7 +88,9 @@ def test_a_build_that_is_heavy_or_does_not_know_a_word_is_refused_and_pictures_c
     assert list(built["heavy_pages"](tmp_path)) == [(page, 300_001)]
     index = tmp_path / "searchindex.js"
     known = {word: 0 for word in built["WORDS"] if word != "qubo"}
-    index.write_text(f"Search.setIndex({json.dumps({'terms': known, 'titleterms': {}})})", encoding="utf-8")
+    index.write_text(
+        f"Search.setIndex({json.dumps({'terms': known, 'titleterms': {}})})", encoding="utf-8"
+    )
     assert built["unknown_words"](index) == ["qubo"]
 
 
@@ -117,7 +126,9 @@ def documented():
     for page in (ROOT / "docs" / "api").glob("*.md"):
         current = "solvers" if page.stem == "solvers" else "models"
         directives = r"^\.\. (\w+):: ([\w.]+)(?:\n   :(\w+):)?"
-        for kind, name, option in re.findall(directives, page.read_text(encoding="utf-8"), re.MULTILINE):
+        for kind, name, option in re.findall(
+            directives, page.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             if kind == "currentmodule":
                 current = name
             elif kind == "automodule" and option == "members":
@@ -129,7 +140,11 @@ def documented():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_object_is_on_an_api_page(module):
-    last = {name.rpartition(".")[2] for name in documented() if name.split(".")[0] == module.split(".")[0]}
+    last = {
+        name.rpartition(".")[2]
+        for name in documented()
+        if name.split(".")[0] == module.split(".")[0]
+    }
     missing = sorted(set(importlib.import_module(module).__all__) - last)
     assert not missing, f"put them on docs/api/{module.split('.')[0]}.md: {missing}"
 
@@ -178,11 +193,16 @@ def of_readme():
         [quantities("larger/n30-direct-two_sided-seed0.json")["bound"]],
     )
     yield "on a chain {:.1f} after 70, three seeds", [mean(by_seed(DROPOUT, "larger", "bound"))]
-    yield "50 categories {:.1f} after 60", [quantities("table1/fashion-mnist-k50-direct-seed0.json")["bound"]]
+    yield (
+        "50 categories {:.1f} after 60",
+        [quantities("table1/fashion-mnist-k50-direct-seed0.json")["bound"]],
+    )
     step = record("training_step.json")["ms_a_step"]
     yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
     times = record("fifteen_bits.json")["cpu_us_an_instance"]
-    general, cuts, others = (times[kind] for kind in ("general", "supermodular", "general, beside others"))
+    general, cuts, others = (
+        times[kind] for kind in ("general", "supermodular", "general, beside others")
+    )
     yield (
         "| here, a batch of 100 | `exhaustive` {:.1f} us | `max_flow` {:.1f} us |",
         [general["exhaustive, the batch"], cuts["max_flow, the batch"]],
@@ -191,12 +211,22 @@ def of_readme():
         "| here, one at a time | `exhaustive` {:.0f} us | `max_flow` {:.0f} us |",
         [general["exhaustive, one at a time"], cuts["max_flow, one at a time"]],
     )
-    yield "| PyMaxflow, the batch as one graph | - | {:.1f} us |", [cuts["PyMaxflow, the batch as one graph"]]
+    yield (
+        "| PyMaxflow, the batch as one graph | - | {:.1f} us |",
+        [cuts["PyMaxflow, the batch as one graph"]],
+    )
     yield "| PyMaxflow, one at a time | - | {:.0f} us |", [cuts["PyMaxflow, one at a time"]]
     one_at_a_time = [cuts["PyMaxflow, one at a time"], cuts["max_flow, one at a time"]]
     assert one_at_a_time[0] < one_at_a_time[1]
-    yield "PyMaxflow is faster**: {:.0f} us, and `max_flow` by a prepared call {:.0f} us", one_at_a_time
-    words = {"toulbar2": "toulbar2", "CP-SAT": "OR-Tools CP-SAT", "CPLEX": "CPLEX, its own Python API"}
+    yield (
+        "PyMaxflow is faster**: {:.0f} us, and `max_flow` by a prepared call {:.0f} us",
+        one_at_a_time,
+    )
+    words = {
+        "toulbar2": "toulbar2",
+        "CP-SAT": "OR-Tools CP-SAT",
+        "CPLEX": "CPLEX, its own Python API",
+    }
     for name, title in (words | {"CPLEX through docplex": "CPLEX through docplex"}).items():
         yield f"| {title} | {{:.1f}} ms | |", [others[name] / 1000]
     yield "| HiGHS | {:.1f} ms | |", [min(others["HiGHS"], others["HiGHS without presolve"]) / 1000]
@@ -210,10 +240,16 @@ def of_gpu():
     steps = record("estimators_gpu.json")["ms_a_step"]
 
     def beside_direct(table, *kinds):
-        return [steps[table][f"{kind}, RAM"] / steps[table][f"{kind}, direct, two-sided"] for kind in kinds]
+        return [
+            steps[table][f"{kind}, RAM"] / steps[table][f"{kind}, direct, two-sided"]
+            for kind in kinds
+        ]
 
     words = "{:.2f} with 15 independent bits and {:.2f} with general scores, {:.2f} with 50 bits on a chain"
-    yield words, [*beside_direct("n = 15", "independent", "general"), *beside_direct("n = 50", "chain")]
+    yield (
+        words,
+        [*beside_direct("n = 15", "independent", "general"), *beside_direct("n = 50", "chain")],
+    )
     values = beside_direct("5 variables of 8 values", "independent", "chain", "Potts", "general")
     yield (
         "8 values {:.2f} (independent), {:.2f} (a chain), {:.2f} (Potts scores) and {:.2f} (all pairs)",
@@ -229,23 +265,32 @@ def of_landing_page():
 
 
 def of_reproduce():
-    gaussian, category = "structured/gaussian-seed0.json", "table1/fashion-mnist-k50-direct-seed0.json"
+    gaussian, category = (
+        "structured/gaussian-seed0.json",
+        "table1/fashion-mnist-k50-direct-seed0.json",
+    )
     yield "a bound of {:.1f} nats after 100", [quantities(gaussian)["bound"]]
     yield "one variable of 50 categories {:.1f} after 60", [quantities(category)["bound"]]
     gibbs, direct = quantities(GIBBS), quantities(DIRECT)
     for name, path in (("Gibbs posterior", GIBBS), ("direct optimization", DIRECT)):
         minutes = record(path)["seconds"] / 60
-        yield f"the {name} has {{:.1f}} nats after {{:.0f}} minutes", [quantities(path)["bound"], minutes]
-    yield "finds then, {:.1f} and {:.1f}, by 32 flips", [each["refined_bound"] for each in (gibbs, direct)]
+        yield (
+            f"the {name} has {{:.1f}} nats after {{:.0f}} minutes",
+            [quantities(path)["bound"], minutes],
+        )
+    yield (
+        "finds then, {:.1f} and {:.1f}, by 32 flips",
+        [each["refined_bound"] for each in (gibbs, direct)],
+    )
     yield "exact -log p(x) {:.1f} and {:.1f})", [each["minus_log_p"] for each in (gibbs, direct)]
     path = "larger/n30-direct-two_sided-seed0.json"
     larger = quantities(path)
-    words = (
-        "{:.0f} minutes of training) give a valid bound of {:.1f} nats by the encoder alone, and of {:.1f} by"
-    )
+    words = "{:.0f} minutes of training) give a valid bound of {:.1f} nats by the encoder alone, and of {:.1f} by"
     yield words, [record(path)["seconds"] / 60, larger["bound"], larger["refined_bound"]]
     seeds = by_seed(DROPOUT, "larger")
-    minutes = [record(f"larger/{DROPOUT}-seed{seed}.json")["seconds"] / 60 for seed in range(len(seeds))]
+    minutes = [
+        record(f"larger/{DROPOUT}-seed{seed}.json")["seconds"] / 60 for seed in range(len(seeds))
+    ]
     columns = {name: [each[name] for each in seeds] for name in ("bound", "minus_log_p", "kl")}
     chain = {name: mean(values) for name, values in columns.items()}
     bound, exact = (shown(columns[name], 1) for name in ("bound", "minus_log_p"))
@@ -257,13 +302,14 @@ def of_reproduce():
     assert max(columns["bound"]) < 130.2  # the goal
     assert max(columns["minus_log_p"]) < 123.3
     bound, exact = (shown(columns[name]) for name in ("bound", "minus_log_p"))
-    yield f"bits reach both, in half an hour of one core, with each of three seeds: {bound} and {exact}", []
+    yield (
+        f"bits reach both, in half an hour of one core, with each of three seeds: {bound} and {exact}",
+        [],
+    )
     yield "100 epochs, seven minutes, is ahead of them: {:.2f} and {:.2f}", both[1]
     lost = [bound - exact for bound, exact in both]
     apart = [both[0][0] - both[1][0], both[0][1] - both[1][1], lost[0] - lost[1]]
-    words = (
-        "Of these {:.1f} nats {:.1f} are between the bounds on -log p, by 100 and 200 importance samples, "
-    )
+    words = "Of these {:.1f} nats {:.1f} are between the bounds on -log p, by 100 and 200 importance samples, "
     yield words + "and {:.1f}", apart
     yield "what the encoders lose by these, {:.1f} and {:.1f} nats", lost
     kls = [chain["kl"], 50 * math.log(2), of_gaussian["kl"]]
@@ -272,16 +318,23 @@ def of_reproduce():
         name: verdict(Experiment.named(name), records_of(Experiment.named(name), ROOT / "results"))
         for name in ("table1", "table2", "structured")
     }
-    assert "of the paper's bound: exact 1 of 10, direct 1 of 10" in near["table1"]  # "1 of 10 of table 1"
+    # "1 of 10 of table 1"
+    assert "of the paper's bound: exact 1 of 10, direct 1 of 10" in near["table1"]
     assert "of the paper's accuracy: direct 3 of 10" in near["table2"]  # "3 of 10 accuracies"
     assert "of the paper's bound: direct 0 of 10" in near["table2"]  # "none of the bounds"
     assert "of the paper's number: 0 of 6" in near["structured"]  # "none of 6"
     step = record("training_step.json")["ms_a_step"]
     yield "coupled bits takes {:.2f} times", [step["general"] / step["independent"]]
     alone = record("estimators.json")["ms_a_step"]["n = 15"]
-    ratios = [alone[f"{name}, direct"] / alone["independent, direct"] for name in ("general", "supermodular")]
+    ratios = [
+        alone[f"{name}, direct"] / alone["independent, direct"]
+        for name in ("general", "supermodular")
+    ]
     yield "by one thread {:.2f} and {:.2f} times", ratios
-    yield "and {:.2f} times where the scores are supermodular", [step["supermodular"] / step["independent"]]
+    yield (
+        "and {:.2f} times where the scores are supermodular",
+        [step["supermodular"] / step["independent"]],
+    )
 
     ends = [
         mean(record(path)["epochs"][-1]["validation/bound"] for path in paths)
@@ -314,7 +367,10 @@ def of_choose():
         yield f"| {own} | {{:.1f}} us{peer} | {{:.0f}} us |", [times[kind][name] for name in names]
     others = times["general, beside others"]
     for own, name in (("cplex", "CPLEX"), ("cp_sat", "CP-SAT"), ("highs", "HiGHS")):
-        yield "by itself | - | {:.1f} ms; {:.1f} ms |", [others[f"here, {own}"] / 1000, others[name] / 1000]
+        yield (
+            "by itself | - | {:.1f} ms; {:.1f} ms |",
+            [others[f"here, {own}"] / 1000, others[name] / 1000],
+        )
     cuts = record("training_step.json")["minimum_cuts"]["cpu_us_an_instance"]
     yield "takes {:.1f} times the CPU time", [cuts["pymaxflow"] / cuts["max_flow"]]
 
@@ -361,13 +417,21 @@ def of_own_styles(paper):
             cell = f"{data}-{labels}labels-direct"
             seeds = by_seed(f"{cell}-own_styles", "table2")
             own, shared = seeds[0], quantities(f"table2/{cell}-seed0.json")
-            shares = [[100 * run[name] for run in seeds] for name in ("accuracy", "accuracy_sampled")]
+            shares = [
+                [100 * run[name] for run in seeds] for name in ("accuracy", "accuracy_sampled")
+            ]
             above = min(map(mean, shares)) > paper[cell]["accuracy"]
-            assert above != (cell == "mnist-50labels-direct")  # "All means are above the paper's but those"
+            # "All means are above the paper's but those"
+            assert above != (cell == "mnist-50labels-direct")
             if not above:
-                words = "one seed of three has {:.1f}% ({:.1f}% of a drawn class) and the paper {:.1f}"
+                words = (
+                    "one seed of three has {:.1f}% ({:.1f}% of a drawn class) and the paper {:.1f}"
+                )
                 yield words, [*map(min, shares), paper[cell]["accuracy"]]
-            numbers += [*(shown(each, 1) for each in shares), shown([run["bound"] for run in seeds])]
+            numbers += [
+                *(shown(each, 1) for each in shares),
+                shown([run["bound"] for run in seeds]),
+            ]
             lower.setdefault(data, []).append(shared["bound"] - own["bound"])
             higher.setdefault(data, []).append(shares[0][0] - 100 * shared["accuracy"])
             lost.append(shares[0][0] - shares[1][0])
@@ -397,13 +461,26 @@ def of_semi_supervised():
             for value in (unit * quantities(f"table2/{cell}-seed0.json")[name], paper[cell][name])
         ]
         yield f"| {labels} | " + " | ".join([form] * 8) + " |", numbers
-    near = [("fashion-mnist", 50, "direct"), *(("mnist", labels, "direct") for labels in (300, 600, 1200))]
-    for data, labels, estimator in [*near, *((data, 100, estimator) for data, estimator in columns)]:
-        runs = [quantities(f"table2/{data}-{labels}labels-{estimator}-seed{seed}.json") for seed in range(3)]
-        shares = [shown([100 * run[key] for run in runs], 1) for key in ("accuracy", "accuracy_sampled")]
+    near = [
+        ("fashion-mnist", 50, "direct"),
+        *(("mnist", labels, "direct") for labels in (300, 600, 1200)),
+    ]
+    for data, labels, estimator in [
+        *near,
+        *((data, 100, estimator) for data, estimator in columns),
+    ]:
+        runs = [
+            quantities(f"table2/{data}-{labels}labels-{estimator}-seed{seed}.json")
+            for seed in range(3)
+        ]
+        shares = [
+            shown([100 * run[key] for run in runs], 1) for key in ("accuracy", "accuracy_sampled")
+        ]
         title = f"{names[data]}, {labels} labels, {estimators[estimator]}"
         yield f"| {title} | {' | '.join(shares)} | {shown([run['bound'] for run in runs])} |", []
-    counts = verdict(Experiment.named("table2"), records_of(Experiment.named("table2"), ROOT / "results"))
+    counts = verdict(
+        Experiment.named("table2"), records_of(Experiment.named("table2"), ROOT / "results")
+    )
     assert "accuracy is as good as the paper's or better: direct 10 of 10" in counts  # "ten of ten"
     assert (
         "accuracy of a drawn class is as good as the paper's or better: direct 9 of 10" in counts
@@ -412,12 +489,16 @@ def of_semi_supervised():
     costs = [
         mean(100 * (run["accuracy"] - run["accuracy_sampled"]) for run in by_seed(cell, "table2"))
         for cell in (
-            f"{data}-{labels}labels-direct" for data, labels in product(names, (50, 100, 300, 600, 1200))
+            f"{data}-{labels}labels-direct"
+            for data, labels in product(names, (50, 100, 300, 600, 1200))
         )
     ]
     yield "with one style for all {:.1f} to {:.1f} points here", [min(costs), max(costs)]
     steps = record("estimators.json")["ms_a_step"]["mixture"]
-    yield "direct optimization costs {:.2f} of Gumbel-softmax", [steps["direct"] / steps["gumbel_softmax"]]
+    yield (
+        "direct optimization costs {:.2f} of Gumbel-softmax",
+        [steps["direct"] / steps["gumbel_softmax"]],
+    )
 
 
 def of_celeba():
@@ -456,7 +537,9 @@ FOLLOWED = ("test/bound_surrogate", "validation/bound_surrogate")
 
 def curve_of(encoder, cell, seeds, key="test/bound_surrogate"):
     """The mean over seeds in each epoch."""
-    runs = [record(f"structured/{encoder}-{cell}-seed{seed}.json")["epochs"] for seed in range(seeds)]
+    runs = [
+        record(f"structured/{encoder}-{cell}-seed{seed}.json")["epochs"] for seed in range(seeds)
+    ]
     return [mean(epoch[key] for epoch in epochs) for epochs in zip(*runs, strict=True)]
 
 
@@ -496,7 +579,9 @@ def of_the_order_of_encoders():
         exact = [[run["minus_log_p"] for run in runs] for runs in cells]
         if how == "cosine":
             yield f"In -log p(x) ({', '.join(map(shown, exact))}) general bits are told", []
-            since = ordered_since([curve_of(name, "direct-cosine", seeds, "test/bound") for name in names])
+            since = ordered_since(
+                [curve_of(name, "direct-cosine", seeds, "test/bound") for name in names]
+            )
             yield "By the valid bound it is the same, from epoch {:.0f} on", [since]
             gains = [mean(exact[2]) - mean(exact[0]), mean(exact[2]) - mean(exact[1])]
             yield "{:.1f} and {:.1f} with the falling rate", gains
@@ -511,16 +596,23 @@ def of_the_order_of_encoders():
                 [run["bound_surrogate"] for run in cells[0]],
             )
             won = [
-                before - mean(run["bound"] for run in runs) for before, runs in zip(flat, cells, strict=True)
+                before - mean(run["bound"] for run in runs)
+                for before, runs in zip(flat, cells, strict=True)
             ]
             yield (
                 "independent bits {:.1f} nats of the valid bound, supermodular ones {:.1f} and general ones {:.1f}",
                 won[::-1],
             )
     yield from of_own_annealing()
-    yield "level with the other ({:.2f} in epoch 100", [curve_of("independent", "arm", 3, "test/bound")[99]]
+    yield (
+        "level with the other ({:.2f} in epoch 100",
+        [curve_of("independent", "arm", 3, "test/bound")[99]],
+    )
     exact = [mean(run["minus_log_p"] for run in runs) for runs in ends]
-    yield "gain {:.1f} (general) and {:.1f} nats (supermodular)", [exact[2] - exact[0], exact[2] - exact[1]]
+    yield (
+        "gain {:.1f} (general) and {:.1f} nats (supermodular)",
+        [exact[2] - exact[0], exact[2] - exact[1]],
+    )
 
 
 def of_own_annealing():
@@ -530,7 +622,8 @@ def of_own_annealing():
     )
     assert [len(runs) for runs in (general, *own)] == [3, 3, 3]
     bounds, numbers = (
-        [[run[key] for run in runs] for runs in (general, *own)] for key in ("bound", "bound_surrogate")
+        [[run[key] for run in runs] for runs in (general, *own)]
+        for key in ("bound", "bound_surrogate")
     )
     gain = mean(by_seed("supermodular-direct-annealed", name="bound")) - mean(bounds[1])
     yield (
@@ -593,11 +686,16 @@ def of_structured():
     columns = ("bound", "refined_bound", "minus_log_p", "bound_surrogate")
     for title, name in rows.items():
         seeds = by_seed(name)
-        numbers = [shown([found[column] for found in seeds if column in found]) for column in columns]
+        numbers = [
+            shown([found[column] for found in seeds if column in found]) for column in columns
+        ]
         yield " ".join(f"| {title} | {' | '.join(numbers)} |".split()), []
 
     gaussian = quantities("structured/gaussian-seed0.json")
-    yield "15 dimensions, 100 epochs | {:.2f} | | {:.2f} |", [gaussian["bound"], gaussian["minus_log_p"]]
+    yield (
+        "15 dimensions, 100 epochs | {:.2f} | | {:.2f} |",
+        [gaussian["bound"], gaussian["minus_log_p"]],
+    )
     yield "limits, is {:.1f} nats", [gaussian["kl"]]
     category = quantities("table1/fashion-mnist-k50-direct-seed0.json")
     yield "direct, 60 epochs | {:.2f} | | {:.2f} |", [category["bound"], category["minus_log_p"]]
@@ -613,7 +711,8 @@ def of_structured():
     numbers = [shown([run[column] for run in apart]) for column in columns[:3]]
     yield "trained alike, three seeds, have {}, {} and {}".format(*numbers), []
     gains = [
-        mean(run[key] for run in apart) - mean(run[key] for run in runs) for key in ("bound", "minus_log_p")
+        mean(run[key] for run in apart) - mean(run[key] for run in runs)
+        for key in ("bound", "minus_log_p")
     ]
     yield "couplings gain {:.1f} nats of the valid bound here and {:.1f} of -log p(x)", gains
 
@@ -651,13 +750,18 @@ def of_chosen_settings(kind):
             "Gumbel-softmax, MNIST": "mnist-k20-gumbel_softmax",
         }
     for title, name in titles.items():
-        own = {setting: bound for (cell, setting), bound in bounds.items() if cell == f"{kind}/{name}"}
+        own = {
+            setting: bound for (cell, setting), bound in bounds.items() if cell == f"{kind}/{name}"
+        }
         line = " | ".join(f"{own[column]:.2f}" if column in own else "" for column in columns)
         others = [(setting, bound) for setting, bound in own.items() if setting not in columns]
         words = ", ".join(f"{setting}: {bound:.2f}" for setting, bound in others)
         if len(others) == 2:  # the second without the name of what is set
             words = words.replace(f", {others[0][0].split()[0]} ", ", ")
-        yield " ".join(f"| {title} | {line} |{f' {words} |' if kind == 'table1' else ''}".split()), []
+        yield (
+            " ".join(f"| {title} | {line} |{f' {words} |' if kind == 'table1' else ''}".split()),
+            [],
+        )
 
     def of(name, setting):
         return bounds[f"{kind}/{name}", setting]
@@ -665,11 +769,16 @@ def of_chosen_settings(kind):
     if kind == "structured":
         gains = [
             of(f"{name}-direct-annealed", "annealed from 4") - of(f"{name}-direct-annealed", best)
-            for name, best in (("supermodular", "annealed from 10"), ("independent", "annealed from 2"))
+            for name, best in (
+                ("supermodular", "annealed from 10"),
+                ("independent", "annealed from 2"),
+            )
         ]
         yield "would rather have 10, by {:.2f}", gains[:1]
         yield "and independent ones 2, by {:.2f}", gains[1:]
-        ten, thirty = (of("supermodular-direct-annealed", f"annealed from {start}") for start in (10, 30))
+        ten, thirty = (
+            of("supermodular-direct-annealed", f"annealed from {start}") for start in (10, 30)
+        )
         yield "is better for supermodular bits by {:.2f} more", [ten - thirty]
     else:
         gains = gains_of_a_small_epsilon(bounds)
@@ -702,7 +811,8 @@ def of_variables():
         [one - five, five - bits],
     )
     pairs = [
-        quantities(f"structured/5x8-{name}-elbo-seed0.json") for name in ("independent-direct", "chain-gibbs")
+        quantities(f"structured/5x8-{name}-elbo-seed0.json")
+        for name in ("independent-direct", "chain-gibbs")
     ]
     words = "a bound of {:.2f} and a -log p(x) of {:.2f}, those of the chain {:.2f} and {:.2f}"
     yield words, [each[key] for each in pairs for key in ("bound", "minus_log_p")]
@@ -717,7 +827,10 @@ def of_table1():
             for cell in ("mnist-k10", "mnist-k20", "fashion-mnist-k10")
         ]
         row = " | ".join("{:.2f}, {:.0f}" for _ in found)
-        yield f"| {title} | {row} |", [value for each in found for value in (each["bound"], each["active"])]
+        yield (
+            f"| {title} | {row} |",
+            [value for each in found for value in (each["bound"], each["active"])],
+        )
 
     gaps = [
         mean(both[0]) - mean(both[1])
@@ -731,24 +844,30 @@ def of_table1():
     words = f"the exact one is ahead in {len(ahead)} of {len(gaps)}, by {{:.2f}} to {{:.2f}} nats, and behind in two"
     yield words, [min(ahead), max(ahead)]
     yield "behind in two by {:.2f} and {:.2f}", sorted(behind)
-    exact = [name for name in experiment.paper if name.endswith("-exact") and "omniglot" not in name]
+    exact = [
+        name for name in experiment.paper if name.endswith("-exact") and "omniglot" not in name
+    ]
     first = {name: quantities(f"table1/{name}-seed0.json")["bound"] for name in exact}
     theirs = {name: experiment.paper[name.replace("exact", "direct")]["bound"] for name in first}
     missed = "fashion-mnist-k20-exact"
-    assert [name for name, bound in first.items() if bound > theirs[name]] == [missed]  # "in 9 of 10"
-    words = (
-        "That run has {:.2f}, the paper's direct optimization {:.2f} and the mean of three {:.2f}: by first"
-    )
+    # "in 9 of 10"
+    assert [name for name, bound in first.items() if bound > theirs[name]] == [missed]
+    words = "That run has {:.2f}, the paper's direct optimization {:.2f} and the mean of three {:.2f}: by first"
     yield words, [first[missed], theirs[missed], mean(by_seed(missed, "table1", "bound"))]
     fashion = "table1/fashion-mnist-k{}-direct{}-seed0.json"
-    for words, plain in (("{:.2f} and {:.2f} without", "-plain"), ("{:.2f} and {:.2f} with it", "")):
+    for words, plain in (
+        ("{:.2f} and {:.2f} without", "-plain"),
+        ("{:.2f} and {:.2f} with it", ""),
+    ):
         yield words, [quantities(fashion.format(k, plain))["bound"] for k in (10, 20)]
     yield from of_chosen_settings("table1")
 
 
 def of_dropout():
     without, seeds = quantities("larger/n50-chain-ram-seed0.json"), by_seed(DROPOUT, "larger")
-    gains = [without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")]
+    gains = [
+        without[name] - mean(each[name] for each in seeds) for name in ("bound", "minus_log_p")
+    ]
     yield "{:.1f} nats of the bound, {:.1f} of -log p, three seeds against one without", gains
 
 
@@ -756,7 +875,10 @@ def of_larger():
     seeds = by_seed(DROPOUT, "larger")
     words = "Of the {:.2f}, the mean of three seeds, {:.2f} are reconstruction of test images and {:.2f} KL; "
     words += "the encoder loses {:.2f} against -log p, and"
-    yield words, [mean(each[name] for each in seeds) for name in ("bound", "reconstruction", "kl", "gap")]
+    yield (
+        words,
+        [mean(each[name] for each in seeds) for name in ("bound", "reconstruction", "kl", "gap")],
+    )
     active = [each["active"] for each in seeds]
     yield "and {:.0f} to {:.0f} bits are in use", [min(active), max(active)]
     without = quantities("larger/n50-chain-ram-seed0.json")["bound"]
@@ -769,8 +891,13 @@ def of_larger():
         found, epochs = quantities(f"larger/{path.name}"), record(f"larger/{path.name}")["epochs"]
         step = median(row["ms_per_step"] for row in epochs)
         if "-chain-" in name:
-            runs = [record(f"larger/{each.name}") for each in sorted(path.parent.glob(f"{name}-seed*.json"))]
-            bound, kl, exact = (by_seed(name, "larger", key) for key in ("bound", "kl", "minus_log_p"))
+            runs = [
+                record(f"larger/{each.name}")
+                for each in sorted(path.parent.glob(f"{name}-seed*.json"))
+            ]
+            bound, kl, exact = (
+                by_seed(name, "larger", key) for key in ("bound", "kl", "minus_log_p")
+            )
             minutes = [run["seconds"] / 60 for run in runs]
             ends = " to ".join(f"{end:.0f}" for end in sorted({min(minutes), max(minutes)}))
             step = median(row["ms_per_step"] for run in runs for row in run["epochs"])
@@ -787,7 +914,11 @@ def of_larger():
 
 def of_references():
     path = "structured/gaussian-seed0.json"
-    gaussian, epochs, end = "a Gaussian VAE of 15 dimensions", record(path)["epochs"], quantities(path)
+    gaussian, epochs, end = (
+        "a Gaussian VAE of 15 dimensions",
+        record(path)["epochs"],
+        quantities(path),
+    )
     step = median(row["ms_per_step"] for row in epochs)
     fifty = "table1/fashion-mnist-k50-direct-seed0.json"
     categories, its_end = record(fifty)["epochs"], quantities(fifty)
@@ -796,9 +927,14 @@ def of_references():
     yield "| {:.2f} | |", [epochs[99]["test/bound"]]
     one = "one variable of 50 categories"
     tenth = categories[9]["test/bound"]
-    yield f"{one}, after 10 of 60 epochs | {{:.2f}} | | | {{:.0f}} | | {{:.1f}} |", [tenth, its_step, most]
+    yield (
+        f"{one}, after 10 of 60 epochs | {{:.2f}} | | | {{:.0f}} | | {{:.1f}} |",
+        [tenth, its_step, most],
+    )
     yield f"{one}, after 10 of 60 epochs | | | | {{:.1f}} | |", [tenth]
-    its = [categories[29][f"test/{name}"] for name in ("reconstruction", "kl", "bound", "minus_log_p")]
+    its = [
+        categories[29][f"test/{name}"] for name in ("reconstruction", "kl", "bound", "minus_log_p")
+    ]
     row = f"{one}, after 30 of 60 epochs | exact | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} | |"
     yield row, [*its, its[2] - its[3]]
     row = f"{one}, -log p(x) exact | 60 | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.0f}} | {{:.0f}} | {{:.1f}} |"
@@ -824,12 +960,19 @@ def of_records():
     yield from of_larger()
     yield "`auto` proves {} of {}", of_qplib()
     ours, paper = (
-        quantities(f"{THIRTY}/general-{name}.json") for name in ("score_function-elbo", "direct-paper")
+        quantities(f"{THIRTY}/general-{name}.json")
+        for name in ("score_function-elbo", "direct-paper")
     )
     yield "| {:.2f} | {:.2f} | **{:.2f}** ±", [ours["reconstruction"], ours["kl"], ours["bound"]]
-    yield "| {:.2f} | {:.2f} (histogram) | {:.2f} ±", [paper["reconstruction"], paper["kl"], paper["bound"]]
+    yield (
+        "| {:.2f} | {:.2f} (histogram) | {:.2f} ±",
+        [paper["reconstruction"], paper["kl"], paper["bound"]],
+    )
     for row in (ours, paper):
-        yield "| {:.2f} | {:.2f} | {:.2f} |", [row["minus_log_p"], row["gap"], row["bound_surrogate"]]
+        yield (
+            "| {:.2f} | {:.2f} | {:.2f} |",
+            [row["minus_log_p"], row["gap"], row["bound_surrogate"]],
+        )
     yield "exact bound {:.2f}", [paper["gibbs_bound"]]
     step = record("estimators.json")["ms_a_step"]["n = 15"]
     ratio = step["general, score function, 4 samples"] / step["general, direct"]
@@ -838,14 +981,21 @@ def of_records():
     for encoder, (epsilon, end) in product(
         ("independent", "supermodular", "general"), (("1.0", ""), ("0.1", "-epsilon0.1"))
     ):
-        step = median(row["ms_per_step"] for row in record(f"{folder}/{encoder}{end}.json")["epochs"])
+        step = median(
+            row["ms_per_step"] for row in record(f"{folder}/{encoder}{end}.json")["epochs"]
+        )
         numbers = [*last_row(f"{encoder}{end}"), step]
         yield f"| {epsilon} | {{:.1f}} | {{:.1f}} | {{:.1f}} |", numbers
         if end:
-            whole = record(f"structured/{encoder}-direct-elbo-seed0.json")["epochs"][9]["test/bound"]
+            whole = record(f"structured/{encoder}-direct-elbo-seed0.json")["epochs"][9][
+                "test/bound"
+            ]
             yield "{:.2f} beside {:.2f}", [numbers[1], whole]
     path = "larger/n50-chain-ram-seed0.json"
-    yield "(on validation images it is {:.1f})", [record(path)["epochs"][-1]["validation/reconstruction"]]
+    yield (
+        "(on validation images it is {:.1f})",
+        [record(path)["epochs"][-1]["validation/reconstruction"]],
+    )
 
 
 def of_own_networks():
@@ -864,7 +1014,8 @@ def of_own_networks():
     priors = record("learnt_prior.json")
     uniform, *learnt = priors["runs"]
     yield "15 coupled bits, {:.0f} epochs of", [priors["epochs"]]
-    assert all(0.5 < uniform["bound"] - run["bound"] < 0.7 for run in learnt)  # half a nat or a little more
+    # half a nat or a little more
+    assert all(0.5 < uniform["bound"] - run["bound"] < 0.7 for run in learnt)
     assert all(run["minus_log_p"] > uniform["minus_log_p"] for run in learnt)
 
 
@@ -916,21 +1067,30 @@ def of_two_hundred_bits():
     yield "one flip end at a KL of {:.1f} nats where DisARM has {:.1f}", kl
     yield "at a reconstruction of {:.1f} where it has {:.1f}", reconstruction
     noise = {
-        name: mean(mean(run["curves"]["gradient/variance"][-10:]) for run in runs if run["estimator"] == name)
+        name: mean(
+            mean(run["curves"]["gradient/variance"][-10:])
+            for run in runs
+            if run["estimator"] == name
+        )
         for name in names
     }
     yield "though with {:.2f} times its variance", [noise[two] / noise["DisARM"]]
     rest = [noise[name] / noise["DisARM"] for name in ("REBAR", "RELAX")]
     there = {
         name: mean(
-            mean(run["curves"]["gradient/variance"][-10:]) for run in fashion if run["estimator"] == name
+            mean(run["curves"]["gradient/variance"][-10:])
+            for run in fashion
+            if run["estimator"] == name
         )
         for name in names
     }
     shares = [each["straight-through"] / each["DisARM"] for each in (noise, there)]
     yield "its variance is {:.2f} of DisARM's, and {:.2f} there", shares
     rest += [there[name] / there["DisARM"] for name in ("REBAR", "RELAX")]
-    yield "variance is {:.2f} and {:.2f} of `disarm`'s on MNIST, {:.2f} and {:.2f} on Fashion-MNIST", rest
+    yield (
+        "variance is {:.2f} and {:.2f} of `disarm`'s on MNIST, {:.2f} and {:.2f} on Fashion-MNIST",
+        rest,
+    )
     apart = {"mnist": [], "fashion-mnist": []}
     of_direct = []
     for name, data in product(names, apart):
@@ -948,13 +1108,17 @@ def bounds_of(runs, data):
     """Of each estimator, the mean over seeds."""
     of_data = [run for run in runs if run["data"] == data]
     names = {run["estimator"] for run in of_data}
-    return {name: mean(run["bound"] for run in of_data if run["estimator"] == name) for name in names}
+    return {
+        name: mean(run["bound"] for run in of_data if run["estimator"] == name) for name in names
+    }
 
 
 def of_all_flips(page):
     names = ("straight-through", "REBAR", "DisARM")
     first = [
-        run for run in record("two_hundred_bits.json")["runs"] if run["data"] == "mnist" and not run["seed"]
+        run
+        for run in record("two_hundred_bits.json")["runs"]
+        if run["data"] == "mnist" and not run["seed"]
     ]
     others = {run["estimator"]: run for run in first}
     one, two = record("two_hundred_bits_all_flips.json")["runs"]
@@ -964,24 +1128,29 @@ def of_all_flips(page):
     own = [run["curves"]["test/bound"][-1] for run in (two, one)]
     assert own[0] < tenth["straight-through"]
     if page == "reproduce":
-        yield "10,000 steps, {:.1f} nats beside {:.1f} of the next", [own[0], tenth["straight-through"]]
+        yield (
+            "10,000 steps, {:.1f} nats beside {:.1f} of the next",
+            [own[0], tenth["straight-through"]],
+        )
         longer = record("two_hundred_bits_all_flips_gpu.json")["runs"]
         ends = [run["bound"] for run in longer if (run["data"], run["epochs"]) == ("mnist", 32)]
         yield "they have, with {:.1f} nats, what the best", [mean(ends)]
         longest = record("two_hundred_bits_all_flips_longer.json")["runs"]
         best = record("two_hundred_bits.json")["runs"]
         ends, least = (
-            [bounds_of(runs, data) for data in ("mnist", "fashion-mnist")] for runs in (longest, best)
+            [bounds_of(runs, data) for data in ("mnist", "fashion-mnist")]
+            for runs in (longest, best)
         )
         ends, least = ([min(of.values()) for of in part] for part in (ends, least))
         words = "and {:.1f} after as many, {:.1f} less, of Fashion-MNIST {:.1f} less"
         yield words, [ends[0], least[0] - ends[0], least[1] - ends[1]]
-        yield "One side, with {:.1f} and {:.1f} nats then, is behind eight", of_last_steps("one side")[0]
+        yield (
+            "One side, with {:.1f} and {:.1f} nats then, is behind eight",
+            of_last_steps("one side")[0],
+        )
         return
     noise = [run["curves"]["gradient/variance"][-1] for run in (two, one)]
-    words = (
-        "nats, where `straight_through` has {:.1f}, `rebar` {:.1f} and `disarm` {:.1f}, at {:.0f} of variance"
-    )
+    words = "nats, where `straight_through` has {:.1f}, `rebar` {:.1f} and `disarm` {:.1f}, at {:.0f} of variance"
     yield "bound of {:.1f} " + words, [own[0], *(tenth[name] for name in names), noise[0]]
     yield "One side has {:.1f}, with a variance of {:.0f}: what", [own[1], noise[1]]
     yield "take {:.0f} minutes of CPU time", [two["seconds"] / 60]
@@ -1023,13 +1192,18 @@ def of_longer_trainings():
     ends, exact = last["two sides"]
     theirs = [
         min(
-            mean(run["minus_log_p"] for run in every if (run["data"], run["estimator"]) == (data, name))
+            mean(
+                run["minus_log_p"]
+                for run in every
+                if (run["data"], run["estimator"]) == (data, name)
+            )
             for name in names
         )
         for data in ("mnist", "fashion-mnist")
     ]
     for data, bound in zip(("mnist", "fashion-mnist"), last["one side"][0], strict=True):
-        assert sum(other < bound for other in bounds_of(every, data).values()) == 8  # "eight of the twelve"
+        # "eight of the twelve"
+        assert sum(other < bound for other in bounds_of(every, data).values()) == 8
     yield (
         "went on to 100,000 steps, two seeds: {:.1f} nats, {:.1f} less than the best of the twelve, "
         "and {:.1f} of -log p(x) beside its {:.1f}",
@@ -1037,7 +1211,10 @@ def of_longer_trainings():
     )
     words = "of Fashion-MNIST {:.1f} nats, {:.1f} less, and {:.1f} beside {:.1f}"
     yield words, [ends[1], best[1] - ends[1], exact[1], theirs[1]]
-    yield "One side has {:.1f} and {:.1f} after 40,000", [mean(run["bound"] for run in of) for of in one]
+    yield (
+        "One side has {:.1f} and {:.1f} after 40,000",
+        [mean(run["bound"] for run in of) for of in one],
+    )
 
 
 def of_last_steps(sides):
@@ -1046,7 +1223,8 @@ def of_last_steps(sides):
         [
             run
             for run in record("two_hundred_bits_all_flips_longer.json")["runs"]
-            if (run["data"], run["epochs"], run["estimator"]) == (data, 100, f"direct, {sides}, all flips")
+            if (run["data"], run["epochs"], run["estimator"])
+            == (data, 100, f"direct, {sides}, all flips")
         ]
         for data in ("mnist", "fashion-mnist")
     ]
@@ -1079,10 +1257,15 @@ def of_labels():
     ours, *peers = ("structured-vae", "pytorch-crf", "torch-struct")
     for title, words in (("full length", "100 places"), ("other lengths", "10 to 100 places")):
         tasks = [chains[title][task] for task in ("decode", "log Z", "gradient")]
-        yield f"| {words}: {ours} | " + " | ".join(["{:.1f}"] * 3) + " |", [task[ours] for task in tasks]
+        yield (
+            f"| {words}: {ours} | " + " | ".join(["{:.1f}"] * 3) + " |",
+            [task[ours] for task in tasks],
+        )
         for name in peers:
             if name in tasks[0]:
-                numbers = [value for task in tasks for value in (task[name], task[name] / task[ours])]
+                numbers = [
+                    value for task in tasks for value in (task[name], task[name] / task[ours])
+                ]
                 yield f"| {words}: {name} | " + " | ".join(["{:.0f} ({:.1f})"] * 3) + " |", numbers
     for task, words in (("letters", "letters"), ("snakes", "snakes")):
         for name, row in record(f"labels_{task}.json")["rows"].items():
@@ -1129,7 +1312,9 @@ def test_the_table_of_records_says_which_are_of_code_in_no_commit():
 @pytest.mark.parametrize("page", QUOTED)
 def test_quoted_numbers_are_those_of_the_records(page):
     found = " ".join(text(page).split())
-    missing = [say for words, numbers in QUOTED[page]() if (say := words.format(*numbers)) not in found]
+    missing = [
+        say for words, numbers in QUOTED[page]() if (say := words.format(*numbers)) not in found
+    ]
     assert not missing, f"{page} should say: {missing}"
 
 
@@ -1145,7 +1330,9 @@ TOLD_APART = {
 @pytest.mark.parametrize("how", TOLD_APART)
 def test_seeds_tell_those_encoders_apart_of_which_pages_say_it(how):
     cells = {name[0]: by_seed(name) for name in Experiment.named("structured").orders[how]}
-    for quantity, said in zip(("bound_surrogate", "bound", "minus_log_p"), TOLD_APART[how], strict=True):
+    for quantity, said in zip(
+        ("bound_surrogate", "bound", "minus_log_p"), TOLD_APART[how], strict=True
+    ):
         values = {letter: [run[quantity] for run in runs] for letter, runs in cells.items()}
         told = [
             one + other
@@ -1167,8 +1354,13 @@ def test_a_figure_is_finished_in_the_cell_that_makes_it(script):
         own = {node.id for node in named if isinstance(node.ctx, ast.Store)}
         assert not drawn_on & ({node.id for node in named} - own)
         made = [
-            node for node in nodes if isinstance(node, ast.Assign) and "subplots" in ast.unparse(node.value)
+            node
+            for node in nodes
+            if isinstance(node, ast.Assign) and "subplots" in ast.unparse(node.value)
         ]
         drawn_on |= {
-            node.id for each in made for node in ast.walk(each.targets[0]) if isinstance(node, ast.Name)
+            node.id
+            for each in made
+            for node in ast.walk(each.targets[0])
+            if isinstance(node, ast.Name)
         }

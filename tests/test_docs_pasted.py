@@ -13,7 +13,9 @@ from pasted_page import blocks
 
 ROOT = Path(__file__).parent.parent
 PASTED = Path(__file__).with_name("pasted_page.py")
-PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if any(block.text for block in blocks(page)))
+PAGES = sorted(
+    page for page in (ROOT / "docs").glob("*.md") if any(block.text for block in blocks(page))
+)
 
 
 def test_blocks_are_found_in_order_with_their_options_and_reasons(tmp_path):
@@ -48,7 +50,9 @@ def test_a_page_that_does_not_run_as_written_fails(tmp_path, body, words):
     )
     assert done.returncode == 1
     assert words in done.stderr
-    assert pasted(page, "```{doctest}\n>>> 1 + 1\n2\n```\n", tmp_path).endswith("page.md: 1 blocks\n")
+    assert pasted(page, "```{doctest}\n>>> 1 + 1\n2\n```\n", tmp_path).endswith(
+        "page.md: 1 blocks\n"
+    )
 
 
 def test_a_function_of_one_block_sees_what_a_later_one_changes(tmp_path):
@@ -71,10 +75,21 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
     checkout = folder / "checkout"  # setuptools leaves files where it builds
     for package in ("solvers", "models", "structured_vae"):
-        shutil.copytree(ROOT / package, checkout / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / package, checkout / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, checkout)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", checkout]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        checkout,
+    ]
     subprocess.run([*build, "--wheel-dir", folder], check=True)
     shutil.rmtree(checkout)
     venv.create(folder / "venv", with_pip=False)
@@ -103,9 +118,13 @@ def installed(tmp_path_factory):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_runs_as_it_is_written(installed, page, tmp_path):
     ours = {
-        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "STRUCTURED_VAE_DATA")
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "STRUCTURED_VAE_DATA")
     }
-    folders = f"{installed}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = (
+        f"{installed}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
     own = {
         "PATH": folders,
         "HOME": str(tmp_path),
@@ -113,6 +132,12 @@ def test_a_page_runs_as_it_is_written(installed, page, tmp_path):
     }
     command = [installed / "python", "-I", PASTED, page]
     done = subprocess.run(
-        command, cwd=tmp_path, env=ours | own, capture_output=True, text=True, check=False, timeout=1800
+        command,
+        cwd=tmp_path,
+        env=ours | own,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]

@@ -17,7 +17,13 @@ def module(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     monkeypatch.syspath_prepend(str(ROOT))
     yield importlib.import_module
-    for name in ("generated_pages", "api_pages", "learning_pages", "structure_pages", "build_marks"):
+    for name in (
+        "generated_pages",
+        "api_pages",
+        "learning_pages",
+        "structure_pages",
+        "build_marks",
+    ):
         sys.modules.pop(name, None)
 
 
@@ -47,21 +53,38 @@ def test_the_page_of_records_lists_those_whose_rows_are_of_several_commits():
 
 def rows_of(commits, seconds=5.0):
     row = {"proved": True, "seconds": seconds, "published": {"A": 3600.0, "B": 3600.0}, "peers": {}}
-    about = {"n": 3, "mean_degree": 1.0, "solver": "auto", "value": 1.0, "best_known": 1.0, "limit": 9.0}
+    about = {
+        "n": 3,
+        "mean_degree": 1.0,
+        "solver": "auto",
+        "value": 1.0,
+        "best_known": 1.0,
+        "limit": 9.0,
+    }
     hardware = {"hardware": {"processor": "none"}}
-    return {f"QPLIB_3{k}": row | about | hardware | {"commit": commit} for k, commit in enumerate(commits)}
+    return {
+        f"QPLIB_3{k}": row | about | hardware | {"commit": commit}
+        for k, commit in enumerate(commits)
+    }
 
 
 def test_the_qplib_page_says_when_its_rows_are_of_several_commits(module):
     pages = module("generated_pages")
     assert "All rows of `auto` are of commit aaaaaaa." in pages._commits(rows_of(["a" * 40] * 2))
     said = pages._commits(rows_of(["a" * 40, "b" * 40, "a" * 40]))
-    assert "2 commits, so the table describes no single version: aaaaaaa (30, 32), bbbbbbb (31)" in said
+    assert (
+        "2 commits, so the table describes no single version: aaaaaaa (30, 32), bbbbbbb (31)"
+        in said
+    )
 
 
-def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_are_of_one_family(module):
+def test_the_qplib_page_says_where_others_are_much_faster_and_that_new_proofs_are_of_one_family(
+    module,
+):
     pages, rows = module("generated_pages"), rows_of(["a" * 40] * 3)
-    assert "proves 3 of the instances that we prove; these are of one family" in pages._families(rows)
+    assert "proves 3 of the instances that we prove; these are of one family" in pages._families(
+        rows
+    )
     assert pages._slower(rows) == ""
     rows["QPLIB_31"] |= {"seconds": 269.2, "published": {"A": 1.0, "B": 3600.0}}
     assert pages._slower(rows) == " Instance 31 takes us 269 s, and the best published solver 1 s."
@@ -107,7 +130,9 @@ def test_qplib_measures_all_rows_of_another_commit_anew_and_resumes(module, tmp_
     assert list(qplib.commits_of(json.loads(output.read_text())["rows"])) == ["b" * 40]
 
 
-def test_qplib_refuses_a_table_of_one_commit_from_a_changed_checkout(module, tmp_path, monkeypatch, capsys):
+def test_qplib_refuses_a_table_of_one_commit_from_a_changed_checkout(
+    module, tmp_path, monkeypatch, capsys
+):
     qplib = module("benchmarks.qplib")
     monkeypatch.setattr(qplib, "environment", lambda: {"commit": "c" * 40 + "-dirty"})
     with pytest.raises(SystemExit):

@@ -47,12 +47,16 @@ def normal_cost(x, z, code):
 
 def test_the_reconstruction_is_that_of_a_normal_distribution_of_stored_intensities():
     x, code, z = images(2), codes(2), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.3, 1.0]])
-    torch.testing.assert_close(DECODER.reconstruction(x, z, code), normal_reconstruction(x, z, code))
+    torch.testing.assert_close(
+        DECODER.reconstruction(x, z, code), normal_reconstruction(x, z, code)
+    )
 
 
 def test_the_cost_of_attributes_has_the_prior_of_the_code_in_it():
     x, code, z = images(2), codes(2), torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.3, 1.0]])
-    torch.testing.assert_close(DECODER.given(code).cost(x, z), normal_cost(x, z, code), rtol=1e-6, atol=1e-2)
+    torch.testing.assert_close(
+        DECODER.given(code).cost(x, z), normal_cost(x, z, code), rtol=1e-6, atol=1e-2
+    )
     difference = normal_cost(x, z, code) - normal_reconstruction(x, z, code)
     torch.testing.assert_close(DECODER.prior_cost(z, code), difference, rtol=1e-4, atol=1e-2)
 
@@ -66,7 +70,10 @@ def test_the_prior_takes_out_of_the_code_what_the_attributes_say():
     """Codes z M + noise: what is left of them by the prior that costs least is that noise."""
     draw = torch.Generator().manual_seed(3)
     z = torch.randint(2, (2000, N), generator=draw).float()
-    step, noise = torch.tensor([[2.0, 0.0], [0.0, -1.0], [0.5, 0.5]]), torch.randn((2000, 2), generator=draw)
+    step, noise = (
+        torch.tensor([[2.0, 0.0], [0.0, -1.0], [0.5, 0.5]]),
+        torch.randn((2000, 2), generator=draw),
+    )
     code = z @ step + noise
     decoder = AttributeDecoder(N, c=2, channels=2)
     optimiser = torch.optim.LBFGS(decoder.prior.parameters(), line_search_fn="strong_wolfe")
@@ -110,7 +117,9 @@ def test_slopes_are_differences_between_states():
         for i in range(N):
             one, zero = z.clone(), z.clone()
             one[i], zero[i] = 1, 0
-            change = normal_cost(x, one.expand(2, -1), code) - normal_cost(x, zero.expand(2, -1), code)
+            change = normal_cost(x, one.expand(2, -1), code) - normal_cost(
+                x, zero.expand(2, -1), code
+            )
             torch.testing.assert_close(around.slope[:, i], change, rtol=1e-4, atol=0.1)
     assert not around.slope.requires_grad
     assert around.cost.requires_grad
@@ -150,7 +159,9 @@ def test_a_row_of_decoded_persons_has_one_under_every_state():
     assert 0 <= rows.min() <= rows.max() <= 1
 
 
-@pytest.mark.parametrize(("encoder", "pairs"), [("independent", 0), ("supermodular", 6), ("general", 6)])
+@pytest.mark.parametrize(
+    ("encoder", "pairs"), [("independent", 0), ("supermodular", 6), ("general", 6)]
+)
 def test_encoders_give_potentials_and_a_code(encoder, pairs):
     network = AttributeEncoder(encoder, n=4, c=5, channels=2)
     potentials, code = network(images(2))

@@ -16,7 +16,9 @@ def drawn_decoder(pixels, n, hidden, dtype=torch.float64, scale=1.0, seed=0):
     generator = torch.Generator().manual_seed(seed)
     decoder = BinaryDecoder(pixels, n, hidden)
     for parameter in decoder.parameters():
-        parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.data = scale * torch.randn(
+            parameter.shape, generator=generator, dtype=torch.float64
+        )
     return decoder.to(dtype)
 
 
@@ -56,9 +58,9 @@ def flipped(z, i):
 def rounding_bound(decoder, x, epsilon):
     """How far the two ways to compute a cost can be apart: (operations in a row) * epsilon * magnitudes.
 
-    A sum of k terms is off by at most k * epsilon/2 times the sum of their absolute values. A logit is a
-    sum over hidden units of sums over columns, of which a flip touches each at most twice; softplus does
-    not enlarge errors. Both ways round, hence twice that.
+    A sum of k terms is off by at most k * epsilon/2 times the sum of their absolute values. A logit
+    is a sum over hidden units of sums over columns, of which a flip touches each at most twice;
+    softplus does not enlarge errors. Both ways round, hence twice that.
     """
     A, a, W, b = map(np.abs, weights_of(decoder))
     hidden = 2 * A.sum(axis=1) + a
@@ -124,7 +126,9 @@ def test_tolerance_of_float64_sees_an_error_of_a_millionth():
 @pytest.mark.parametrize("scale", [1e-6, 100.0])
 def test_flips_of_extreme_weights(scale):
     decoder = drawn_decoder(30, 5, 8, torch.float32, scale)
-    check_flips(decoder, drawn_images(4, 30, dtype=torch.float32), drawn_states(4, 5, torch.float32))
+    check_flips(
+        decoder, drawn_images(4, 30, dtype=torch.float32), drawn_states(4, 5, torch.float32)
+    )
 
 
 def test_flips_of_a_batch_are_those_of_its_images_one_by_one():
@@ -145,7 +149,9 @@ def test_slope_is_cost_with_one_less_cost_with_zero():
             one[i], zero[i] = 1, 0
             image = x[b].numpy()
             expected = cost_by_numpy(decoder, image, one) - cost_by_numpy(decoder, image, zero)
-            assert abs(slope[b, i].item() - expected) <= 2 * rounding_bound(decoder, image, 2.0**-52)
+            assert abs(slope[b, i].item() - expected) <= 2 * rounding_bound(
+                decoder, image, 2.0**-52
+            )
 
 
 def test_slope_of_given_costs():

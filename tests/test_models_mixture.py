@@ -58,7 +58,8 @@ def test_costs_given_a_style_are_those_of_the_bernoulli_distribution(vae, x):
     style = torch.randn((5, C), generator=torch.Generator().manual_seed(3)).double()
     given, states = vae.decoder.given(style), torch.eye(K).double()
     expected = torch.stack(
-        [-Bernoulli(logits=vae.decoder(z.expand(5, K), style)).log_prob(x).sum(-1) for z in states], dim=-1
+        [-Bernoulli(logits=vae.decoder(z.expand(5, K), style)).log_prob(x).sum(-1) for z in states],
+        dim=-1,
     )
     torch.testing.assert_close(given.table(x, states), expected)
     torch.testing.assert_close(given.table(x, states.roll(1, 0)), expected.roll(1, 1))
@@ -107,6 +108,8 @@ def test_samples_of_the_style_have_its_moments_and_gradients():
 
 def test_a_grid_has_a_row_for_each_style_and_a_column_for_each_class(vae):
     grid = vae.grid(2, torch.Generator().manual_seed(7))
-    style = torch.randn((2, C), generator=torch.Generator().manual_seed(7), dtype=torch.float32).double()
+    style = torch.randn(
+        (2, C), generator=torch.Generator().manual_seed(7), dtype=torch.float32
+    ).double()
     expected = [vae.decoder(z, s).sigmoid() for s in style for z in torch.eye(K).double()]
     torch.testing.assert_close(grid, torch.stack(expected))

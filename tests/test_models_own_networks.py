@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 from enumeration import all_bits, seeded
-from own_networks import Categories, ConvolutionalDecoder, ConvolutionalEncoder, Scores, convolutional_vae
+from own_networks import (
+    Categories,
+    ConvolutionalDecoder,
+    ConvolutionalEncoder,
+    Scores,
+    convolutional_vae,
+)
 from torch import nn
 
 import models.decoder
@@ -63,7 +69,9 @@ def test_tables_are_the_costs_of_all_states(decoder):
     expected = by_numpy(decoder, images(), states)
     states = torch.as_tensor(states)
     np.testing.assert_allclose(decoder.table(images(), states).detach(), expected, rtol=1e-9)
-    np.testing.assert_allclose(decoder.decoded(states).costs(images()).detach(), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        decoder.decoded(states).costs(images()).detach(), expected, rtol=1e-9
+    )
     costs = torch.stack([decoder.cost(images(), z.expand(IMAGES, -1)) for z in states], dim=-1)
     np.testing.assert_allclose(costs.detach(), expected, rtol=1e-9)
 
@@ -73,7 +81,9 @@ def test_tables_are_the_costs_of_all_states(decoder):
 def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, together, leading):
     monkeypatch.setattr(models.decoder, "DECODED_TOGETHER", together)
     z = torch.randint(2, (*leading, IMAGES, N), generator=seeded(1)).double()
-    expected = np.stack([by_numpy(decoder, images(), row).diagonal() for row in z.reshape(-1, IMAGES, N)])
+    expected = np.stack(
+        [by_numpy(decoder, images(), row).diagonal() for row in z.reshape(-1, IMAGES, N)]
+    )
     flips, near = decoder.flips(images(), z), decoder.around(images(), z)
     np.testing.assert_allclose(flips.cost, expected.reshape(z.shape[:-1]), rtol=1e-9)
     np.testing.assert_allclose(near.cost.detach(), expected.reshape(z.shape[:-1]), rtol=1e-9)
@@ -84,7 +94,9 @@ def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, togethe
             by_numpy(decoder, images(), b).diagonal() - by_numpy(decoder, images(), a).diagonal()
             for a, b in zip(zero.reshape(-1, IMAGES, N), one.reshape(-1, IMAGES, N), strict=True)
         ]
-        np.testing.assert_allclose(near.slope[..., i], np.reshape(change, z.shape[:-1]), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(
+            near.slope[..., i], np.reshape(change, z.shape[:-1]), rtol=1e-6, atol=1e-9
+        )
     assert near.cost.requires_grad
     assert not near.slope.requires_grad
 
@@ -95,7 +107,9 @@ def test_a_table_in_parts_has_the_gradient_of_one(decoder, monkeypatch):
     for together in (1 << 22, 2 * PIXELS):
         monkeypatch.setattr(models.own_networks, "DECODED_TOGETHER", together)
         table = decoder.table(images(), states)
-        gradients.append(torch.autograd.grad(table.logsumexp(dim=-1).sum(), list(decoder.parameters())))
+        gradients.append(
+            torch.autograd.grad(table.logsumexp(dim=-1).sum(), list(decoder.parameters()))
+        )
     for one, other in zip(*gradients, strict=True):
         torch.testing.assert_close(one, other)
 
@@ -130,7 +144,11 @@ def hooked(layers):
 
 def with_convolution():
     return nn.Sequential(
-        nn.Linear(N, 8), nn.Unflatten(1, (2, 4)), nn.Conv1d(2, 2, 3), nn.Flatten(), nn.Linear(4, PIXELS)
+        nn.Linear(N, 8),
+        nn.Unflatten(1, (2, 4)),
+        nn.Conv1d(2, 2, 3),
+        nn.Flatten(),
+        nn.Linear(4, PIXELS),
     )
 
 
@@ -138,7 +156,12 @@ def with_convolution():
     "layers",
     [
         nn.Sequential(
-            nn.Linear(N, 5), nn.Dropout(), nn.LeakyReLU(), nn.Linear(5, 5), nn.SiLU(), nn.Linear(5, PIXELS)
+            nn.Linear(N, 5),
+            nn.Dropout(),
+            nn.LeakyReLU(),
+            nn.Linear(5, 5),
+            nn.SiLU(),
+            nn.Linear(5, PIXELS),
         ),
         nn.Sequential(nn.Linear(N, 5), nn.ReLU(inplace=True), nn.Linear(5, PIXELS, bias=False)),
         nn.Sequential(nn.Linear(N, 5, bias=False), nn.Linear(5, PIXELS)),
@@ -159,7 +182,9 @@ def test_the_costs_of_flips_are_those_of_the_flipped_states(layers):
     decoder.eval()
     torch.testing.assert_close(flips.cost, decoder.cost(images(), z).detach())
     for i, moved in enumerate(torch.eye(N, dtype=torch.float64)):
-        torch.testing.assert_close(flips.flipped[..., i], decoder.cost(images(), (z - moved).abs()).detach())
+        torch.testing.assert_close(
+            flips.flipped[..., i], decoder.cost(images(), (z - moved).abs()).detach()
+        )
 
 
 def test_what_acts_in_training_alone_does_not_act_between_flips():
@@ -239,7 +264,11 @@ def test_ours_beside_ones_own():
         (nn.Linear(PIXELS, N), network().float(), "Linear must return models.Potentials"),
         (Scores(PIXELS + 1, N), network().float(), "cannot take an image of 6 pixels"),
         (Scores(PIXELS, N), network(N + 1).float(), "cannot take an image of 6 pixels"),
-        (Scores(PIXELS, N), network(N, 5).float(), "the decoder gives 5 pixels, and the images have 6"),
+        (
+            Scores(PIXELS, N),
+            network(N, 5).float(),
+            "the decoder gives 5 pixels, and the images have 6",
+        ),
         (Scores(PIXELS, N), nn.Flatten(0), r"must return a tensor \[1, pixels\]"),
     ],
 )
@@ -260,7 +289,9 @@ def test_a_decoder_keeps_its_likelihood(name):
 
 
 def test_an_unknown_likelihood():
-    with pytest.raises(ValueError, match="no likelihood is called 'poisson'; there are: bernoulli, gaussian"):
+    with pytest.raises(
+        ValueError, match="no likelihood is called 'poisson'; there are: bernoulli, gaussian"
+    ):
         NetworkDecoder(network(), "poisson")
 
 

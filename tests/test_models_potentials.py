@@ -70,7 +70,9 @@ def test_gradient_of_the_score_is_the_sufficient_statistics(n, share):
     assert torch.equal(h.unary.grad, z)
     if h.pairwise is not None:
         both = [[row[i] * row[j] for i, j in h.edges.tolist()] for row in z.tolist()]
-        assert torch.equal(h.pairwise.grad, torch.tensor(both, dtype=torch.float64).reshape(h.pairwise.shape))
+        assert torch.equal(
+            h.pairwise.grad, torch.tensor(both, dtype=torch.float64).reshape(h.pairwise.shape)
+        )
 
 
 @every_kind

@@ -252,7 +252,9 @@ HOSTILE = {
     "header past the end": lambda content: struct.pack("<Q", len(content)) + content[8:],
     "header no JSON": lambda content: struct.pack("<Q", 8) + b"not json" + content[8:],
     "one byte more": lambda content: content + b"\0",
-    "offsets past the end": lambda content: content.replace(b'"data_offsets":[0,', b'"data_offsets":[9,', 1),
+    "offsets past the end": lambda content: content.replace(
+        b'"data_offsets":[0,', b'"data_offsets":[9,', 1
+    ),
     "unknown type": lambda content: content.replace(b'"dtype":"F32"', b'"dtype":"F99"', 1),
 }
 
@@ -263,7 +265,9 @@ def test_a_damaged_file_is_refused(folder, damage):
     before = file.read_bytes()
     file.write_bytes(damage(before))
     assert file.read_bytes() != before
-    with pytest.raises(PretrainedError, match=r"model.safetensors is damaged or no safetensors file"):
+    with pytest.raises(
+        PretrainedError, match=r"model.safetensors is damaged or no safetensors file"
+    ):
         DiscreteVAE.from_pretrained(folder)
 
 
@@ -275,7 +279,10 @@ def test_a_damaged_file_is_refused(folder, damage):
             lambda w: {k: v for k, v in w.items() if k != "decoder.last.bias"},
             "lacks \\['decoder.last.bias'\\]",
         ),
-        (lambda w: {**w, "decoder.last.bias": torch.zeros(8)}, r"has the shape \[8\] and should have \[9\]"),
+        (
+            lambda w: {**w, "decoder.last.bias": torch.zeros(8)},
+            r"has the shape \[8\] and should have \[9\]",
+        ),
         (
             lambda w: {**w, "decoder.last.bias": torch.zeros(9).double()},
             "of type F64 and should be float32",
@@ -337,7 +344,9 @@ def test_arguments_that_make_other_networks_or_none(folder, change, words):
         load_pretrained(folder)
 
 
-@pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff", b"", b"[" * 100_000, b" " * (1 << 21)], ids=len)
+@pytest.mark.parametrize(
+    "content", [b"{", b"[1]", b"\xff", b"", b"[" * 100_000, b" " * (1 << 21)], ids=len
+)
 def test_a_damaged_configuration(folder, content):
     (folder / "config.json").write_bytes(content)
     with pytest.raises(PretrainedError, match=r"config.json is (damaged|not the configuration)"):

@@ -17,7 +17,9 @@ from models import (
 )
 
 N, PAIRS = 4, 6
-network_outputs = arrays(np.float32, (3, N + PAIRS), elements=st.floats(-(2.0**100), 2.0**100, width=32))
+network_outputs = arrays(
+    np.float32, (3, N + PAIRS), elements=st.floats(-(2.0**100), 2.0**100, width=32)
+)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +43,9 @@ def test_encoders_give_scores_of_every_variable_and_pair(shape_checked, name, n)
         assert h.edges is None
         return
     assert h.pairwise.shape == (3, n * (n - 1) // 2)
-    assert sorted(map(tuple, h.edges.tolist())) == [(i, j) for i in range(n) for j in range(i + 1, n)]
+    assert sorted(map(tuple, h.edges.tolist())) == [
+        (i, j) for i in range(n) for j in range(i + 1, n)
+    ]
 
 
 @given(network_outputs)
@@ -93,7 +97,9 @@ def test_unknown_encoder():
     for options in ({"n": 0}, {"bandwidth": -1}, {"hidden": 0}):
         with pytest.raises(SettingError, match=r"must be at least .; got"):
             paper_vae("general", **options)
-    with pytest.raises(SettingError, match=r"'supermodal'.*independent, supermodular, general, categorical"):
+    with pytest.raises(
+        SettingError, match=r"'supermodal'.*independent, supermodular, general, categorical"
+    ):
         paper_vae("supermodal")
 
 
@@ -104,7 +110,9 @@ def test_encoder_and_decoder_of_different_n():
 
 def test_paper_architecture():
     vae = paper_vae("general")
-    shapes = {name: tuple(weight.shape) for name, weight in vae.named_parameters() if "weight" in name}
+    shapes = {
+        name: tuple(weight.shape) for name, weight in vae.named_parameters() if "weight" in name
+    }
     assert shapes == {
         "encoder.network.0.weight": (300, 784),
         "encoder.network.2.weight": (15 + 105, 300),

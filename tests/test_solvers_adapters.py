@@ -98,9 +98,13 @@ def test_constrained_models_without_constraints(dimod):
     model = dimod.ConstrainedQuadraticModel()
     model.set_objective(2 * a - 3 * a * spin + spin + 5)
     conversion = from_dimod(model)
-    z = solve(conversion.problem.unary, conversion.problem.pairwise, edges=conversion.problem.edges).z[0]
+    z = solve(
+        conversion.problem.unary, conversion.problem.pairwise, edges=conversion.problem.edges
+    ).z[0]
     assert conversion.assignment(z) == {"a": 0, "s": 0}
-    values = {conversion.value(conversion.problem.score([i, j])): (i, j) for i in (0, 1) for j in (0, 1)}
+    values = {
+        conversion.value(conversion.problem.score([i, j])): (i, j) for i in (0, 1) for j in (0, 1)
+    }
     expected = {2 * x - 3 * x * s + s + 5 for x in (0, 1) for s in (-1, 1)}
     assert {float(value) for value in values} == expected
     whole = dimod.ConstrainedQuadraticModel()
@@ -113,17 +117,25 @@ def random_constrained(dimod, seed):
     """A model of binaries and spins with linear constraints."""
     generator = np.random.default_rng(seed)
     n = 2 + seed % 6
-    makers = [dimod.Spin if seed % 3 == 0 and generator.random() < 0.5 else dimod.Binary for _ in range(n)]
+    makers = [
+        dimod.Spin if seed % 3 == 0 and generator.random() < 0.5 else dimod.Binary for _ in range(n)
+    ]
     variables = [make(f"v{i}") for i, make in enumerate(makers)]
     model = dimod.ConstrainedQuadraticModel()
     products = [generator.normal() * x * y for i, x in enumerate(variables) for y in variables[:i]]
-    model.set_objective(sum(products) + sum(generator.normal() * x for x in variables) + generator.normal())
+    model.set_objective(
+        sum(products) + sum(generator.normal() * x for x in variables) + generator.normal()
+    )
     for number in range(1 + seed % 2):
         weights = generator.integers(-9, 10, n) / 10
-        left = sum(weight * x for weight, x in zip(weights, variables, strict=True)) + 0.1 * (seed % 4)
+        left = sum(weight * x for weight, x in zip(weights, variables, strict=True)) + 0.1 * (
+            seed % 4
+        )
         right = float(generator.integers(-5, 10)) / 10
         kind = generator.integers(3)
-        comparison = left <= right if kind == 0 else left >= right if kind == 1 else sum(variables) == 1
+        comparison = (
+            left <= right if kind == 0 else left >= right if kind == 1 else sum(variables) == 1
+        )
         model.add_constraint(comparison, label=f"c{number}")
     return model
 
@@ -169,7 +181,11 @@ def block(package):
     """What the page for those who come from other packages does by one, and what it ends with."""
     worth = {"ann": 3.0, "ben": 2.0, "cem": 2.0, "dora": 3.0}
     known = {"worth": worth, "together": {("ann", "dora"): -4.0, ("ann", "ben"): 0.5}}
-    (code,) = (each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if package in each)
+    (code,) = (
+        each
+        for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+        if package in each
+    )
     exec(code, known)  # noqa: S102 - our own page
     return known
 
@@ -201,7 +217,9 @@ def test_decisions_of_pyepo_are_maxima():
         drawn = dense(1 + seed % 9, 2, np.random.default_rng(seed))
         model = model_of_pyepo(drawn)
         best = enumerate_scores(drawn).max(axis=1)
-        for costs, value in zip(np.concatenate([drawn.unary, drawn.pairwise], axis=1), best, strict=True):
+        for costs, value in zip(
+            np.concatenate([drawn.unary, drawn.pairwise], axis=1), best, strict=True
+        ):
             model.setObj(costs)
             x, objective = model.solve()
             assert len(x) == model.num_cost
@@ -277,7 +295,10 @@ def test_edges_in_a_csv_file(tmp_path):
 def test_a_table_of_pandas(tmp_path):
     pandas = pytest.importorskip("pandas")
     drawn = dense(7, 1, np.random.default_rng(3))
-    rows = [(i, j, w) for (i, j), w in zip(drawn.edges.tolist(), drawn.pairwise[0].tolist(), strict=True)]
+    rows = [
+        (i, j, w)
+        for (i, j), w in zip(drawn.edges.tolist(), drawn.pairwise[0].tolist(), strict=True)
+    ]
     rows += [(i, None, u) for i, u in enumerate(drawn.unary[0].tolist())]
     table = pandas.DataFrame(rows, columns=["i", "j", "score"]).astype({"j": "Int64"})
     table.to_csv(tmp_path / "table.csv", index=False)

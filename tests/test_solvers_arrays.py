@@ -19,7 +19,9 @@ DEVICE = array_api_strict.Device("device1")
 
 def dense_arrays(seed=0, batch=4, n=6):
     generator = np.random.default_rng(seed)
-    return generator.standard_normal((batch, n)), np.triu(generator.standard_normal((batch, n, n)), 1)
+    return generator.standard_normal((batch, n)), np.triu(
+        generator.standard_normal((batch, n, n)), 1
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -105,7 +107,9 @@ def test_leading_dimensions_broadcast():
     assert solution.z.shape == (3, 4, 5)
     assert solution.score.shape == (3, 4)
     for i, j in np.ndindex(3, 4):
-        assert float(solve(unary[i, 0], pairwise[j]).score) == pytest.approx(float(solution.score[i, j]))
+        assert float(solve(unary[i, 0], pairwise[j]).score) == pytest.approx(
+            float(solution.score[i, j])
+        )
 
 
 def test_matrix_forms_are_one_problem():

@@ -84,7 +84,8 @@ def installed(name):
 def check_heard(heard, problem, solution):
     """That all claims are true, and that nothing gets worse."""
     scores, bounds = (
-        np.array([np.asarray(getattr(each, name)) for each in heard.said]) for name in ("score", "bound")
+        np.array([np.asarray(getattr(each, name)) for each in heard.said])
+        for name in ("score", "bound")
     )
     assert (np.diff(scores, axis=0) >= 0).all()
     assert (np.diff(bounds, axis=0) <= 0).all()
@@ -104,7 +105,8 @@ def test_a_search_is_heard_and_stopped(name):
     assert len(heard.said) == heard.calls
     assert min(np.diff(heard.times)) >= progress.INTERVAL
     assert heard.threads == {threading.current_thread()}
-    assert deadline.now() - heard.last < LIMIT / 2  # on a clock that stands still while packages are loaded
+    # on a clock that stands still while packages are loaded
+    assert deadline.now() - heard.last < LIMIT / 2
     assert 0 < heard.said[0].seconds <= heard.said[-1].seconds
     assert not solution.optimal.any()
     assert "callback" not in solution.stats
@@ -117,7 +119,8 @@ def test_a_search_is_heard_and_stopped(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["branch_and_bound", "dual_ascent", "mini_buckets", "cycle_cuts", "local_search", "auto"]
+    "name",
+    ["branch_and_bound", "dual_ascent", "mini_buckets", "cycle_cuts", "local_search", "auto"],
 )
 def test_searches_say_more_than_what_is_known_before(name):
     problem = LONG[name]()
@@ -185,7 +188,9 @@ def test_solvers_that_do_not_search_say_that_they_do_not_call():
     assert solve([1.0, 2.0], callback=never).stats["callback"] == "unused"
     problem = dense(10)
     assert solve(problem, k_best=3, callback=never).stats["callback"] == "unused"
-    assert solve(problem, constraints=[cardinality(3)], callback=never).stats["callback"] == "unused"
+    assert (
+        solve(problem, constraints=[cardinality(3)], callback=never).stats["callback"] == "unused"
+    )
     assert "callback" not in solve(problem).stats
 
 
@@ -210,7 +215,11 @@ def test_fixed_variables_have_their_values_in_what_is_heard():
 def test_within_constraints(name):
     problem, heard = dense(60), Heard()
     solution = solve(
-        problem, solver=installed(name), constraints=[cardinality(30)], time_limit=LIMIT, callback=heard
+        problem,
+        solver=installed(name),
+        constraints=[cardinality(30)],
+        time_limit=LIMIT,
+        callback=heard,
     )
     for each in heard.said:
         if each.score > -np.inf:
@@ -220,7 +229,8 @@ def test_within_constraints(name):
             assert (each.z == -1).all()
         assert (each.bound >= each.score).all()
     assert solution.z.sum() == 30
-    best = max([float(np.max(each.score)) for each in heard.said], default=-np.inf)  # none where it is fast
+    # none where it is fast
+    best = max([float(np.max(each.score)) for each in heard.said], default=-np.inf)
     assert solution.score >= best - 1e-9  # summed in another order
 
 
@@ -259,7 +269,9 @@ def test_prepared_calls():
 def test_the_best_of_what_is_told_is_kept():
     calls = []
     values = np.array([[0, 0], [0, 0]], np.int8), np.array([0.0, 0.0]), np.array([9.0, 9.0])
-    listener = Listener(None, lambda *known: calls.append(known), lambda z, part: z.sum(axis=1) * 1.0, values)
+    listener = Listener(
+        None, lambda *known: calls.append(known), lambda z, part: z.sum(axis=1) * 1.0, values
+    )
     listener.take(Known(np.array([[1, 1]], np.int8), np.array([5.0]), slice(1, 2)))
     listener.take(Known(np.array([[1, 0]], np.int8), np.array([7.0]), slice(1, 2)))
     part = Part(listener, None, lambda known: known._replace(part=slice(0, 1)))
@@ -322,5 +334,10 @@ def test_what_is_heard_has_the_dimensions_of_the_caller():
 def test_a_callback_that_leaves_interrupts_nobody_else():
     problem, before = dense(60), interrupts.interrupts()
     with pytest.raises(SystemExit, match="enough"):
-        solve(problem, solver="local_search", time_limit=5, callback=lambda progress: sys.exit("enough"))
+        solve(
+            problem,
+            solver="local_search",
+            time_limit=5,
+            callback=lambda progress: sys.exit("enough"),
+        )
     assert interrupts.interrupts() == before

@@ -63,7 +63,9 @@ def test_a_bound_further_below_the_score_is_a_fault_of_the_solver(roundings):
         Claims(roundings).solve(problem())
 
 
-@pytest.mark.parametrize("bound", [None, np.array([6.0])], ids=["no bound", "a bound that it reaches"])
+@pytest.mark.parametrize(
+    "bound", [None, np.array([6.0])], ids=["no bound", "a bound that it reaches"]
+)
 def test_a_heuristic_proves_nothing(bound):
     class Heuristic(ArgmaxSolver):
         name = "heuristic"
@@ -107,7 +109,9 @@ def test_a_heuristic_without_a_bound_has_one_that_holds():
     check_conformance(Greedy(), count=60)
 
 
-@pytest.mark.parametrize("weights", [{"potts": [-3.0, 1.0]}, {"pairwise": [[0.0, 2.0], [-np.inf, 1.0]]}])
+@pytest.mark.parametrize(
+    "weights", [{"potts": [-3.0, 1.0]}, {"pairwise": [[0.0, 2.0], [-np.inf, 1.0]]}]
+)
 def test_a_label_heuristic_without_a_bound_has_one_that_holds(weights):
     arrays = {"unary": [[1.0, 0.0], [0.5, 0.0], [0.0, 0.5]], "edges": [[0, 1], [1, 2]], **weights}
     exact = labels.solve(**arrays)

@@ -27,7 +27,9 @@ def drawn(batch, n, edges, dtype=np.float64):
 def test_a_survey_has_sums_the_lowest_pair_and_the_largest_sum(batch, n, edges, dtype):
     unary, pairwise, _ = drawn(batch, n, edges, dtype)
     sums, largest, lowest, suspicious = survey_of(unary, pairwise, 0.5)
-    expected = np.abs(unary.astype(np.float64)).sum(axis=1) + np.abs(pairwise.astype(np.float64)).sum(axis=1)
+    expected = np.abs(unary.astype(np.float64)).sum(axis=1) + np.abs(
+        pairwise.astype(np.float64)
+    ).sum(axis=1)
     np.testing.assert_allclose(sums, [expected, expected / 2], rtol=1e-14)
     assert largest == sums[0].max()
     assert lowest == pairwise.min(initial=0.0)
@@ -130,14 +132,18 @@ def test_a_proof_says_what_states_and_bounds_are_worth():
     scores, proved = proof_of(*arrays, np.array([6.9, 2.0, 1.25]), rounding, rounding)
     assert scores.tolist() == [[7.0, 2.0, 1.0], [7.0, 2.0, 1.25]]
     assert proved.tolist() == [True, True, True]
-    scores, proved = proof_of(*arrays, np.array([7.0, 2.5, 1.0]), rounding, np.array([0.25, 0.25, -np.inf]))
+    scores, proved = proof_of(
+        *arrays, np.array([7.0, 2.5, 1.0]), rounding, np.array([0.25, 0.25, -np.inf])
+    )
     assert scores[1].tolist() == [7.0, 2.5, 1.25]
     assert proved.tolist() == [True, False, False]
     for bound in ([7.0, 2.0, 0.7], [np.nan, 2.0, 1.0]):
         assert proof_of(*arrays, np.array(bound), rounding, rounding) is None
     for value in (-1, 2, 3):
         assert (
-            proof_of(unary, pairwise, edges, np.full((3, 2), value, np.int8), None, rounding, rounding)
+            proof_of(
+                unary, pairwise, edges, np.full((3, 2), value, np.int8), None, rounding, rounding
+            )
             is None
         )
 
@@ -173,5 +179,7 @@ def test_instances_in_lanes_have_the_answers_that_each_has_alone(n, dtype):
         unary = np.asarray(draw(size=(batch, n)), dtype)
         pairwise = np.asarray(draw(size=(batch, len(pairs))), dtype)
         together = host_argmax(unary, pairwise, topology)
-        alone = [host_argmax(unary[b : b + 1], pairwise[b : b + 1], topology)[0] for b in range(batch)]
+        alone = [
+            host_argmax(unary[b : b + 1], pairwise[b : b + 1], topology)[0] for b in range(batch)
+        ]
         assert np.array_equal(together, alone)

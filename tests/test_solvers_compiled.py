@@ -38,7 +38,9 @@ def test_a_lower_level_is_loaded_where_it_is_asked_for(level):
 
 
 def test_a_level_that_is_not_there_ends_with_advice():
-    assert "install the package again on this machine" in imported_level(STRUCTURED_VAE_KERNELS="-1")
+    assert "install the package again on this machine" in imported_level(
+        STRUCTURED_VAE_KERNELS="-1"
+    )
 
 
 def test_the_seed_of_a_stream_gives_its_state():

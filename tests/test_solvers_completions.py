@@ -37,7 +37,9 @@ def given_those_before(probability, phi, z, before, v):
 @pytest.mark.parametrize("method", METHODS)
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(1, 11), seed=SEEDS, magnitude=MAGNITUDES, samples=st.integers(1, 3))
-def test_completions_and_their_derivative_are_those_of_brute_force(method, n, seed, magnitude, samples):
+def test_completions_and_their_derivative_are_those_of_brute_force(
+    method, n, seed, magnitude, samples
+):
     unary, pairwise, edges = drawn(n, seed, magnitude)
     generator = np.random.default_rng(seed)
     found = gibbs(unary, pairwise, edges=edges, method=method)
@@ -69,7 +71,9 @@ def test_completions_and_their_derivative_are_those_of_brute_force(method, n, se
         )
 
 
-@pytest.mark.parametrize(("n", "method"), [(6, "enumeration"), (12, "enumeration"), (30, "elimination")])
+@pytest.mark.parametrize(
+    ("n", "method"), [(6, "enumeration"), (12, "enumeration"), (30, "elimination")]
+)
 def test_some_variables_are_those_of_all(n, method):
     chain = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
     generator = np.random.default_rng(n)
@@ -81,7 +85,9 @@ def test_some_variables_are_those_of_all(n, method):
     some = found.completions(uniforms, chosen)
     np.testing.assert_array_equal(some.samples, every.samples)
     for k, b, c in np.ndindex(chosen.shape):
-        np.testing.assert_array_equal(some.completed[k, c, b], every.completed[k, chosen[k, b, c], b])
+        np.testing.assert_array_equal(
+            some.completed[k, c, b], every.completed[k, chosen[k, b, c], b]
+        )
     changes, scattered = generator.normal(size=chosen.shape), np.zeros((2, 3, n))
     np.add.at(scattered, (*np.indices(chosen.shape)[:2], chosen), changes)
     for one, other in zip(some.derivative(changes), every.derivative(scattered), strict=True):
@@ -99,7 +105,9 @@ def test_some_variables_are_those_of_all(n, method):
     samples=st.integers(0, 2),
     scales=st.sampled_from([(1.0, 1.0), (1e-290, 1.0), (1.0, 0.0), (0.0, 1.0), (1e290, 1e289)]),
 )
-def test_a_direction_of_the_marginals_adds_its_own_derivative(method, n, seed, magnitude, samples, scales):
+def test_a_direction_of_the_marginals_adds_its_own_derivative(
+    method, n, seed, magnitude, samples, scales
+):
     unary, pairwise, edges = drawn(n, seed, magnitude)
     generator = np.random.default_rng(seed)
     found = gibbs(unary, pairwise, edges=edges, method=method)
@@ -112,7 +120,8 @@ def test_a_direction_of_the_marginals_adds_its_own_derivative(method, n, seed, m
     for one, first, second in zip(both, apart, beside, strict=True):
         np.testing.assert_allclose(one, first + second, rtol=0, atol=1e-11 * scale)
     np.testing.assert_array_equal(
-        completions.derivative(changes, pairwise=pairs)[0], completions.derivative(changes, 0.0, pairs)[0]
+        completions.derivative(changes, pairwise=pairs)[0],
+        completions.derivative(changes, 0.0, pairs)[0],
     )
 
 
@@ -158,7 +167,9 @@ def test_bad_requests():
     with pytest.raises(ProblemError, match=r"must be \[samples, 2, 3\]"):
         found.completions(np.zeros((4, 2)))
     for variables in (np.zeros(2), np.zeros((2, 2), int), 1):
-        with pytest.raises(ProblemError, match=r"variables must be whole numbers \[m\] or \(4, 2, 'm'\)"):
+        with pytest.raises(
+            ProblemError, match=r"variables must be whole numbers \[m\] or \(4, 2, 'm'\)"
+        ):
             found.completions(uniforms, variables)
     with pytest.raises(ProblemError, match="below n = 3; they go from 0 to 3"):
         found.completions(uniforms, [0, 3])

@@ -8,7 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import ArgmaxSolver, Capabilities, Maximiser, Problem, available_solvers, solve, solver_class
+from solvers import (
+    ArgmaxSolver,
+    Capabilities,
+    Maximiser,
+    Problem,
+    available_solvers,
+    solve,
+    solver_class,
+)
 from solvers.testing import check_conformance, enumerate_scores, random_instances
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]

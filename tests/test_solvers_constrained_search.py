@@ -14,7 +14,9 @@ from solvers.constraint_rows import Rows
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
 from solvers.limits.deadline import Deadline
 
-BACKENDS = [name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()]
+BACKENDS = [
+    name for name in ("cp_sat", "highs", "cplex") if not solver_class(name).missing_packages()
+]
 """Those that build a model."""
 
 
@@ -42,7 +44,10 @@ KINDS = {
     "weights of both signs": (64, [linear(np.arange(64) % 9 - 4.0, ">=", 60)]),
     "groups": (64, [one_of(range(i, i + 4)) for i in range(0, 64, 4)]),
     "assignment": (64, assignment(8)),
-    "forbidden pairs and a count": (64, [cardinality(9), *(at_most(1, [i, i + 7]) for i in range(57))]),
+    "forbidden pairs and a count": (
+        64,
+        [cardinality(9), *(at_most(1, [i, i + 7]) for i in range(57))],
+    ),
     "implications and a count": (64, [at_least(30), *(implies(i, i + 1) for i in range(63))]),
 }
 
@@ -135,7 +140,10 @@ def test_every_instance_of_a_batch_gets_a_state(limit):
 def test_a_large_dense_problem_gets_a_state_however_short_the_limit():
     """Its pairs take longer than the limit to be read."""
     n = 800
-    for constraints in ([cardinality(200), implies(0, 1)], [one_of(range(i, i + 4)) for i in range(0, n, 4)]):
+    for constraints in (
+        [cardinality(200), implies(0, 1)],
+        [one_of(range(i, i + 4)) for i in range(0, n, 4)],
+    ):
         found = solve(dense(n), constraints=constraints, time_limit=0.01)
         assert Rows.of(constraints, n).satisfied(found.z).all()
 

@@ -53,9 +53,13 @@ def drawn_constraint(random, n):
         return implies(i, j), lambda z: z[i] <= z[j]
     tenths = random.integers(-9, 10, n)
     right = int(random.integers(-9, 20))
-    return linear(
-        (tenths / 10).tolist(), "<=", right / 10
-    ), lambda z: sum(Fraction(int(a), 10) * v for a, v in zip(tenths, z, strict=True)) <= Fraction(right, 10)
+    return (
+        linear((tenths / 10).tolist(), "<=", right / 10),
+        lambda z: (
+            sum(Fraction(int(a), 10) * v for a, v in zip(tenths, z, strict=True))
+            <= Fraction(right, 10)
+        ),
+    )
 
 
 def missing(name):
@@ -76,7 +80,10 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
             solve(problem, solver=name, constraints=constraints)
         assert error.value.constraints == tuple(each.name for each in constraints)
         return
-    best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in feasible) for b in range(2)]
+    best = [
+        max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in feasible)
+        for b in range(2)
+    ]
     solution = solve(problem, solver=name, constraints=constraints)
     assert all(test(z) for z in solution.z.tolist() for test in tests)
     np.testing.assert_allclose(solution.score, best, rtol=1e-12, atol=1e-12)
@@ -86,7 +93,11 @@ def test_the_best_state_that_satisfies_them(seed, n, count, name):
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 2), st.sampled_from(BACKENDS), st.booleans()
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 6),
+    st.integers(1, 2),
+    st.sampled_from(BACKENDS),
+    st.booleans(),
 )
 def test_the_best_states_that_satisfy_them_in_order(seed, n, count, name, ties):
     if missing(name):
@@ -112,7 +123,10 @@ def test_the_best_states_that_satisfy_them_in_order(seed, n, count, name, ties):
         assert solution.optimal.all()
         asked = len(feasible)
     solution = replace(
-        solution, z=solution.z[:, :asked], score=solution.score[:, :asked], bound=solution.bound[:, :asked]
+        solution,
+        z=solution.z[:, :asked],
+        score=solution.score[:, :asked],
+        bound=solution.bound[:, :asked],
     )
     scores = [problem.instances(slice(b, b + 1)).score_flat(np.array(feasible)) for b in range(2)]
     best = -np.sort(-np.array(scores), axis=1)[:, :asked]
@@ -155,7 +169,9 @@ class FindsFew(ArgmaxSolver):
 
 def test_when_time_is_up_states_nearby_fill_the_places():
     unary = np.arange(1.0, 7.0)
-    solution = solve(unary, solver=FindsFew(), constraints=[cardinality(2)], k_best=3, time_limit=0.3)
+    solution = solve(
+        unary, solver=FindsFew(), constraints=[cardinality(2)], k_best=3, time_limit=0.3
+    )
     assert (solution.z.sum(axis=1) == 2).all()
     assert len(np.unique(solution.z, axis=0)) == 3
     np.testing.assert_array_equal(solution.score, [8.0, 7.0, 3.0])  # swaps of one that was found
@@ -169,7 +185,9 @@ def test_when_time_is_up_states_nearby_fill_the_places():
 
 
 @pytest.mark.parametrize("name", [*BACKENDS, "elimination"])
-@pytest.mark.parametrize("constraint", [at_least(3, [0, 1]), linear({0: 1.0}, ">=", 2.0), at_least(1, [])])
+@pytest.mark.parametrize(
+    "constraint", [at_least(3, [0, 1]), linear({0: 1.0}, ">=", 2.0), at_least(1, [])]
+)
 def test_more_than_there_is_cannot_be(name, constraint):
     if missing(name):
         pytest.skip(f"needs {missing(name)}")
@@ -186,7 +204,10 @@ def test_fixed_variables_are_constraints_too(name):
     problem = drawn_problem(np.random.default_rng(1), 6)
     solution = solve(problem, solver=name, constraints=[cardinality(3)], fix={0: 1, 1: 1})
     states = [z for z in itertools.product((0, 1), repeat=6) if z[0] == z[1] == 1 and sum(z) == 3]
-    best = [max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in states) for b in range(2)]
+    best = [
+        max(float(problem.instances(slice(b, b + 1)).score([z])[0]) for z in states)
+        for b in range(2)
+    ]
     np.testing.assert_allclose(solution.score, best, rtol=1e-12)
     with pytest.raises(InfeasibleError, match="fix 1"):
         solve(problem, solver=name, constraints=[at_most(1)], fix={0: 1, 1: 1})
@@ -237,7 +258,10 @@ def test_others_refuse_with_reasons():
 @pytest.mark.parametrize(
     ("make", "message"),
     {
-        "no constraint": (lambda: solve([1.0], constraints=["z <= 1"]), "made by solvers.constraints"),
+        "no constraint": (
+            lambda: solve([1.0], constraints=["z <= 1"]),
+            "made by solvers.constraints",
+        ),
         "a number": (lambda: solve([1.0], constraints=3), "made by solvers.constraints"),
         "beyond": (lambda: solve([1.0], constraints=[one_of([1])]), "there are 0 to 0"),
         "comparison": (lambda: linear([1.0], "<", 1), "'<='"),
@@ -246,7 +270,10 @@ def test_others_refuse_with_reasons():
         "count": (lambda: cardinality(1.5), "a count is"),
         "group": (lambda: one_of(3), "a list of variables"),
         "group without dimensions": (lambda: one_of(np.array(3)), "a list of variables"),
-        "a number of numpy": (lambda: solve([1.0], constraints=np.array(3)), "made by solvers.constraints"),
+        "a number of numpy": (
+            lambda: solve([1.0], constraints=np.array(3)),
+            "made by solvers.constraints",
+        ),
         "variable": (lambda: at_most(1, [-1]), "from 0 on"),
         "itself": (lambda: implies(1, 1), "says nothing"),
     }.values(),
@@ -296,10 +323,14 @@ def test_coefficients_are_floats():
 def test_constraints_of_a_conversion_are_over_places_and_bits():
     model = from_ising({"x": 0.5, "y": -1.0}, {("x", "y"): 2.0})
     assert solve(model).assignment == {"x": -1, "y": 1}
-    with pytest.raises(OptionError, match=r"over 0 and 1, .* are -1 and 1: write them for z of its .problem"):
+    with pytest.raises(
+        OptionError, match=r"over 0 and 1, .* are -1 and 1: write them for z of its .problem"
+    ):
         solve(model, constraints=[linear([1, 1], "==", 0)])
     assert solve(model.problem, constraints=[linear([1, 1], "==", 2)]).z.tolist() == [1, 1]
-    with pytest.raises(OptionError, match=r"its place in z, which a Conversion has in \.places; got 'x'"):
+    with pytest.raises(
+        OptionError, match=r"its place in z, which a Conversion has in \.places; got 'x'"
+    ):
         linear({"x": 1}, "==", 1)
     named = from_qubo({(name, name): -worth for name, worth in (("b", 1.0), (7, 2.0), ("a", 3.0))})
     assert named.places == {"b": 0, 7: 1, "a": 2}

@@ -56,7 +56,9 @@ def check_values(conversion, objective):
         assert conversion.value(score) == pytest.approx(values[-1], abs=1e-9)
         assert conversion.score(values[-1]) == pytest.approx(float(score), abs=1e-9)
     problem = conversion.problem
-    solution = solve(problem.unary[0], problem.pairwise[0], edges=problem.edges, solver="exhaustive")
+    solution = solve(
+        problem.unary[0], problem.pairwise[0], edges=problem.edges, solver="exhaustive"
+    )
     best = max(values) if conversion.sign == 1 else min(values)
     assert conversion.value(solution.score) == pytest.approx(best, abs=1e-9)
     named = conversion.assignment(solution.z)
@@ -104,7 +106,9 @@ def test_qubo_of_labels(sense, seed):
 @given(seed=SEEDS, n=st.integers(1, 5))
 def test_qubo_of_a_matrix(sense, seed, n):
     Q = np.random.default_rng(seed).normal(size=(n, n))
-    check_values(from_qubo(Q, sense), lambda z: np.array(list(z.values())) @ Q @ np.array(list(z.values())))
+    check_values(
+        from_qubo(Q, sense), lambda z: np.array(list(z.values())) @ Q @ np.array(list(z.values()))
+    )
 
 
 @pytest.mark.parametrize("sense", SENSES)
@@ -176,7 +180,9 @@ def test_min_cut(seed):
     solution = solve(
         conversion.problem.unary[0], conversion.problem.pairwise[0], edges=conversion.problem.edges
     )
-    assert conversion.value(solution.score) == pytest.approx(nx.maximum_flow_value(network, source, sink))
+    assert conversion.value(solution.score) == pytest.approx(
+        nx.maximum_flow_value(network, source, sink)
+    )
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
@@ -222,9 +228,9 @@ def test_energies_written_are_minus_the_score(seed):
         energy = sum(h[i] * spins[i] for i in h) + quadratic(J, spins) + offset
         assert energy == pytest.approx(-score)
         nodes = sum(value * z[i] for i, value in graph.nodes(data="unary"))
-        assert nodes + sum(w * z[i] * z[j] for i, j, w in graph.edges(data="pairwise")) == pytest.approx(
-            score
-        )
+        assert nodes + sum(
+            w * z[i] * z[j] for i, j, w in graph.edges(data="pairwise")
+        ) == pytest.approx(score)
 
 
 @few
@@ -232,7 +238,11 @@ def test_energies_written_are_minus_the_score(seed):
 def test_round_trips(seed):
     problem = random_problem(seed)
     h, J, offset = to_ising(problem)
-    for back in (from_qubo(to_qubo(problem)), from_ising(h, J), from_networkx(to_networkx(problem))):
+    for back in (
+        from_qubo(to_qubo(problem)),
+        from_ising(h, J),
+        from_networkx(to_networkx(problem)),
+    ):
         same(problem, back.problem)
     assert from_ising(h, J).constant == pytest.approx(-offset)
     names = list("vwxyz")
@@ -258,10 +268,16 @@ def test_dimod(spins, seed):
     dimod = pytest.importorskip("dimod")
     generator = np.random.default_rng(seed)
     linear = dict(zip("abc", generator.normal(size=3), strict=True))
-    terms = {(i, j): weight for (i, j), weight in couplings(list("abc"), generator).items() if i != j}
-    bqm = dimod.BinaryQuadraticModel(linear, terms, generator.normal(), "SPIN" if spins else "BINARY")
+    terms = {
+        (i, j): weight for (i, j), weight in couplings(list("abc"), generator).items() if i != j
+    }
+    bqm = dimod.BinaryQuadraticModel(
+        linear, terms, generator.normal(), "SPIN" if spins else "BINARY"
+    )
     conversion = from_dimod(bqm)
-    check_values(conversion, lambda z: bqm.energy({k: 2 * v - 1 if spins else v for k, v in z.items()}))
+    check_values(
+        conversion, lambda z: bqm.energy({k: 2 * v - 1 if spins else v for k, v in z.items()})
+    )
     back = to_dimod(conversion.problem, conversion.labels)
     for z in states(3):
         energy = back.energy(dict(zip(conversion.labels, z.tolist(), strict=True)))
@@ -305,9 +321,18 @@ BINARY = SimpleNamespace(name="BINARY")
 BAD = {
     "not square": (lambda: from_qubo(np.ones((2, 3))), "must be square"),
     "ragged": (lambda: from_qubo([[1.0], [1.0, 2.0]]), "equal lengths"),
-    "a matrix with nan": (lambda: from_qubo([[1.0, 0.0], [np.nan, 1.0]]), "the term of 1 and 0 is nan"),
-    "an infinite entry": (lambda: from_qubo({("a", "a"): np.inf, ("a", "b"): 1.0}), "the term of 'a' is inf"),
-    "a field that is nan": (lambda: from_ising({"a": np.nan}, {("a", "b"): 1.0}), "the term of 'a' is nan"),
+    "a matrix with nan": (
+        lambda: from_qubo([[1.0, 0.0], [np.nan, 1.0]]),
+        "the term of 1 and 0 is nan",
+    ),
+    "an infinite entry": (
+        lambda: from_qubo({("a", "a"): np.inf, ("a", "b"): 1.0}),
+        "the term of 'a' is inf",
+    ),
+    "a field that is nan": (
+        lambda: from_ising({"a": np.nan}, {("a", "b"): 1.0}),
+        "the term of 'a' is nan",
+    ),
     "a set": (lambda: from_qubo({1.0, 2.0}), "the couplings must be an array"),
     "nothing at all": (lambda: from_ising(None, None), "h must be an array of real numbers"),
     "a sparse tensor": (lambda: from_qubo(torch.eye(2).to_sparse()), "layout torch.sparse_coo"),
@@ -315,29 +340,51 @@ BAD = {
         lambda: from_max_cut(2, torch.ones(1, 2, dtype=torch.bfloat16)),
         "edges must be integers",
     ),
-    "a number of vertices that is none": (lambda: from_max_cut("2", [[0, 1]]), "n must be a whole number"),
+    "a number of vertices that is none": (
+        lambda: from_max_cut("2", [[0, 1]]),
+        "n must be a whole number",
+    ),
     "half a vertex": (lambda: from_max_cut(2.5, [[0, 1]]), "n must be a whole number"),
-    "more vertices than there can be": (lambda: from_max_cut(10**400, [[0, 1]]), "n must be a whole number"),
-    "a source that is none": (lambda: from_min_cut(3, [[0, 1]], [1.0], "0", 2), "source '0' and sink 2"),
-    "an array of sinks": (lambda: from_min_cut(3, [[0, 1]], [1.0], 0, np.ones(2)), "must be two nodes"),
+    "more vertices than there can be": (
+        lambda: from_max_cut(10**400, [[0, 1]]),
+        "n must be a whole number",
+    ),
+    "a source that is none": (
+        lambda: from_min_cut(3, [[0, 1]], [1.0], "0", 2),
+        "source '0' and sink 2",
+    ),
+    "an array of sinks": (
+        lambda: from_min_cut(3, [[0, 1]], [1.0], 0, np.ones(2)),
+        "must be two nodes",
+    ),
     "no graph": (lambda: from_networkx([(0, 1)]), "expected a networkx graph; got [(0, 1)]"),
     "no graph of networkx": (lambda: from_networkx(np.eye(2)), "expected a networkx graph"),
-    "no name of an attribute": (lambda: from_networkx(nx.path_graph(2), unary=["x"]), "name of an attribute"),
+    "no name of an attribute": (
+        lambda: from_networkx(nx.path_graph(2), unary=["x"]),
+        "name of an attribute",
+    ),
     "a model of lists": (
         lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear=[1.0], quadratic={}, offset=0.0)),
         "must be mappings to numbers",
     ),
     "an infinite offset": (
-        lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=-np.inf)),
+        lambda: from_dimod(
+            SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=-np.inf)
+        ),
         "the offset must be a finite number; got -inf",
     ),
     "an offset that is no number": (
-        lambda: from_dimod(SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=None)),
+        lambda: from_dimod(
+            SimpleNamespace(vartype=BINARY, linear={0: 1.0}, quadratic={}, offset=None)
+        ),
         "the offset must be",
     ),
     "no problem": (lambda: to_qubo(np.ones(3)), "expected a Problem"),
     "labels that are none": (lambda: to_ising(random_problem(0), 5), "labels must be names"),
-    "labels that are lists": (lambda: to_qubo(random_problem(0), [[1]] * 5), "labels must be names"),
+    "labels that are lists": (
+        lambda: to_qubo(random_problem(0), [[1]] * 5),
+        "labels must be names",
+    ),
     "z of other numbers": (lambda: from_qubo({(0, 1): 1.0}).assignment([0.5, 1]), "zeros and ones"),
     "words": (lambda: from_qubo([["a"]]), "real numbers"),
     "complex": (lambda: from_qubo(np.eye(2) * 1j), "real numbers"),
@@ -354,7 +401,10 @@ BAD = {
     "vertices of floats": (lambda: from_max_cut(2, [[0.0, 1.0]]), "integers"),
     "weights of another length": (lambda: from_max_cut(2, [[0, 1]], [1.0, 2.0]), "2 weights"),
     "a weight that is no number": (lambda: from_max_cut(2, [[0, 0]], [float("nan")]), "is nan"),
-    "a negative capacity": (lambda: from_min_cut(3, [[0, 1]], [-1.0], 0, 2), "capacities[0] is -1.0"),
+    "a negative capacity": (
+        lambda: from_min_cut(3, [[0, 1]], [-1.0], 0, 2),
+        "capacities[0] is -1.0",
+    ),
     "source and sink the same": (lambda: from_min_cut(3, [[0, 1]], [1.0], 2, 2), "two nodes"),
     "sink outside": (lambda: from_min_cut(3, [[0, 1]], [1.0], 0, 3), "two nodes"),
     "capacities overflow": (lambda: from_min_cut(3, [[0, 1], [0, 1]], [1e308, 1e308], 0, 2), "inf"),

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import InfeasibleError, Problem, UnsupportedProblemError, instances, solve, solver_class
+from solvers import (
+    InfeasibleError,
+    Problem,
+    UnsupportedProblemError,
+    instances,
+    solve,
+    solver_class,
+)
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
 
 
@@ -25,7 +32,11 @@ def forest(random, n, kind="any"):
 
 def problem_of(random, n, kind="any", batch=2, ties=False):
     edges = forest(random, n, kind)
-    draw = (lambda shape: random.integers(-2, 3, shape).astype(float)) if ties else random.standard_normal
+    draw = (
+        (lambda shape: random.integers(-2, 3, shape).astype(float))
+        if ties
+        else random.standard_normal
+    )
     return Problem.from_arrays(draw((batch, n)), draw((batch, len(edges))), edges=edges)
 
 
@@ -37,12 +48,17 @@ def drawn(random, n):
     if kind == 0:
         return [cardinality(low)], lambda z: sum(z) == low
     if kind == 1:
-        return [at_least(low, group), at_most(high, group)], lambda z: low <= sum(z[i] for i in group) <= high
+        return [
+            at_least(low, group),
+            at_most(high, group),
+        ], lambda z: low <= sum(z[i] for i in group) <= high
     if kind == 2:
         return [one_of(group)], lambda z: sum(z[i] for i in group) == 1
     if kind == 3:
         weights = dict.fromkeys(group, -0.3)
-        return [linear(weights, ">=", -0.3 * high - 0.1)], lambda z: sum(z[i] for i in group) <= high
+        return [
+            linear(weights, ">=", -0.3 * high - 0.1)
+        ], lambda z: sum(z[i] for i in group) <= high
     fixed = int(random.integers(n))
     return (
         [at_least(low, group), linear({fixed: 2.0}, ">=", 1.0)],
@@ -51,18 +67,28 @@ def drawn(random, n):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(["any", "chain", "star"]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 9),
+    st.sampled_from(["any", "chain", "star"]),
+    st.booleans(),
+)
 def test_the_best_state_of_a_count(seed, n, kind, ties):
     random = np.random.default_rng(seed)
     problem = problem_of(random, n, kind, ties=ties)
     constraints, test = drawn(random, n)
-    states = np.array([z for z in itertools.product((0, 1), repeat=n) if test(z)], np.int8).reshape(-1, n)
+    states = np.array([z for z in itertools.product((0, 1), repeat=n) if test(z)], np.int8).reshape(
+        -1, n
+    )
     if not len(states):
         with pytest.raises(InfeasibleError):
             solve(problem, solver="elimination", constraints=constraints)
         return
     ends = problem.edges
-    scores = states @ problem.unary.T + (states[:, ends[:, 0]] * states[:, ends[:, 1]]) @ problem.pairwise.T
+    scores = (
+        states @ problem.unary.T
+        + (states[:, ends[:, 0]] * states[:, ends[:, 1]]) @ problem.pairwise.T
+    )
     solution = solve(problem, solver="elimination", constraints=constraints)
     assert all(test(z) for z in solution.z.tolist())
     np.testing.assert_allclose(solution.score, scores.max(axis=0), rtol=1e-12, atol=1e-12)
@@ -90,9 +116,13 @@ def test_all_counts_together_hold_the_maximum():
     problem = problem_of(random, 400, "any", batch=1)
     free = solve(problem)
     count = int(free.z.sum())
-    np.testing.assert_allclose(solve(problem, constraints=[cardinality(count)]).score, free.score, rtol=1e-12)
+    np.testing.assert_allclose(
+        solve(problem, constraints=[cardinality(count)]).score, free.score, rtol=1e-12
+    )
     assert (solve(problem, constraints=[cardinality(count + 5)]).score <= free.score).all()
-    np.testing.assert_allclose(solve(problem, constraints=[at_most(400)]).score, free.score, rtol=1e-12)
+    np.testing.assert_allclose(
+        solve(problem, constraints=[at_most(400)]).score, free.score, rtol=1e-12
+    )
 
 
 def test_fixed_variables_and_several_states():
@@ -134,7 +164,9 @@ def test_a_batch_is_its_instances(dtype):
     random = np.random.default_rng(4)
     problem = problem_of(random, 25, "any", batch=5)
     scores = problem.unary.astype(dtype), problem.pairwise.astype(dtype)
-    together = solve(*scores, edges=problem.edges, solver="elimination", constraints=[cardinality(7)])
+    together = solve(
+        *scores, edges=problem.edges, solver="elimination", constraints=[cardinality(7)]
+    )
     for b in range(5):
         alone = solve(
             *(part[b] for part in scores),
@@ -171,7 +203,9 @@ def test_the_best_state_of_a_count_in_any_graph(seed, n, kind):
     if kind == "zero":
         problem = Problem.from_arrays(0 * problem.unary, 0 * problem.pairwise, edges=problem.edges)
     constraints, test = drawn(random, n)
-    states = np.array([z for z in itertools.product((0, 1), repeat=n) if test(z)], np.int8).reshape(-1, n)
+    states = np.array([z for z in itertools.product((0, 1), repeat=n) if test(z)], np.int8).reshape(
+        -1, n
+    )
     if not len(states):
         with pytest.raises(InfeasibleError):
             solve(problem, solver="branch_and_bound", constraints=constraints)
@@ -191,7 +225,9 @@ def test_dense_problems_beyond_enumeration():
         found = solve(problem, constraints=constraints)
         assert found.solver == "branch_and_bound"
         assert found.optimal.all()
-        other = solve(problem, solver="exhaustive", constraints=[*constraints, linear({0: 1.0}, ">=", 1.0)])
+        other = solve(
+            problem, solver="exhaustive", constraints=[*constraints, linear({0: 1.0}, ">=", 1.0)]
+        )
         assert found.score >= other.score
         if found.z[0, 0]:
             assert found.score == other.score
@@ -201,7 +237,9 @@ def test_dense_problems_beyond_enumeration():
 def test_a_count_that_time_cuts_off_has_honest_bounds(seconds):
     problem = instances.dense(60, 3, np.random.default_rng(0)).problem()
     proved = solve(problem, solver="branch_and_bound", constraints=[cardinality(20)])
-    late = solve(problem, solver="branch_and_bound", constraints=[cardinality(20)], time_limit=seconds)
+    late = solve(
+        problem, solver="branch_and_bound", constraints=[cardinality(20)], time_limit=seconds
+    )
     assert proved.optimal.all()
     assert (late.z.sum(axis=1) == 20).all()
     assert (late.bound >= proved.score - problem.rounding).all()

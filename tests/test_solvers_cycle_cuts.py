@@ -53,13 +53,17 @@ def spins(n, degree, seed, whole=True):
     random = np.random.default_rng(seed)
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
     edges = edges[random.choice(len(edges), n * degree // 2, replace=False)]
-    weights = 2.0 * random.choice((-1, 1), len(edges)) if whole else random.standard_normal(len(edges))
+    weights = (
+        2.0 * random.choice((-1, 1), len(edges)) if whole else random.standard_normal(len(edges))
+    )
     unary = -np.bincount(edges.ravel(), np.repeat(weights / 2, 2), n)
     return Problem.from_arrays(unary[None], weights[None], edges=edges)
 
 
 def maximum(problem):
-    return enumerate_scores(instances.Instances(problem.unary, problem.pairwise, problem.edges)).max()
+    return enumerate_scores(
+        instances.Instances(problem.unary, problem.pairwise, problem.edges)
+    ).max()
 
 
 def all_cuts(vertices, edges):
@@ -103,7 +107,9 @@ def test_without_a_field_there_is_no_vertex_more_and_cuts_are_even():
 
 
 def check_cycles(found, graph, x):
-    for k, (first, last) in enumerate(zip(found.cycles.starts[:-1], found.cycles.starts[1:], strict=True)):
+    for k, (first, last) in enumerate(
+        zip(found.cycles.starts[:-1], found.cycles.starts[1:], strict=True)
+    ):
         edges, odd = found.cycles.edges[first:last], found.cycles.odd[first:last]
         ends = graph.ends[edges]
         assert odd.sum() % 2 == 1
@@ -116,7 +122,9 @@ def check_cycles(found, graph, x):
         cost = np.where(odd, 1 - x[edges], x[edges]).sum()
         assert found.violation[k] == pytest.approx(1 - cost, abs=1e-12)
         assert found.violation[k] > 0
-    assert len({tuple(sorted(zip(*both, strict=True))) for both in listed(found.cycles)}) == len(found.cycles)
+    assert len({tuple(sorted(zip(*both, strict=True))) for both in listed(found.cycles)}) == len(
+        found.cycles
+    )
 
 
 def listed(cycles):
@@ -125,7 +133,12 @@ def listed(cycles):
 
 
 @few
-@given(SEEDS, st.integers(3, 9), st.sampled_from([0.3, 0.6, 1.0]), st.sampled_from(["any", "half", "whole"]))
+@given(
+    SEEDS,
+    st.integers(3, 9),
+    st.sampled_from([0.3, 0.6, 1.0]),
+    st.sampled_from(["any", "half", "whole"]),
+)
 def test_shortest_paths_find_a_violated_cycle_where_there_is_one(seed, n, density, kind):
     random = np.random.default_rng(seed)
     edges = drawn_graph(n, random, density)
@@ -176,13 +189,19 @@ def test_a_certificate_is_a_bound_in_exact_arithmetic(seed, n, scale):
     ):
         total = Fraction(0)
         residual = [Fraction(int(w)) for w in weights]
-        for y, (on, odd) in zip(certificate.multipliers.tolist(), listed(certificate.cycles), strict=True):
+        for y, (on, odd) in zip(
+            certificate.multipliers.tolist(), listed(certificate.cycles), strict=True
+        ):
             assert y > 0
             total += Fraction(y, certificate.scale) * (sum(odd) - 1)
             for e, inside in zip(on, odd, strict=True):
                 residual[e] -= Fraction(y, certificate.scale) * (1 if inside else -1)
         assert residual == [Fraction(int(r), certificate.scale) for r in certificate.residual]
-        bounds = zip(residual, low, high, strict=True) if not kept.all() else ((r, 0, 1) for r in residual)
+        bounds = (
+            zip(residual, low, high, strict=True)
+            if not kept.all()
+            else ((r, 0, 1) for r in residual)
+        )
         total += sum(max(r * int(a), r * int(b)) for r, a, b in bounds)
         assert total == Fraction(certificate.bound, certificate.scale) >= int(values[kept].max())
         assert certificate.value >= values[kept].max()
@@ -249,7 +268,9 @@ def test_what_the_root_leaves_open_is_searched():
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 0.1, 1e40, 1e300])
 def test_huge_and_tiny_scores(scale):
     problem = drawn_problem(9, 5)
-    scaled = Problem.from_arrays(problem.unary * scale, problem.pairwise * scale, edges=problem.edges)
+    scaled = Problem.from_arrays(
+        problem.unary * scale, problem.pairwise * scale, edges=problem.edges
+    )
     found = solver_class("cycle_cuts")(threads=1).solve(scaled)
     assert found.optimal.all()
     np.testing.assert_allclose(found.score, maximum(scaled), rtol=1e-12)
@@ -312,7 +333,8 @@ def test_a_time_limit_leaves_a_valid_bound(seconds):
 
 def test_an_interruption_from_the_keyboard_is_heard():
     signal_soon = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    # a shell's background jobs ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     begin = time.monotonic()
     try:
         signal_soon.start()
@@ -358,7 +380,11 @@ def test_a_sweep_finds_the_heaviest_cut_or_that_there_is_none(seed, n, density, 
         for needed in (best + 1, best, best - 3, best - 1000):
             for traced in (False, True):
                 found = sweep(
-                    steps, certificate.bound, needed * certificate.scale, Deadline.after(None), traced
+                    steps,
+                    certificate.bound,
+                    needed * certificate.scale,
+                    Deadline.after(None),
+                    traced,
                 )
                 assert found.complete
                 assert found.best == (NO_CUT if needed > best else best * certificate.scale)
@@ -395,17 +421,30 @@ def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
         assert steps.bits > 11  # a table of several blocks
         for needed in (best + 1, best, best - 40):
             found = [
-                sweep(steps, certificate.bound, needed * certificate.scale, Deadline.after(None), traced)
+                sweep(
+                    steps,
+                    certificate.bound,
+                    needed * certificate.scale,
+                    Deadline.after(None),
+                    traced,
+                )
                 for traced in (False, True)
             ]
             assert [each.tabled for each in found] == [needed < best or found[0].tabled, False]
-            assert found[0].best == found[1].best == (NO_CUT if needed > best else best * certificate.scale)
+            assert (
+                found[0].best
+                == found[1].best
+                == (NO_CUT if needed > best else best * certificate.scale)
+            )
 
 
 def test_tables_are_as_large_as_time_and_memory_let_them(monkeypatch):
     assert table_bits(1000, Deadline.after(1e-3)) == sweeps.SMALL_BITS
     monkeypatch.setattr(sweeps, "free_memory", lambda: 10 << 30)
-    assert (table_bits(1000, Deadline.after(None)), table_bits(100, Deadline.after(None))) == (28, 29)
+    assert (table_bits(1000, Deadline.after(None)), table_bits(100, Deadline.after(None))) == (
+        28,
+        29,
+    )
     assert table_bits(1000, Deadline.after(1000.0)) == 27
 
 
@@ -439,7 +478,9 @@ def test_separation_and_orders_end_with_the_deadline():
     for separate in (tree_cycles, partial(shortest_cycles, sources=np.arange(20))):
         assert len(separate(graph, x).cycles)
         assert not len(separate(graph, x, stop=np.ones(1, np.uint8)).cycles)
-    assert sorted(frontier_order(graph.starts, graph.near, deadline=Deadline.after(-1.0))) == list(range(20))
+    assert sorted(frontier_order(graph.starts, graph.near, deadline=Deadline.after(-1.0))) == list(
+        range(20)
+    )
 
 
 def test_a_frontier_without_room_is_left_alone():
@@ -455,7 +496,8 @@ def test_near_ties_end_with_a_proof_where_presolve_has_rounded_too(seed):
     random = np.random.default_rng(seed)
     edges = np.stack(np.triu_indices(11, 1), axis=1)
     unary, pairwise = (
-        random.integers(-2, 3, size) + 1e-10 * random.standard_normal(size) for size in (11, len(edges))
+        random.integers(-2, 3, size) + 1e-10 * random.standard_normal(size)
+        for size in (11, len(edges))
     )
     problem = Problem.from_arrays(unary[None], pairwise[None], edges=edges)
     solution = solver_class("cycle_cuts")().solve(problem, 60.0)

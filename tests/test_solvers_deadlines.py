@@ -161,7 +161,8 @@ def test_a_large_dense_problem_takes_no_gigabytes_for_its_bound():
     problem = instances.dense(2000, 1, np.random.default_rng(1)).problem()
     solution = solver_class("local_search")().solve(problem, 0.3)
     assert solution.score > 0
-    assert solution.bound < 0.6 * problem.positive_part[0]  # near that of roof duality, without its flow
+    # near that of roof duality, without its flow
+    assert solution.bound < 0.6 * problem.positive_part[0]
 
 
 def test_cheap_bounds_and_states_hold():
@@ -180,7 +181,8 @@ def test_instances_that_no_search_reaches_get_a_state_and_a_bound(dense):
     edges = instances.dense(22, 1, random).edges if dense else spins(22, 4, 3).edges
     pairwise = random.standard_normal((30, len(edges)))
     unary = np.array([-np.bincount(edges.ravel(), np.repeat(each / 2, 2), 22) for each in pairwise])
-    unary[:15] += random.standard_normal((15, 22))  # of which roof duality of sparse problems fixes some
+    # of which roof duality of sparse problems fixes some
+    unary[:15] += random.standard_normal((15, 22))
     problem, free = Problem.from_arrays(unary, pairwise, edges=edges), np.full((30, 22), -1)
 
     def never(*_):
@@ -315,7 +317,9 @@ def keyboard():
     timers = []
 
     def press(*seconds):
-        timers.extend(threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)) for each in seconds)
+        timers.extend(
+            threading.Timer(each, os.kill, (os.getpid(), signal.SIGINT)) for each in seconds
+        )
         for timer in timers:
             timer.start()
 
@@ -423,7 +427,8 @@ def test_a_search_in_a_thread_stops_when_asked():
     thread.join(30)
     assert not thread.is_alive()
     assert errors[0].solution.score > 0
-    assert solver.solve(problem, 0.05).score > 0  # an interrupt is over with the solves that it ended
+    # an interrupt is over with the solves that it ended
+    assert solver.solve(problem, 0.05).score > 0
 
 
 def test_a_handler_of_the_caller_is_left_alone(keyboard):

@@ -34,7 +34,9 @@ def drawn(n, seed, density=0.5):
     random = np.random.default_rng(seed)
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
     edges = edges[random.random(len(edges)) < density]
-    return Instances(random.integers(-9, 10, (1, n)), random.integers(-9, 10, (1, len(edges))), edges)
+    return Instances(
+        random.integers(-9, 10, (1, n)), random.integers(-9, 10, (1, len(edges))), edges
+    )
 
 
 def graph_of(one):
@@ -74,7 +76,9 @@ def test_sweeps_and_fixed_variables_keep_the_bound_exact(seed, n, values):
     for i in range(n):
         for forward in (True, False):
             before = bound
-            constant, bound = kernels.sweep(*graph, state, field, message, forward, constant, bound, nobody)
+            constant, bound = kernels.sweep(
+                *graph, state, field, message, forward, constant, bound, nobody
+            )
             assert highest(one, state) <= bound <= before
             assert bound == bound_of(one, state, field, message, constant)
         value = values >> i & 1

@@ -74,7 +74,10 @@ def test_a_message_goes_to_the_neighbour_that_is_eliminated_first(seed, n, degre
 def test_subtrees_come_right_before_their_roots(seed, n, degree):
     edges, order = random_graph(seed, n, degree)
     forest = nx.DiGraph(
-        [(reader, t) for t, reader in readers_of(elimination_plan(n, edges, order).schedule).items()]
+        [
+            (reader, t)
+            for t, reader in readers_of(elimination_plan(n, edges, order).schedule).items()
+        ]
     )
     forest.add_nodes_from(range(n))
     for t in range(n):
@@ -103,7 +106,8 @@ def test_a_plan_has_the_tables_of_its_order(seed, n, degree):
 @pytest.mark.parametrize("rows", [1, 2, 5, 6, 8])
 def test_instances_side_by_side_have_the_maxima_of_each_alone(monkeypatch, rows):
     module = importlib.import_module("solvers.algorithms.elimination.max_sum")
-    problem = instances.spin_glass(rows, 9, 20, np.random.default_rng(rows)).problem()  # 16 lanes, and 4 more
+    # 16 lanes, and 4 more
+    problem = instances.spin_glass(rows, 9, 20, np.random.default_rng(rows)).problem()
     plan = problem.topology.recall(cached_plan)
     assert rows < 8 or plan.width > 5  # above which each lane looks up its own decisions
     monkeypatch.setattr(module, "_table_nanoseconds", lambda *_: np.inf)
@@ -121,7 +125,10 @@ CHAIN = np.array([[0, 1], [1, 2]])
     ("call", "message"),
     [
         (lambda: kernels.Schedule(CHAIN, np.array([0, 1, 1])), "an order has each variable once"),
-        (lambda: kernels.Schedule(CHAIN + 1, np.arange(3)), "an edge names a variable that does not exist"),
+        (
+            lambda: kernels.Schedule(CHAIN + 1, np.arange(3)),
+            "an edge names a variable that does not exist",
+        ),
         (lambda: kernels.BitGraph(2, CHAIN), "an edge names a variable that does not exist"),
         (lambda: kernels.forest(-1, CHAIN), "n is negative"),
         (lambda: kernels.Buckets(CHAIN, np.array([0, 1, 3])), "an order has each variable once"),

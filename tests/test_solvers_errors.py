@@ -98,8 +98,16 @@ BAD_PROBLEMS = {
     "sums that a solver doubles twice": ((np.full(3, 2.0**1021),), {}, "could overflow float64"),
     "a numpy scalar": ((np.float64(1.0),), {}, "unary must be [..., n]"),
     "a numpy scalar as pairwise": ((np.ones(2), np.float64(1.0)), {}, "its shape is ()"),
-    "a numpy scalar by edges": ((np.ones(2), np.float32(1.0)), {"edges": [[0, 1]]}, "its shape is ()"),
-    "a sparse tensor": ((torch.eye(3).to_sparse(),), {}, "layout torch.sparse_coo; pass unary.to_dense()"),
+    "a numpy scalar by edges": (
+        (np.ones(2), np.float32(1.0)),
+        {"edges": [[0, 1]]},
+        "its shape is ()",
+    ),
+    "a sparse tensor": (
+        (torch.eye(3).to_sparse(),),
+        {},
+        "layout torch.sparse_coo; pass unary.to_dense()",
+    ),
     "a sparse matrix of pairs": (
         (torch.ones(2), torch.eye(2).to_sparse()),
         {},
@@ -110,14 +118,26 @@ BAD_PROBLEMS = {
         {"edges": torch.tensor([[0, 1]]).to_sparse()},
         "edges is a tensor of the layout torch.sparse_coo",
     ),
-    "a sparse matrix of scipy": ((np.ones(2), scipy.sparse.csr_array(np.eye(2))), {}, "must be an array"),
-    "a tensor without numbers": ((torch.ones(3, device="meta"),), {}, "unary is on the device meta"),
+    "a sparse matrix of scipy": (
+        (np.ones(2), scipy.sparse.csr_array(np.eye(2))),
+        {},
+        "must be an array",
+    ),
+    "a tensor without numbers": (
+        (torch.ones(3, device="meta"),),
+        {},
+        "unary is on the device meta",
+    ),
     "edges without numbers": (
         (torch.ones(2), torch.ones(1)),
         {"edges": torch.ones(1, 2, device="meta")},
         "edges is on the device meta",
     ),
-    "lists of tensors that are sparse": (([torch.ones(2).to_sparse()],), {}, "unary is no array of numbers"),
+    "lists of tensors that are sparse": (
+        ([torch.ones(2).to_sparse()],),
+        {},
+        "unary is no array of numbers",
+    ),
     "bfloat16 edges": (
         (torch.ones(2), torch.ones(1)),
         {"edges": torch.tensor([[0, 1]], dtype=torch.bfloat16)},
@@ -125,9 +145,17 @@ BAD_PROBLEMS = {
     ),
     "records": ((np.zeros(3, [("a", "f8"), ("b", "i4")]),), {}, "unary must hold real numbers"),
     "bytes without a type": ((np.zeros(3, "V5"),), {}, "its type is |V5"),
-    "records as edges": ((np.ones(2), np.ones(1)), {"edges": np.zeros((1, 2), "i4,i4")}, "integers [e, 2]"),
+    "records as edges": (
+        (np.ones(2), np.ones(1)),
+        {"edges": np.zeros((1, 2), "i4,i4")},
+        "integers [e, 2]",
+    ),
     "longer than float64": ((np.array(["1e400"]).astype(np.longdouble),), {}, "unary[0] is inf"),
-    "a set": (({1.0, 2.0},), {}, "unary must be an array of real numbers, or lists of them; got {1.0, 2.0}"),
+    "a set": (
+        ({1.0, 2.0},),
+        {},
+        "unary must be an array of real numbers, or lists of them; got {1.0, 2.0}",
+    ),
     "nothing": ((None,), {}, "got None"),
     "a function": ((len,), {}, "got <built-in function len>"),
     "integers of many digits": (([10**400],), {}, "unary must be an array of real numbers"),
@@ -163,7 +191,9 @@ def test_bad_problems(case):
 def test_problems_that_no_memory_holds(case):
     arguments, options, message = HUGE_PROBLEMS[case]
     begin = time.process_time()
-    with pytest.raises(ProblemTooLargeError, match="GiB of memory are free; pass it in parts") as caught:
+    with pytest.raises(
+        ProblemTooLargeError, match="GiB of memory are free; pass it in parts"
+    ) as caught:
         solve(*arguments, **options)
     assert time.process_time() - begin < 1
     assert message in str(caught.value)
@@ -193,11 +223,15 @@ class Hungry(ArgmaxSolver):
 
 
 def test_a_backend_without_memory_says_what_to_do():
-    with pytest.raises(ProblemTooLargeError, match=r"'hungry' needs more memory .*n = 2 .*take another one"):
+    with pytest.raises(
+        ProblemTooLargeError, match=r"'hungry' needs more memory .*n = 2 .*take another one"
+    ):
         solve([1.0, 2.0], solver=Hungry())
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="what is in use is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="what is in use is read from /proc"
+)
 def test_a_limit_of_the_process_leaves_no_more_memory_than_it_says():
     resource = pytest.importorskip("resource")
     code = """
@@ -244,11 +278,16 @@ def test_negative_pair_for_max_flow():
 
 def test_balanced_signs_for_max_flow():
     generator = np.random.default_rng(0)
-    unary, pairwise = generator.standard_normal((20, 8)), np.abs(generator.standard_normal((20, 8, 8)))
+    unary, pairwise = (
+        generator.standard_normal((20, 8)),
+        np.abs(generator.standard_normal((20, 8, 8))),
+    )
     flips = generator.choice([-1.0, 1.0], (20, 8))
     pairwise = np.triu(pairwise * flips[:, :, None] * flips[:, None, :], 1)
     solution = solve(unary, pairwise, solver="max_flow")
-    np.testing.assert_allclose(solution.score, solve(unary, pairwise, solver="exhaustive").score, rtol=1e-12)
+    np.testing.assert_allclose(
+        solution.score, solve(unary, pairwise, solver="exhaustive").score, rtol=1e-12
+    )
     assert solution.optimal.all()
 
 
@@ -276,7 +315,9 @@ def test_unknown_solver():
     "solver", [None, 3, [], {"a": 1}, np.array(["auto", "auto"]), MaxFlow, "", "x" * 5000]
 )
 def test_what_names_no_solver(solver):
-    with pytest.raises(UnknownSolverError, match=r"a solver is a name of|no solver is called") as caught:
+    with pytest.raises(
+        UnknownSolverError, match=r"a solver is a name of|no solver is called"
+    ) as caught:
         solve(np.ones(3), solver=solver)
     assert len(str(caught.value)) < 400
 
@@ -299,7 +340,9 @@ def test_missing_package(monkeypatch, solver, package):
     assert row.missing == (package,)
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, NAN, "1", [1.0], 10**400, -(10**400), Decimal(1), torch.ones(2)])
+@pytest.mark.parametrize(
+    "limit", [0, -1.0, NAN, "1", [1.0], 10**400, -(10**400), Decimal(1), torch.ones(2)]
+)
 def test_time_limit_out_of_range(limit):
     with pytest.raises(OptionError, match="time_limit"):
         solve(np.ones(3), time_limit=limit)
@@ -331,7 +374,9 @@ def test_errors_come_before_work():
 
 def test_a_refusal_without_a_search_for_others_names_none():
     with pytest.raises(UnsupportedProblemError) as caught:
-        solver_class("independent")().solve(Problem.from_arrays(np.ones(3), np.ones(2), edges=EDGES))
+        solver_class("independent")().solve(
+            Problem.from_arrays(np.ones(3), np.ones(2), edges=EDGES)
+        )
     assert caught.value.alternatives is None
     assert "other" not in str(caught.value)
     with pytest.raises(UnsupportedProblemError) as caught:

@@ -40,7 +40,14 @@ QPLIB = (
     "2 # number of non-default linear coefficients in objective\n1 -2\n4 0.5\n0.25 # objective constant\n"
     "1.79769313486232E+308 # value for infinity\n0.0 # default variable primal value in starting point\n"
 )
-TEXTS = {"qubo": QUBO, "orlib": QUBO, "qbsolv": QBSOLV, "maxcut": MAX_CUT, "uai": UAI, "dimacs": DIMACS}
+TEXTS = {
+    "qubo": QUBO,
+    "orlib": QUBO,
+    "qbsolv": QBSOLV,
+    "maxcut": MAX_CUT,
+    "uai": UAI,
+    "dimacs": DIMACS,
+}
 TEXTS["qplib"] = QPLIB
 
 
@@ -114,12 +121,22 @@ def test_what_a_file_means(file, format):
     conversion = read_problem(file(TEXTS[format]), format)
     assert conversion.sign == sign
     for z in itertools.product((0, 1), repeat=conversion.problem.n):
-        assert conversion.value(float(conversion.problem.score(z))) == pytest.approx(objective(z), abs=1e-12)
+        assert conversion.value(float(conversion.problem.score(z))) == pytest.approx(
+            objective(z), abs=1e-12
+        )
 
 
 def test_variables_keep_their_numbers(file):
     first = {format: read_problem(file(text), format).labels[0] for format, text in TEXTS.items()}
-    assert first == {"qubo": 1, "orlib": 1, "qbsolv": 0, "maxcut": 1, "uai": 0, "dimacs": 1, "qplib": 1}
+    assert first == {
+        "qubo": 1,
+        "orlib": 1,
+        "qbsolv": 0,
+        "maxcut": 1,
+        "uai": 0,
+        "dimacs": 1,
+        "qplib": 1,
+    }
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -168,15 +185,20 @@ def test_npz(file):
     dense = read_problem(file(archive(unary=unary, pairwise=matrix)))
     assert dense.problem.score([[1, 1], [1, 1]]).tolist() == [3.0, 7.5]
     assert dense.value(3.0) == 3.0
-    path = file(archive(unary=unary.astype(">f4"), pairwise=np.array([4]), edges=np.array([[1, 0]], "<i4")))
+    path = file(
+        archive(unary=unary.astype(">f4"), pairwise=np.array([4]), edges=np.array([[1, 0]], "<i4"))
+    )
     edges = read_problem(path, "npz")
     assert edges.problem.score([[1, 1], [1, 1]]).tolist() == [3.0, 7.5]
     assert (
-        read_problem(file(archive(unary=np.asfortranarray(unary)))).problem.unary.tolist() == unary.tolist()
+        read_problem(file(archive(unary=np.asfortranarray(unary)))).problem.unary.tolist()
+        == unary.tolist()
     )
     stream = io.BytesIO()
     np.savez_compressed(stream, unary=np.array([True, False]))
-    assert read_problem(file(stream.getvalue(), "compressed.npz")).problem.unary.tolist() == [[1.0, 0.0]]
+    assert read_problem(file(stream.getvalue(), "compressed.npz")).problem.unary.tolist() == [
+        [1.0, 0.0]
+    ]
 
 
 def edited(text, old, new):
@@ -210,15 +232,30 @@ BAD = {
         "a variable is 5; it must lie in 1..4",
     ),
     "variable zero": ("maxcut", edited(MAX_CUT, "1 4 4", "0 4 4"), 5, "a variable is 0"),
-    "nan": ("qubo", edited(QUBO, "-5.5", "nan"), 5, "the weight must be a finite number; it is 'nan'"),
+    "nan": (
+        "qubo",
+        edited(QUBO, "-5.5", "nan"),
+        5,
+        "the weight must be a finite number; it is 'nan'",
+    ),
     "infinity": ("maxcut", edited(MAX_CUT, "2 3 -2", "2 3 -inf"), 3, "it is '-inf'"),
     "too large": ("maxcut", edited(MAX_CUT, "2 3 -2", "2 3 1e999"), 3, "it is '1e999'"),
     "a nul byte": ("maxcut", edited(MAX_CUT, "2 3 -2", "2 3\0 -2"), 3, "it is '3\\x00'"),
     "sums overflow": ("maxcut", "2 1\n1 2 1e308\n", None, "finite"),
     "magnitude": ("qubo", "2 2\n1 1 4e307\n2 2 4e307\n", None, "overflow float64"),
-    "truncated": ("qubo", edited(QUBO, "4 3 .5\n", ""), 7, "claims 5 entries, and the file ends after 4"),
+    "truncated": (
+        "qubo",
+        edited(QUBO, "4 3 .5\n", ""),
+        7,
+        "claims 5 entries, and the file ends after 4",
+    ),
     "too many": ("maxcut", MAX_CUT + "1 3 1\n", 7, "claims 5 entries, and there are more"),
-    "a pair twice": ("qubo", edited(QUBO, "4 3 .5", "4 2 .5"), 8, "the pair (4, 2) came already in line 5"),
+    "a pair twice": (
+        "qubo",
+        edited(QUBO, "4 3 .5", "4 2 .5"),
+        8,
+        "the pair (4, 2) came already in line 5",
+    ),
     "claims more variables than memory": (
         "qubo",
         f"{10**12} 1\n1 1 1\n",
@@ -238,9 +275,19 @@ BAD = {
         "only binary variables without constraints",
     ),
     "qplib with constraints": ("qplib", edited(QPLIB, "QBB", "QBL"), 2, "QBL"),
-    "qplib of another sense": ("qplib", edited(QPLIB, "maximize", "improve"), 3, "minimize or maximize"),
+    "qplib of another sense": (
+        "qplib",
+        edited(QPLIB, "maximize", "improve"),
+        3,
+        "minimize or maximize",
+    ),
     "qplib cut": ("qplib", QPLIB[: QPLIB.index("0.25")], 12, "ends before the constant"),
-    "qplib numbered from zero": ("qplib", edited(QPLIB, "2 1 4.0", "2 0 4.0"), 6, "must lie in 1..4"),
+    "qplib numbered from zero": (
+        "qplib",
+        edited(QPLIB, "2 1 4.0", "2 0 4.0"),
+        6,
+        "must lie in 1..4",
+    ),
     "qplib claims": (
         "qplib",
         edited(QPLIB, "3 # number of q", "4 # number of q"),
@@ -249,13 +296,33 @@ BAD = {
     ),
     "not qbsolv": ("qbsolv", QUBO, 2, "expected the header 'p qubo"),
     "qbsolv maximum": ("qbsolv", "p qubo 0 2 3 0\n", 1, "the number of linear terms is 3"),
-    "qbsolv kinds": ("qbsolv", edited(QBSOLV, "2 2 7", "2 3 7"), 6, "claims 2 linear terms, and there are 1"),
-    "qbsolv numbered from one": ("qbsolv", edited(QBSOLV, "1 3 -5", "1 4 -5"), 6, "must lie in 0..3"),
+    "qbsolv kinds": (
+        "qbsolv",
+        edited(QBSOLV, "2 2 7", "2 3 7"),
+        6,
+        "claims 2 linear terms, and there are 1",
+    ),
+    "qbsolv numbered from one": (
+        "qbsolv",
+        edited(QBSOLV, "1 3 -5", "1 4 -5"),
+        6,
+        "must lie in 0..3",
+    ),
     "another network": ("uai", edited(UAI, "MARKOV", "MARKED"), 1, "starts with 'MARKED'"),
     "three states": ("uai", edited(UAI, "2 2 2 2", "2 2 3 2"), 3, "variable 2 has 3 states"),
     "three variables": ("uai", edited(UAI, "2 0 1\n", "3 0 1 2\n"), 6, "a factor has 3 variables"),
-    "a variable twice in a factor": ("uai", edited(UAI, "2 0 1\n", "2 1 1\n"), 6, "the variable 1 twice"),
-    "a table of another size": ("uai", edited(UAI, "4 0.1", "3 0.1"), 17, "the size of the table is 3"),
+    "a variable twice in a factor": (
+        "uai",
+        edited(UAI, "2 0 1\n", "2 1 1\n"),
+        6,
+        "the variable 1 twice",
+    ),
+    "a table of another size": (
+        "uai",
+        edited(UAI, "4 0.1", "3 0.1"),
+        17,
+        "the size of the table is 3",
+    ),
     "a zero": ("uai", edited(UAI, ".5 2", "0.0 2"), 12, "a score of minus infinity"),
     "a negative probability": ("uai", edited(UAI, ".5 2", "-1 2"), 12, "it must be positive"),
     "a probability that is no number": (
@@ -266,7 +333,12 @@ BAD = {
     ),
     "a table cut short": ("uai", UAI[:-3], 21, "the file ends where a probability should be"),
     "another table": ("uai", UAI + "7\n", 22, "followed by '7'"),
-    "claims more factors": ("uai", edited(UAI, "\n5\n", f"\n{10**9}\n"), 4, "claims 1000000000 entries"),
+    "claims more factors": (
+        "uai",
+        edited(UAI, "\n5\n", f"\n{10**9}\n"),
+        4,
+        "claims 1000000000 entries",
+    ),
     "claims more cards": ("uai", "MARKOV 10000 2 2 2 2", 1, "claims 10000 entries"),
     "no header": ("dimacs", "a 1 2 3\n", 1, "expected the header 'p max n m'"),
     "a second header": ("dimacs", edited(DIMACS, "n 2 s\n", "p max 5 8\n"), 3, "starts with 'p'"),
@@ -282,7 +354,12 @@ BAD = {
     "bytes": ("dimacs", bytes(range(256)), 1, "expected the header"),
     "a long line": ("qubo", b"1" * (2**20 + 1), None, "larger max_bytes"),
     "a gzip header and no more": ("qubo", b"\x1f\x8b", None, "gzip stream is damaged"),
-    "a gzip stream cut short": ("qubo", gzip.compress(QUBO.encode())[:-9], None, "gzip stream is damaged"),
+    "a gzip stream cut short": (
+        "qubo",
+        gzip.compress(QUBO.encode())[:-9],
+        None,
+        "gzip stream is damaged",
+    ),
     "a zip header and no more": (None, b"PK\x03\x04", None, "archive is damaged"),
     "not an archive": ("npz", QUBO, None, "archive is damaged"),
 }
@@ -328,13 +405,24 @@ BAD_ARCHIVES = {
         zipped(unary=header(FLOATS.format("(1000000000000,)"), bytes(16))),
         "16 bytes of float64 and claims",
     ),
-    "a claim of many digits": (zipped(unary=header(FLOATS.format(f"({'9' * 3000},)"))), "has 0 bytes"),
-    "too many dimensions": (zipped(unary=header(FLOATS.format("(0, " + "1, " * 99 + ")"))), "damaged"),
+    "a claim of many digits": (
+        zipped(unary=header(FLOATS.format(f"({'9' * 3000},)"))),
+        "has 0 bytes",
+    ),
+    "too many dimensions": (
+        zipped(unary=header(FLOATS.format("(0, " + "1, " * 99 + ")"))),
+        "damaged",
+    ),
     "code": (zipped(unary=header("__import__('os').system('true')\n")), "no array of real numbers"),
     "a header too long": (zipped(unary=header(" " * 9000)), "no array of real numbers"),
-    "a bomb": (zipped(unary=header(FLOATS.format("(1000000,)"), bytes(8_000_000))), "more than max_bytes"),
+    "a bomb": (
+        zipped(unary=header(FLOATS.format("(1000000,)"), bytes(8_000_000))),
+        "more than max_bytes",
+    ),
     "a batch by broadcasting": (
-        archive(unary=np.zeros((4000, 1, 2)), pairwise=np.zeros((1, 4000, 1)), edges=np.array([[0, 1]])),
+        archive(
+            unary=np.zeros((4000, 1, 2)), pairwise=np.zeros((1, 4000, 1)), edges=np.array([[0, 1]])
+        ),
         "a batch of 16000000",
     ),
     "a batch of nothing": (
@@ -389,7 +477,9 @@ def test_a_hundred_million_lines_that_say_nothing_take_no_time(file, line):
 def test_comments_and_blank_lines_may_be_many(file):
     plain = read_problem(file(QUBO), "qubo")
     spread = QUBO.replace("\n", "\n" + "\n# more\n" * 5_000)
-    assert np.array_equal(read_problem(file(spread), "qubo").problem.pairwise, plain.problem.pairwise)
+    assert np.array_equal(
+        read_problem(file(spread), "qubo").problem.pairwise, plain.problem.pairwise
+    )
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -397,7 +487,9 @@ def test_a_byte_order_mark_changes_nothing(file, format):
     plain = read_problem(file(TEXTS[format]), format)
     marked = b"\xef\xbb\xbf" + TEXTS[format].encode()
     for content in (marked, gzip.compress(marked)):
-        assert np.array_equal(read_problem(file(content), format).problem.unary, plain.problem.unary)
+        assert np.array_equal(
+            read_problem(file(content), format).problem.unary, plain.problem.unary
+        )
     if FORMATS[format].first_words:
         assert read_problem(file(marked)).constant == plain.constant
 
@@ -437,14 +529,17 @@ def test_what_is_no_number_of_bytes(file, max_bytes):
 
 def test_a_text_that_packs_well_is_read(file):
     arcs = 20_000  # 8 bytes each, of which a hundredth is left
-    path = file(gzip.compress(b"p max 2 %d\nn 1 s\nn 2 t\n" % arcs + b"a 1 2 1\n" * arcs), "parallel.gz")
+    path = file(
+        gzip.compress(b"p max 2 %d\nn 1 s\nn 2 t\n" % arcs + b"a 1 2 1\n" * arcs), "parallel.gz"
+    )
     assert path.stat().st_size < arcs // 10
     assert read_problem(path, "dimacs").constant == arcs
 
 
 def test_a_batch_by_broadcasting_is_measured_in_bytes(file):
     path = file(
-        archive(unary=np.zeros((10, 1, 2)), pairwise=np.zeros((10, 1)), edges=np.array([[0, 1]])), "b.npz"
+        archive(unary=np.zeros((10, 1, 2)), pairwise=np.zeros((10, 1)), edges=np.array([[0, 1]])),
+        "b.npz",
     )
     assert read_problem(path, max_bytes=1600).problem.leading == (10, 10)
     with pytest.raises(ProblemFileError, match="a batch of 100 takes more than max_bytes = 1599"):
@@ -484,7 +579,9 @@ def read_or_refuse(path, format):
 NUMBERS = "0 1 2 3 4 5 9 -1 1e308 -1e308 1e-320 nan inf 1e999 99999999999 999999999999999999999 1_0 0x1 + ."
 LETTERS = "a c # p n s t max qubo MARKOV \0"
 WORDS = st.sampled_from([*NUMBERS.split(), *LETTERS.split(), "\n", "\n\n"])
-EDITS = st.lists(st.tuples(st.floats(0, 1), st.sampled_from(["put", "drop", "swap"]), WORDS), max_size=4)
+EDITS = st.lists(
+    st.tuples(st.floats(0, 1), st.sampled_from(["put", "drop", "swap"]), WORDS), max_size=4
+)
 
 
 def scrambled(text, edits):
@@ -562,7 +659,9 @@ def test_library_max_flow(library):
 
 def test_library_markov_networks(library):
     instances = library("mrf")
-    labellings = json.loads(gzip.decompress((instances[0][0].parents[1] / "solutions.json.gz").read_bytes()))
+    labellings = json.loads(
+        gzip.decompress((instances[0][0].parents[1] / "solutions.json.gz").read_bytes())
+    )
     for path, record in instances:
         if record["max_card"] > 2:
             with pytest.raises(ProblemFileError):
@@ -572,22 +671,29 @@ def test_library_markov_networks(library):
         problem, optimal = conversion.problem, pytest.approx(record["optimal"], rel=1e-9)
         labelling = np.array([int(label) for label in labellings[record["name"]]])
         assert float(conversion.value(problem.score(labelling))) == optimal, record["name"]
-        assert (problem.e, int((problem.pairwise > 0).sum())) == (record["nnz"], record["submodular_pairs"])
+        assert (problem.e, int((problem.pairwise > 0).sum())) == (
+            record["nnz"],
+            record["submodular_pairs"],
+        )
         if problem.negative_pair() is None:
             assert solved(conversion, "max_flow") == optimal
 
 
 def test_library_solved(library):
     small = [
-        item for item in library("qubo") if item[1]["name"].startswith(("bqp50-", "gka6a", "gka7a", "gka1a"))
+        item
+        for item in library("qubo")
+        if item[1]["name"].startswith(("bqp50-", "gka6a", "gka7a", "gka1a"))
     ]
     for path, record in small:
-        assert solved(read_problem(path, sparse_format(record)), "cp_sat") == record["best_known"], record[
-            "name"
-        ]
+        assert (
+            solved(read_problem(path, sparse_format(record)), "cp_sat") == record["best_known"]
+        ), record["name"]
     planar = [item for item in library("maxcut") if item[1]["name"].startswith("t2g10")]
     for path, record in planar:
-        assert solved(read_problem(path, "maxcut"), "cp_sat") == record["best_known"], record["name"]
+        assert solved(read_problem(path, "maxcut"), "cp_sat") == record["best_known"], record[
+            "name"
+        ]
     assert len(small) == 8
     assert len(planar) == 2
 

@@ -63,7 +63,12 @@ def test_the_order_of_a_cylinder_goes_ring_by_ring():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.sampled_from([0.05, 0.1, 0.3, 0.8]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 30),
+    st.sampled_from([0.05, 0.1, 0.3, 0.8]),
+    st.booleans(),
+)
 def test_orders_are_orders_and_give_up_at_the_sum_they_name(seed, n, density, with_hub):
     random = np.random.default_rng(seed)
     edges = np.stack(np.triu_indices(n, 1), axis=-1)
@@ -109,7 +114,11 @@ def test_couplings_alone_get_tables_where_odd_cycles_had_their_time():
     problem = spins(34, 7)
     entries = solver_class("elimination").entries(problem)
     first, second = turns(problem, Deadline.after(60.0))
-    assert (first.solver.name, second.solver.name, second.seconds) == ("cycle_cuts", "elimination", np.inf)
+    assert (first.solver.name, second.solver.name, second.seconds) == (
+        "cycle_cuts",
+        "elimination",
+        np.inf,
+    )
     assert first.seconds == SECONDS_AN_ENTRY * entries
     late = turns(problem, Deadline.after(1.9 * SECONDS_AN_ENTRY * entries))
     assert [turn.solver.name for turn in late] == ["cycle_cuts"]

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvers import OptionError, Problem, ProblemError, UnsupportedProblemError, gibbs, labels, uniforms_shape
+from solvers import (
+    OptionError,
+    Problem,
+    ProblemError,
+    UnsupportedProblemError,
+    gibbs,
+    labels,
+    uniforms_shape,
+)
 from solvers.compiled._kernels.gibbs_distribution import exponentiate, sum_exponentials
 from solvers.gibbs_distribution.sum_product import CACHE, lanes_of
 from solvers.instances import spin_glass, tree
@@ -22,7 +30,9 @@ MAGNITUDES = st.sampled_from([0.0, 1e-12, 0.1, 1.0, 10.0, 100.0, 700.0])
 def features(n, edges):
     """z_i and z_i z_j of all states `[2^n, n + e]`, in the order of sum z_i 2^i."""
     states = np.arange(2**n)[:, None] >> np.arange(n) & 1
-    return np.concatenate((states, states[:, edges[:, 0]] * states[:, edges[:, 1]]), axis=1).astype(float)
+    return np.concatenate((states, states[:, edges[:, 0]] * states[:, edges[:, 1]]), axis=1).astype(
+        float
+    )
 
 
 def brute_force(unary, pairwise, edges):
@@ -46,7 +56,9 @@ def drawn(n, seed, magnitude, batch=2):
     edges = pairs[generator.random(len(pairs)) < generator.choice([0.0, 0.4, 1.0])]
     shape = (batch, n + len(edges))
     scores = magnitude * np.where(
-        generator.random(shape) < 0.3, generator.integers(-2, 3, shape), generator.standard_normal(shape)
+        generator.random(shape) < 0.3,
+        generator.integers(-2, 3, shape),
+        generator.standard_normal(shape),
     )
     return scores[:, :n], scores[:, n:], edges
 
@@ -146,7 +158,11 @@ def test_samples_drawn_later_are_the_same(method, n, seed, magnitude):
 def test_uniforms_at_the_ends(method):
     """Neither end gives a state of no probability."""
     ends = np.array([0.0, np.nextafter(1.0, 0.0)])
-    shaped = ends.reshape(2, 1, 1) * np.ones((2, 1, 10)) if method == "elimination" else ends.reshape(2, 1)
+    shaped = (
+        ends.reshape(2, 1, 1) * np.ones((2, 1, 10))
+        if method == "elimination"
+        else ends.reshape(2, 1)
+    )
     result = gibbs([[-2000.0, 2000.0] * 5], uniforms=shaped, method=method)
     assert result.samples.tolist() == [[[0, 1] * 5]] * 2
     drawn_one_by_one = result.completions(ends.reshape(2, 1, 1) * np.ones((2, 1, 10))).samples
@@ -207,7 +223,9 @@ def test_elimination_equals_enumeration(graph, magnitude):
     one, other = (gibbs(unary, pairwise, edges=edges, method=method) for method in METHODS)
     np.testing.assert_allclose(one.log_partition, other.log_partition, rtol=1e-12)
     np.testing.assert_allclose(marginals_of(one), marginals_of(other), atol=1e-12)
-    products = [np.concatenate(found.covariance_product(unary, pairwise), axis=1) for found in (one, other)]
+    products = [
+        np.concatenate(found.covariance_product(unary, pairwise), axis=1) for found in (one, other)
+    ]
     np.testing.assert_allclose(*products, atol=1e-11 * magnitude)
 
 
@@ -226,7 +244,9 @@ def test_covariance_product_is_the_derivative_of_the_marginals(n):
     difference = (marginals_of(at(step)) - marginals_of(at(-step))) / (2 * step)
     np.testing.assert_allclose(product, difference, atol=1e-8)
     slope = (at(step).log_partition - at(-step).log_partition) / (2 * step)
-    np.testing.assert_allclose((marginals_of(at(0.0)) * direction).sum(axis=1), slope, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(
+        (marginals_of(at(0.0)) * direction).sum(axis=1), slope, rtol=1e-7, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("n", [5, 13, 30])
@@ -261,13 +281,18 @@ def test_batch_equals_loop(n, threads):
         assert (alone.unary_marginals == together.unary_marginals[b]).all()
         assert (alone.pairwise_marginals == together.pairwise_marginals[b]).all()
         assert (alone.samples == together.samples[:, b]).all()
-        for one, all_of_them in zip(alone.covariance_product(unary[b], pairwise[b]), products, strict=True):
+        for one, all_of_them in zip(
+            alone.covariance_product(unary[b], pairwise[b]), products, strict=True
+        ):
             assert (one == all_of_them[b]).all()
 
 
 def test_threads_share_a_batch():
     generator = np.random.default_rng(10)
-    unary, pairwise = generator.standard_normal((40, 16)), np.triu(generator.standard_normal((16, 16)), 1)
+    unary, pairwise = (
+        generator.standard_normal((40, 16)),
+        np.triu(generator.standard_normal((16, 16)), 1),
+    )
     uniforms = generator.random((2, 40))
     one, two = (gibbs(unary, pairwise, uniforms=uniforms, threads=threads) for threads in (1, 2))
     assert (one.log_partition == two.log_partition).all()
@@ -311,7 +336,9 @@ def test_large_trees_and_grids():
     zero = np.zeros_like(drawn_tree.unary)
     tables = np.zeros((*drawn_tree.pairwise.shape, 2, 2))
     tables[..., 1, 1] = drawn_tree.pairwise
-    two_labels = labels.gibbs(np.stack([zero, drawn_tree.unary], axis=-1), tables, edges=drawn_tree.edges)
+    two_labels = labels.gibbs(
+        np.stack([zero, drawn_tree.unary], axis=-1), tables, edges=drawn_tree.edges
+    )
     np.testing.assert_allclose(found.log_partition, two_labels.log_partition)
     np.testing.assert_allclose(found.unary_marginals, two_labels.unary_marginals[..., 1])
     np.testing.assert_allclose(found.pairwise_marginals, two_labels.pairwise_marginals[..., 1, 1])
@@ -378,7 +405,9 @@ def test_memory_is_what_limits_elimination(monkeypatch):
 
 
 def test_bad_requests():
-    with pytest.raises(OptionError, match="method must be one of auto, enumeration, elimination; got 'sum'"):
+    with pytest.raises(
+        OptionError, match="method must be one of auto, enumeration, elimination; got 'sum'"
+    ):
         gibbs([0.0], method="sum")
     with pytest.raises(UnsupportedProblemError, match="n = 21 and enumeration takes at most 20"):
         gibbs(np.zeros(21), method="enumeration")
@@ -387,12 +416,18 @@ def test_bad_requests():
     result = gibbs(np.zeros((2, 3)))
     with pytest.raises(ProblemError, match="unary direction must be finite"):
         result.covariance_product([np.inf, 0.0, 0.0])
-    with pytest.raises(ProblemError, match=r"unary direction must be \(2, 3\); its shape is \(4,\)"):
+    with pytest.raises(
+        ProblemError, match=r"unary direction must be \(2, 3\); its shape is \(4,\)"
+    ):
         result.covariance_product(np.zeros(4))
 
 
 @settings(max_examples=50, deadline=None)
-@given(seed=SEEDS, scale=st.sampled_from([1e-300, 1e-10, 1.0, 50.0, 700.0, 1e4]), size=st.integers(1, 70))
+@given(
+    seed=SEEDS,
+    scale=st.sampled_from([1e-300, 1e-10, 1.0, 50.0, 700.0, 1e4]),
+    size=st.integers(1, 70),
+)
 def test_exponentials_are_right_to_the_last_digit(seed, scale, size):
     x = -scale * np.random.default_rng(seed).random(size)
     x[0] = 0.0
@@ -406,7 +441,9 @@ def test_sums_of_two_exponentials_are_right_to_the_last_digits(seed, scale, size
     ones, zeros = scale * np.random.default_rng(seed).normal(size=(2, size))
     logs, shares = np.empty(size), np.empty(size)
     sum_exponentials(ones, zeros, logs, shares)
-    np.testing.assert_allclose(logs, np.logaddexp(ones, zeros), rtol=4e-16, atol=2e-16 * max(scale, 1.0))
+    np.testing.assert_allclose(
+        logs, np.logaddexp(ones, zeros), rtol=4e-16, atol=2e-16 * max(scale, 1.0)
+    )
     expected = 1 / (1 + np.exp(np.clip(zeros - ones, -700, 700)))
     np.testing.assert_allclose(shares, expected, rtol=2e-15, atol=1e-300)
 
@@ -426,10 +463,15 @@ def test_instances_side_by_side_are_those_by_themselves(batch):
         again = alone.completions(uniforms[:, one])
         np.testing.assert_allclose(whole.log_partition[b], alone.log_partition[0], rtol=1e-14)
         np.testing.assert_allclose(whole.unary_marginals[b], alone.unary_marginals[0], atol=1e-13)
-        np.testing.assert_allclose(whole.pairwise_marginals[b], alone.pairwise_marginals[0], atol=1e-13)
+        np.testing.assert_allclose(
+            whole.pairwise_marginals[b], alone.pairwise_marginals[0], atol=1e-13
+        )
         np.testing.assert_array_equal(whole.samples[:, b], alone.samples[:, 0])
         np.testing.assert_array_equal(completions.completed[:, :, b], again.completed[:, :, 0])
-        both = [alone.covariance_product(unary[one], pairwise[one]), again.derivative(changes[:, one])]
+        both = [
+            alone.covariance_product(unary[one], pairwise[one]),
+            again.derivative(changes[:, one]),
+        ]
         for ours, theirs in zip(found, both, strict=True):
             for part, part_alone in zip(ours, theirs, strict=True):
                 np.testing.assert_allclose(part[b], part_alone[0], atol=1e-12)
@@ -470,7 +512,9 @@ def test_exponentials_of_minus_infinity_and_of_the_limit():
 @pytest.mark.parametrize("method", ["enumeration", "elimination"])
 def test_samples_are_of_the_scores_that_were_given(method):
     unary, edges = np.zeros((1, 12)), [(i, i + 1) for i in range(11)]
-    uniforms = np.random.default_rng(0).random(uniforms_shape(Problem.from_arrays(unary), 5, method))
+    uniforms = np.random.default_rng(0).random(
+        uniforms_shape(Problem.from_arrays(unary), 5, method)
+    )
     found = gibbs(unary, np.ones((1, 11)), edges=edges, method=method)
     before = found.sample(uniforms)
     unary += 50.0

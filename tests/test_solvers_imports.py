@@ -15,7 +15,9 @@ SLOW = ("torch", "joblib", "networkx", "ortools", "docplex", "highspy")
 def loaded(code):
     """Which of the packages that are slow to import a fresh process has loaded after some lines."""
     code = f"{code}\nimport sys\nprint([name for name in {SLOW} if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return set(ast.literal_eval(answer.stdout))
 
 
@@ -57,7 +59,9 @@ def test_submodules_are_found_through_the_face():
     assert loaded(code) <= {"networkx"}
 
 
-@pytest.mark.parametrize("names", [("cycle_cuts", "cp_sat", "highs"), ("highs", "cp_sat", "cycle_cuts")])
+@pytest.mark.parametrize(
+    "names", [("cycle_cuts", "cp_sat", "highs"), ("highs", "cp_sat", "cycle_cuts")]
+)
 def test_two_packages_with_the_same_library_live_in_one_process(names):
     """Both `highspy` and OR-Tools bring HiGHS: of two shared libraries of one name the first would serve both."""
     needs(*names)
@@ -67,5 +71,7 @@ from solvers import instances, solver_class
 problem = instances.spin_glass(4, 4, 1, np.random.default_rng(0)).problem()
 print([bool(solver_class(name)().solve(problem).optimal.all()) for name in {names}])
 """
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert ast.literal_eval(answer.stdout) == [True] * 3

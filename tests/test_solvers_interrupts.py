@@ -40,7 +40,9 @@ class Failing(ArgmaxSolver):
     """Waits for an interrupt and fails."""
 
     name: ClassVar[str] = "failing"
-    capabilities: ClassVar[Capabilities] = Capabilities(exact=True, time_limit=True, constraints=2**54)
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        exact=True, time_limit=True, constraints=2**54
+    )
 
     def _argmax(self, problem, time_limit):
         deadline = Deadline.after(time_limit)
@@ -87,7 +89,9 @@ def test_an_interrupt_ends_the_building_of_a_model():
         list(pairs)
 
 
-@pytest.mark.parametrize("options", [{}, {"constraints": [at_most(3)]}], ids=["free", "constraints"])
+@pytest.mark.parametrize(
+    "options", [{}, {"constraints": [at_most(3)]}], ids=["free", "constraints"]
+)
 def test_an_interrupt_takes_precedence_over_a_failure(options):
     with pytest.raises(SolveInterrupted) as stopped:
         solve(*dense(30), solver=Failing(), **options)

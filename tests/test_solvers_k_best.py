@@ -133,7 +133,8 @@ def test_the_search_with_triangles_has_them_all(kind, first, monkeypatch):
 def test_one_search_has_as_many_as_one_after_the_other(monkeypatch):
     problem = instances.dense(26, 2, np.random.default_rng(5)).problem()
     found = {
-        name: solve(problem, solver=name, k_best=8) for name in ("auto", "branch_and_bound", "dual_ascent")
+        name: solve(problem, solver=name, k_best=8)
+        for name in ("auto", "branch_and_bound", "dual_ascent")
     }
     monkeypatch.setattr(solver_class("branch_and_bound"), "best_states", ArgmaxSolver.best_states)
     found["excluded"] = solve(problem, solver="branch_and_bound", k_best=8)
@@ -148,7 +149,11 @@ def test_sparse_problems_are_searched_once(kind):
     random = np.random.default_rng(2)
     edges = np.stack(np.triu_indices(80, 1), axis=1)
     edges = edges[random.permutation(len(edges))[:240]]
-    draw = (lambda k: random.choice([-1.0, 1.0], k)) if kind == "signs" else (lambda k: random.normal(size=k))
+    draw = (
+        (lambda k: random.choice([-1.0, 1.0], k))
+        if kind == "signs"
+        else (lambda k: random.normal(size=k))
+    )
     problem = Problem.from_arrays(draw(80), draw(240), edges=edges)
     found = solve(problem, k_best=7)
     assert found.solver == "dual_ascent"
@@ -165,7 +170,9 @@ def test_what_no_search_ends_is_excluded(monkeypatch):
     found = solve(sparse, k_best=3)
     assert found.solver == "exclusion"
     assert found.optimal.all()
-    np.testing.assert_allclose(found.score, solve(sparse, solver="dual_ascent", k_best=3).score, rtol=1e-12)
+    np.testing.assert_allclose(
+        found.score, solve(sparse, solver="dual_ascent", k_best=3).score, rtol=1e-12
+    )
 
 
 def test_more_variables_than_are_scored_at_once():
@@ -210,7 +217,8 @@ def test_answers_of_the_callers_kind_and_words():
 
 
 @pytest.mark.parametrize(
-    ("count", "message"), [(0, "at least 1"), (1.5, "whole number"), ("2", "whole"), (-3, "at least 1")]
+    ("count", "message"),
+    [(0, "at least 1"), (1.5, "whole number"), ("2", "whole"), (-3, "at least 1")],
 )
 def test_what_is_no_count_is_refused(count, message):
     with pytest.raises(OptionError, match=message):
@@ -269,7 +277,9 @@ def test_without_proofs_nothing_is_claimed():
 
 
 def test_regions_that_are_not_searched_have_the_bound_of_the_whole():
-    found = solve(Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Guess(), k_best=3, time_limit=1e-9)
+    found = solve(
+        Problem.from_arrays([[1.0, 2.0, -1.0]]), solver=Guess(), k_best=3, time_limit=1e-9
+    )
     assert not found.optimal.any()
     assert (found.bound[0] >= [3.0, 2.0, 2.0]).all()
 

@@ -77,17 +77,23 @@ def drawn_problem(random, n):
     st.integers(1, 7),
     st.integers(1, 40),
     st.sampled_from(LIMITS),
-    st.sampled_from(["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent", "local_search"]),
+    st.sampled_from(
+        ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent", "local_search"]
+    ),
     st.booleans(),
 )
-def test_certificates_of_bits_hold_however_soon_the_time_is_up(seed, n, count, limit, solver, fixes):
+def test_certificates_of_bits_hold_however_soon_the_time_is_up(
+    seed, n, count, limit, solver, fixes
+):
     random = np.random.default_rng(seed)
     problem = drawn_problem(random, n)
     states = np.array(list(itertools.product((0, 1), repeat=n)))
     scores = all_scores(problem, states)
     fix = random.integers(-1, 2, n) if fixes else np.full(n, -1)
     scores = np.where(((fix < 0) | (states == fix)).all(axis=1), scores, -np.inf)
-    solution = solve(problem, solver=solver, k_best=count, time_limit=limit, fix=fix if fixes else None)
+    solution = solve(
+        problem, solver=solver, k_best=count, time_limit=limit, fix=fix if fixes else None
+    )
     check(solution, scores, lambda z: z.astype(int) @ 2 ** np.arange(n)[::-1], 2 * problem.rounding)
 
 
@@ -101,7 +107,11 @@ def test_certificates_within_constraints_hold_however_soon_the_time_is_up(seed, 
     scores = np.where(states.sum(axis=1) <= most, all_scores(problem, states), -np.inf)
     solver = "exhaustive" if random.random() < 0.5 else Ascending()
     solution = solve(
-        problem, solver=solver, k_best=count, time_limit=limit, constraints=[at_most(most, range(n))]
+        problem,
+        solver=solver,
+        k_best=count,
+        time_limit=limit,
+        constraints=[at_most(most, range(n))],
     )
     check(solution, scores, lambda z: z.astype(int) @ 2 ** np.arange(n)[::-1], 2 * problem.rounding)
 
@@ -173,7 +183,8 @@ def test_the_order_of_a_backend_does_not_matter():
     late = solve(swapped, solver="branch_and_bound", k_best=3, time_limit=1e-9)
     assert (late.bound[:, 2] >= [1.5, -0.5, 1.0]).all()
     assert (
-        late.score[late.optimal] >= np.array([[3.4, 2.2, 1.5], [1, 0.5, 0], [2, 1.9, 1]])[late.optimal]
+        late.score[late.optimal]
+        >= np.array([[3.4, 2.2, 1.5], [1, 0.5, 0], [2, 1.9, 1]])[late.optimal]
     ).all()
 
 
@@ -204,7 +215,9 @@ class NotANumber(Ascending):
         return Ranking(super().best_states(problem, count).z, np.full(problem.batch, np.nan))
 
 
-@pytest.mark.parametrize("solver", [Repeats(), TooFew(), NotANumber()], ids=lambda solver: solver.name)
+@pytest.mark.parametrize(
+    "solver", [Repeats(), TooFew(), NotANumber()], ids=lambda solver: solver.name
+)
 def test_impossible_rankings_are_a_fault_of_the_solver(solver):
     with pytest.raises(SolveFailedError, match=f"'{solver.name}'.*its fault"):
         solve([1.0, 2.0, -1.0], solver=solver, k_best=3)
@@ -231,7 +244,10 @@ def test_several_states_of_a_heuristic_have_the_trivial_bound():
 def test_one_more_state_than_there_are_says_so():
     solution = solve([[1.0, -2.0], [0.0, 0.0]], k_best=5)
     assert solution.z.shape == (2, 5, 2)
-    assert solution.score.tolist() == [[1.0, 0.0, -1.0, -2.0, -np.inf], [0.0, 0.0, 0.0, 0.0, -np.inf]]
+    assert solution.score.tolist() == [
+        [1.0, 0.0, -1.0, -2.0, -np.inf],
+        [0.0, 0.0, 0.0, 0.0, -np.inf],
+    ]
     assert solution.optimal.all()
     assert (solution.bound[:, 4] == -np.inf).all()
     assert (solution.z[:, 4] == -1).all()

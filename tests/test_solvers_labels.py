@@ -90,9 +90,12 @@ def test_the_best_labels_are_those_of_enumeration(solver, seed):
     slack = 4 * problem.rounding
     np.testing.assert_array_less(np.abs(found.score - scores.max(axis=-1)), slack + 1e-300)
     own = [
-        scores_of(unary[b], pairwise[b] if pairwise.ndim == 4 else pairwise, edges, found.labels[b : b + 1])[
-            0
-        ]
+        scores_of(
+            unary[b],
+            pairwise[b] if pairwise.ndim == 4 else pairwise,
+            edges,
+            found.labels[b : b + 1],
+        )[0]
         for b in range(3)
     ]
     np.testing.assert_array_less(np.abs(found.score - own), slack + 1e-300)
@@ -135,7 +138,9 @@ def test_gibbs_is_enumeration(seed):
     of_pairs = np.zeros((len(assignments), len(edges), k, k))
     low, high = np.sort(edges, axis=1).T
     for edge in range(len(edges)):
-        of_pairs[np.arange(len(assignments)), edge, assignments[:, low[edge]], assignments[:, high[edge]]] = 1
+        of_pairs[
+            np.arange(len(assignments)), edge, assignments[:, low[edge]], assignments[:, high[edge]]
+        ] = 1
     found = gibbs(unary, pairwise, edges=edges, sizes=sizes)
     np.testing.assert_allclose(found.log_partition, np.log(total[..., 0]), atol=1e-9)
     np.testing.assert_allclose(
@@ -151,14 +156,20 @@ def test_gibbs_is_enumeration(seed):
         random.normal(size=of_variables.shape[1:]),
         random.normal(size=of_pairs.shape[1:]),
     )
-    along = np.einsum("nk,xnk->x", by_variables, of_variables) + np.einsum("ekl,xekl->x", by_pairs, of_pairs)
+    along = np.einsum("nk,xnk->x", by_variables, of_variables) + np.einsum(
+        "ekl,xekl->x", by_pairs, of_pairs
+    )
     centred = weights * (along - (weights * along).sum(axis=-1, keepdims=True))
     products = found.covariance_product(by_variables, by_pairs)
     with pytest.raises(ProblemError, match="1e\\+290"):
         found.covariance_product(np.full(by_variables.shape, 1e308))
     assert np.isfinite(found.covariance_product(by_variables.astype(np.float32))[0]).all()
-    np.testing.assert_allclose(products[0], np.einsum("bx,xnk->bnk", centred, of_variables), atol=1e-9)
-    np.testing.assert_allclose(products[1], np.einsum("bx,xekl->bekl", centred, of_pairs), atol=1e-9)
+    np.testing.assert_allclose(
+        products[0], np.einsum("bx,xnk->bnk", centred, of_variables), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        products[1], np.einsum("bx,xekl->bekl", centred, of_pairs), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("scale", [1.0, 20.0, 30.0, 1e4])
@@ -167,7 +178,9 @@ def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidd
     """Whose exponentials are products of those of the pairs, where the scores are not too far apart."""
     n, k, random = 5, 5, np.random.default_rng(0)
     edges = np.array(list(itertools.combinations(range(n), 2)))
-    unary, pairwise = (scale * random.uniform(-1, 1, shape) for shape in ((3, n, k), (3, len(edges), k, k)))
+    unary, pairwise = (
+        scale * random.uniform(-1, 1, shape) for shape in ((3, n, k), (3, len(edges), k, k))
+    )
     pairwise[random.random(pairwise.shape) < forbidden] = -np.inf
     pairwise[0, 0, 0] = -np.inf if forbidden else 0.0  # a value that no other goes with
     pairwise[1] += 1e5  # tells nothing
@@ -186,7 +199,9 @@ def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidd
     monkeypatch.setattr(sum_product, "FACTORED", np.inf)
     plain = gibbs(unary, pairwise, edges=edges)
     np.testing.assert_allclose(found.log_partition, plain.log_partition, rtol=1e-13)
-    np.testing.assert_allclose(found.pairwise_marginals, plain.pairwise_marginals, rtol=1e-6, atol=1e-300)
+    np.testing.assert_allclose(
+        found.pairwise_marginals, plain.pairwise_marginals, rtol=1e-6, atol=1e-300
+    )
 
 
 @pytest.mark.statistical
@@ -196,7 +211,9 @@ def test_samples_have_the_marginals():
     found = gibbs(unary, pairwise, edges=edges, sizes=sizes)
     uniforms = np.random.default_rng(0).random((20_000, *unary.shape[:-1]))
     samples = found.sample(uniforms)
-    shares = np.stack([(samples == value).mean(axis=0) for value in range(unary.shape[-1])], axis=-1)
+    shares = np.stack(
+        [(samples == value).mean(axis=0) for value in range(unary.shape[-1])], axis=-1
+    )
     error = np.sqrt(found.unary_marginals * (1 - found.unary_marginals) / len(samples))
     assert (np.abs(shares - found.unary_marginals) <= 4.5 * error + 1e-12).all()
     assert (np.abs(1.1 * shares - found.unary_marginals) > 4.5 * error + 1e-12).any()
@@ -211,7 +228,9 @@ def test_answers_are_of_the_callers_kind(place):
     assert type(found.labels) is type(place(unary)) is type(found.score)
     np.testing.assert_array_equal(
         np.asarray(
-            found.labels.tolist() if place is not array_api_strict.asarray else np.from_dlpack(found.labels)
+            found.labels.tolist()
+            if place is not array_api_strict.asarray
+            else np.from_dlpack(found.labels)
         ),
         expected.labels,
     )
@@ -222,7 +241,9 @@ def test_leading_dimensions_come_back():
     found = solve(unary, pairwise, edges=edges, sizes=sizes)
     assert found.labels.shape == unary.shape[:-1]
     assert found.score.shape == found.bound.shape == found.optimal.shape == (2, 3)
-    alone = solve(unary[1, 2], pairwise[1, 2] if pairwise.ndim > 3 else pairwise, edges=edges, sizes=sizes)
+    alone = solve(
+        unary[1, 2], pairwise[1, 2] if pairwise.ndim > 3 else pairwise, edges=edges, sizes=sizes
+    )
     assert alone.labels.shape == unary.shape[2:-1]
     np.testing.assert_allclose(alone.score, found.score[1, 2])
 
@@ -242,7 +263,9 @@ def test_potts_is_a_table_with_a_diagonal():
     weights = np.random.default_rng(0).normal(size=len(edges))
     k = unary.shape[-1]
     short = LabelProblem.from_arrays(unary, potts=weights, edges=edges, sizes=sizes)
-    long = LabelProblem.from_arrays(unary, weights[:, None, None] * np.eye(k), edges=edges, sizes=sizes)
+    long = LabelProblem.from_arrays(
+        unary, weights[:, None, None] * np.eye(k), edges=edges, sizes=sizes
+    )
     np.testing.assert_allclose(solve(short).score, solve(long).score)
     np.testing.assert_allclose(gibbs(short).log_partition, gibbs(long).log_partition)
 
@@ -278,14 +301,20 @@ BAD = [
     ({"unary": np.zeros((2, 2)), "sizes": [1, 3]}, "sizes"),
     ({"unary": np.zeros((2, 2)), "edges": [[0, 1]]}, "go together"),
     ({"unary": np.zeros((2, 2)), "potts": 1.0}, "go together"),
-    ({"unary": np.zeros((2, 2)), "potts": 1.0, "pairwise": np.eye(2), "edges": [[0, 1]]}, "not both"),
+    (
+        {"unary": np.zeros((2, 2)), "potts": 1.0, "pairwise": np.eye(2), "edges": [[0, 1]]},
+        "not both",
+    ),
     ({"unary": np.zeros((2, 2)), "potts": [1.0, 2.0], "edges": [[0, 1]]}, "potts"),
     ({"unary": np.zeros((2, 2)), "potts": np.nan, "edges": [[0, 1]]}, "potts"),
     ({"unary": np.zeros((2, 2)), "pairwise": np.eye(3), "edges": [[0, 1]]}, "pairwise must be"),
     ({"unary": np.zeros((2, 2)), "pairwise": np.eye(2), "edges": [[0, 0]]}, "joins 0 to itself"),
     ({"unary": np.zeros((2, 2)), "pairwise": np.eye(2), "edges": [[0, 2]]}, "variables are 0..1"),
     ({"unary": np.full((2, 2), 1e308), "pairwise": np.eye(2), "edges": [[0, 1]]}, "overflow"),
-    ({"unary": np.zeros((3, 2, 2)), "pairwise": np.zeros((2, 1, 2, 2)), "edges": [[0, 1]]}, "broadcast"),
+    (
+        {"unary": np.zeros((3, 2, 2)), "pairwise": np.zeros((2, 1, 2, 2)), "edges": [[0, 1]]},
+        "broadcast",
+    ),
 ]
 
 
@@ -317,7 +346,12 @@ def test_names_of_both_kinds_of_solvers_are_known():
         solve([[0.0, 1.0]], solver="eliminate")
     with pytest.raises(UnknownSolverError, match="did you mean 'cp_sat'"):
         solve([[0.0, 1.0]], solver="cp_sa")
-    assert {info.name for info in available_solvers()} >= {"independent", "elimination", "exhaustive", "bits"}
+    assert {info.name for info in available_solvers()} >= {
+        "independent",
+        "elimination",
+        "exhaustive",
+        "bits",
+    }
     assert set(several.__all__) <= set(dir(several))
 
 
@@ -338,11 +372,14 @@ def test_refusals_have_reasons():
 def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
     frustrated = {"pairwise": np.eye(3), "edges": [[0, 1]]}
     for options in ({}, {"k_best": 2}):
-        with pytest.raises(UnsupportedProblemError, match="Use one of: exhaustive, elimination") as caught:
+        with pytest.raises(
+            UnsupportedProblemError, match="Use one of: exhaustive, elimination"
+        ) as caught:
             solve(np.zeros((2, 3)), **frustrated, solver="independent", **options)
         assert "expansion_moves" not in caught.value.alternatives  # it proves nothing
     with pytest.raises(UnsupportedProblemError) as caught:
-        solve(np.zeros((2, 3)), **frustrated, solver="max_flow")  # of the bits, which others would take
+        # of the bits, which others would take
+        solve(np.zeros((2, 3)), **frustrated, solver="max_flow")
     assert "bits" not in caught.value.alternatives
 
     def too_large(self, problem):
@@ -365,7 +402,9 @@ class Liar(LabelSolver):
         return self.found
 
 
-@pytest.mark.parametrize("found", [([[0, 3]],), ([[0]],), ([[0.0, 1.0]],), ([[0, 0]], np.array([-1.0]))])
+@pytest.mark.parametrize(
+    "found", [([[0, 3]],), ([[0]],), ([[0.0, 1.0]],), ([[0, 0]], np.array([-1.0]))]
+)
 def test_impossible_answers_are_the_solvers_fault(found):
     with pytest.raises(SolveFailedError, match="fault"):
         solve(np.zeros((2, 3)), solver=Liar(*found))
@@ -416,7 +455,9 @@ COUNTS = {"bits": 60, "toulbar2": 15}
 """Batches of those that take their time; the others have 200."""
 
 
-@pytest.mark.parametrize("name", [info.name for info in available_solvers() if info.origin == "built in"])
+@pytest.mark.parametrize(
+    "name", [info.name for info in available_solvers() if info.origin == "built in"]
+)
 def test_conformance(name):
     solver = several.solver_class(name)()
     if missing := solver.missing_packages():

@@ -26,7 +26,9 @@ def test_a_fixed_variable_keeps_its_value_in_every_instance():
     np.testing.assert_array_equal(found.labels, [[0, 1]] * 3)
 
 
-@pytest.mark.parametrize("fix", [{1: 2}, [-1, 2], [[-1, 1], [-1, 2]]], ids=["dict", "array", "batch"])
+@pytest.mark.parametrize(
+    "fix", [{1: 2}, [-1, 2], [[-1, 1], [-1, 2]]], ids=["dict", "array", "batch"]
+)
 def test_a_value_beyond_the_size_of_its_variable_cannot_be_fixed(fix):
     with pytest.raises(OptionError, match="fix"):
         solve(np.zeros((2, 2, 3)), sizes=[3, 2], fix=fix)
@@ -52,7 +54,9 @@ def test_an_instance_may_have_one_table_of_its_own_for_all_edges():
 
 
 def test_a_part_of_a_batch_keeps_its_own_weights_of_pairs():
-    problem = LabelProblem.from_arrays(np.zeros((3, 2, 2)), potts=[[1.0], [2.0], [3.0]], edges=[[0, 1]])
+    problem = LabelProblem.from_arrays(
+        np.zeros((3, 2, 2)), potts=[[1.0], [2.0], [3.0]], edges=[[0, 1]]
+    )
     part = problem.instances(slice(1, 3))
     np.testing.assert_array_equal(part.score(np.zeros((2, 2), int)), [2.0, 3.0])
 

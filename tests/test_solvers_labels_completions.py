@@ -32,7 +32,9 @@ def features_of(n, k, edges):
     states = np.array(list(itertools.product(range(k), repeat=n)))
     hot = np.eye(k)[states]
     pairs = np.einsum("sea,seb->seab", hot[:, edges[:, 0]], hot[:, edges[:, 1]])
-    return states, np.concatenate([hot.reshape(len(states), -1), pairs.reshape(len(states), -1)], axis=1)
+    return states, np.concatenate(
+        [hot.reshape(len(states), -1), pairs.reshape(len(states), -1)], axis=1
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -64,7 +66,9 @@ def test_completions_and_their_derivative_are_those_of_brute_force(n, k, seed, s
             weight /= weight.sum()
             mean = weight @ phi
             expected_shares = [weight[states[:, v] == a].sum() for a in range(k)]
-            np.testing.assert_allclose(completions.conditionals[s, b, v], expected_shares, atol=1e-9)
+            np.testing.assert_allclose(
+                completions.conditionals[s, b, v], expected_shares, atol=1e-9
+            )
             for a in range(k):
                 here = np.where(states[:, v] == a, weight, 0.0)
                 expected += costs[s, b, v, a] * (here @ phi - here.sum() * mean)
@@ -133,7 +137,9 @@ def test_completions_are_of_the_callers_kind(place):
     assert type(found.completed) is type(place(unary)) is type(found.derivative(costs)[0])
     assert found.completed.shape == (2, 3, 2, 2, 3)
     np.testing.assert_array_equal(np.from_dlpack(found.completed), expected.completed)
-    np.testing.assert_allclose(np.from_dlpack(found.derivative(costs)[1]), expected.derivative(costs)[1])
+    np.testing.assert_allclose(
+        np.from_dlpack(found.derivative(costs)[1]), expected.derivative(costs)[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,13 +147,18 @@ def test_completions_are_of_the_callers_kind(place):
     [
         (lambda found: found.completions([[[0.5]]]), "uniforms must be"),
         (lambda found: found.completions(np.zeros((1, 2, 3)), [3]), "below n = 3"),
-        (lambda found: found.completions(np.zeros((1, 2, 3)), [[0]]), "variables must be whole numbers"),
+        (
+            lambda found: found.completions(np.zeros((1, 2, 3)), [[0]]),
+            "variables must be whole numbers",
+        ),
         (
             lambda found: found.completions(np.zeros((1, 2, 3))).derivative(np.zeros((1, 2, 3))),
             "costs must be real",
         ),
         (
-            lambda found: found.completions(np.zeros((1, 2, 3))).derivative(np.full((1, 2, 3, 2), np.nan)),
+            lambda found: found.completions(np.zeros((1, 2, 3))).derivative(
+                np.full((1, 2, 3, 2), np.nan)
+            ),
             "costs must be finite",
         ),
     ],

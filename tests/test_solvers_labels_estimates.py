@@ -82,8 +82,15 @@ def test_no_method_has_sums_where_everything_is_forbidden(method):
     with pytest.raises(InfeasibleError):
         gibbs(np.zeros((3, 2)), different, edges=circle, method=method)
     with pytest.raises(InfeasibleError):  # in a batch, too
-        gibbs(np.zeros((2, 3, 2)), [[np.zeros((2, 2))] * 3, [different] * 3], edges=circle, method=method)
-    three = gibbs(np.zeros((3, 3)), np.where(np.eye(3) > 0, -np.inf, 0.0), edges=circle, method=method)
+        gibbs(
+            np.zeros((2, 3, 2)),
+            [[np.zeros((2, 2))] * 3, [different] * 3],
+            edges=circle,
+            method=method,
+        )
+    three = gibbs(
+        np.zeros((3, 3)), np.where(np.eye(3) > 0, -np.inf, 0.0), edges=circle, method=method
+    )
     assert np.isfinite(three.log_partition)
 
 
@@ -177,7 +184,9 @@ def test_large_problems_have_bounds():
     problem = LabelProblem.from_arrays(
         random.normal(size=(2500, 5)), potts=0.5, edges=np.concatenate([across, down])
     )
-    above, below, estimate = (float(gibbs(problem, method=method).log_partition) for method in METHODS)
+    above, below, estimate = (
+        float(gibbs(problem, method=method).log_partition) for method in METHODS
+    )
     assert below < estimate < above < 1.05 * below
 
 

@@ -13,7 +13,15 @@ from optional import optional
 
 from solvers import OptionError, ProblemError, ProblemTooLargeError
 from solvers.formats import ProblemFileError
-from solvers.labels import LabelProblem, from_dimod, from_factors, from_pgmpy, gibbs, solve, solve_many
+from solvers.labels import (
+    LabelProblem,
+    from_dimod,
+    from_factors,
+    from_pgmpy,
+    gibbs,
+    solve,
+    solve_many,
+)
 from solvers.labels.formats import read_problem
 
 dimod = optional("dimod")
@@ -63,7 +71,9 @@ def test_factors_of_any_scope_are_their_sum(seed):
     np.testing.assert_allclose(
         float(gibbs(found.problem).log_partition) + found.constant - 1.5, log_z, atol=1e-9
     )
-    least = solve(from_factors(sizes, [(scope, -table) for scope, table in factors], sense="minimise"))
+    least = solve(
+        from_factors(sizes, [(scope, -table) for scope, table in factors], sense="minimise")
+    )
     np.testing.assert_allclose(least.value, -total.max(), atol=1e-9)
     np.testing.assert_allclose(least.bound, -total.max(), atol=1e-9)
 
@@ -128,12 +138,20 @@ def cfn(sizes, factors, top):
     for number, (scope, table) in enumerate(factors):
         content = {"scope": [f"v{v}" for v in scope], "costs": table.ravel().tolist()}
         if number % 2:
-            costs = [part for place in np.ndindex(table.shape) for part in (*place, int(table[place]))]
+            costs = [
+                part for place in np.ndindex(table.shape) for part in (*place, int(table[place]))
+            ]
             content |= {"defaultcost": 7, "costs": costs}
         functions[f"f{number}"] = content
-    variables = {f"v{v}": [f"x{a}" for a in range(size)] if v % 2 else size for v, size in enumerate(sizes)}
+    variables = {
+        f"v{v}": [f"x{a}" for a in range(size)] if v % 2 else size for v, size in enumerate(sizes)
+    }
     return json.dumps(
-        {"problem": {"name": "p", "mustbe": f"<{top}"}, "variables": variables, "functions": functions}
+        {
+            "problem": {"name": "p", "mustbe": f"<{top}"},
+            "variables": variables,
+            "functions": functions,
+        }
     )
 
 
@@ -145,8 +163,13 @@ def test_files_are_their_factors(seed, tmp_path_factory):
     total = sums(sizes, factors)
     if total.max() > -np.inf:
         (folder / "a.uai").write_text(uai(sizes, factors))
-        np.testing.assert_allclose(solve(read_problem(folder / "a.uai")).value, total.max(), atol=1e-9)
-    costs = [(scope, np.rint(3 * np.abs(np.where(np.isinf(table), 30, table)))) for scope, table in factors]
+        np.testing.assert_allclose(
+            solve(read_problem(folder / "a.uai")).value, total.max(), atol=1e-9
+        )
+    costs = [
+        (scope, np.rint(3 * np.abs(np.where(np.isinf(table), 30, table))))
+        for scope, table in factors
+    ]
     top = 20
     over = [(scope, np.where(table >= top, np.inf, table)) for scope, table in costs]
     least = sums(sizes, over).min()
@@ -310,7 +333,9 @@ def test_discrete_quadratic_models_are_minimised(seed):
     assert answer.optimal
     for case in cases:
         x = [case[name] for name in names]
-        np.testing.assert_allclose(found.value(found.problem.score(x)), model.energy(case), atol=1e-9)
+        np.testing.assert_allclose(
+            found.value(found.problem.score(x)), model.energy(case), atol=1e-9
+        )
 
 
 def test_what_is_no_discrete_quadratic_model_is_refused():
@@ -326,13 +351,17 @@ def test_sums_of_published_networks_agree_to_their_digits():
     if "STRUCTURED_VAE_DATA" not in os.environ or not folder.is_dir():
         pytest.skip("STRUCTURED_VAE_DATA names no folder with structured/uai")
     published = [
-        each for each in json.loads((folder / "index.json").read_text()) if "PR_log10_published" in each
+        each
+        for each in json.loads((folder / "index.json").read_text())
+        if "PR_log10_published" in each
     ]
     within = [each for each in published if each["log2_max_table"] <= 24]
     assert within
     for each in within:
         problem = read_problem(folder / f"{each['name']}.uai.gz").problem
-        found = gibbs(problem.unary[0], problem.all_pairwise()[0], edges=problem.edges, sizes=problem.sizes)
+        found = gibbs(
+            problem.unary[0], problem.all_pairwise()[0], edges=problem.edges, sizes=problem.sizes
+        )
         log10 = float(found.log_partition) / np.log(10)
         assert f"{log10:.6g}" == f"{each['PR_log10_published']:.6g}", each["name"]
         marginals = np.load(folder / f"{each['name']}.ans.npz")["mar_published"]

@@ -66,8 +66,12 @@ def test_a_sum_over_all_states_is_the_same_with_halves_of_a_factor():
     table = np.random.default_rng(1).normal(size=(3, 2, 4, 5))
     factors = [((0, 1, 2, 3), table), ((1,), [0.5, -0.5])]
     conversion = from_factors([3, 2, 4, 5], factors)
-    every = [total_of(factors, x) for x in itertools.product(range(3), range(2), range(4), range(5))]
-    assert float(gibbs(conversion.problem).log_partition) == pytest.approx(np.logaddexp.reduce(every))
+    every = [
+        total_of(factors, x) for x in itertools.product(range(3), range(2), range(4), range(5))
+    ]
+    assert float(gibbs(conversion.problem).log_partition) == pytest.approx(
+        np.logaddexp.reduce(every)
+    )
 
 
 def test_a_factor_of_few_tuples_among_many_takes_little_memory():
@@ -90,7 +94,10 @@ def test_a_variable_of_many_values_does_not_cost_the_others():
     generator = np.random.default_rng(3)
     sizes = [5000] + [2] * 60
     factors = [((i, i + 1), generator.normal(size=(2, 2))) for i in range(1, 60)]
-    factors += [((0, 1), generator.normal(size=(5000, 2))), ((30, 0), generator.normal(size=(2, 5000)))]
+    factors += [
+        ((0, 1), generator.normal(size=(5000, 2))),
+        ((30, 0), generator.normal(size=(2, 5000))),
+    ]
     answer, peak = peak_of(lambda: solve(from_factors(sizes, factors)))
     assert answer.optimal
     assert peak < 50
@@ -135,7 +142,9 @@ def test_tables_of_their_own_sizes_are_the_padded_ones():
         assert bounds[0] == pytest.approx(bounds[1])
     several = [solve(problem, k_best=5) for problem in (ragged, dense)]
     assert several[0].score.tolist() == pytest.approx(several[1].score.tolist())
-    assert float(solve(ragged, fix={0: 3}).score) == pytest.approx(float(solve(dense, fix={0: 3}).score))
+    assert float(solve(ragged, fix={0: 3}).score) == pytest.approx(
+        float(solve(dense, fix={0: 3}).score)
+    )
     batch = ragged.instances(np.zeros(3, np.int64))
     assert solve(batch).score.tolist() == pytest.approx([float(solve(ragged).score)] * 3)
 
@@ -168,7 +177,8 @@ SHAPES = [(CHAIN, None), (CHAIN, [130, 1, 7, 129]), (RING, None), (RING, [130, 2
 
 @pytest.mark.parametrize("solver", ["auto", "elimination", "dual_ascent", "expansion_moves"])
 @pytest.mark.parametrize(
-    ("edges", "sizes"), [(CHAIN, None), (CHAIN, [130, 1, 7, 129]), (RING, None), (RING, [130, 2, 5])]
+    ("edges", "sizes"),
+    [(CHAIN, None), (CHAIN, [130, 1, 7, 129]), (RING, None), (RING, [130, 2, 5])],
 )
 def test_scores_of_many_equal_values_are_those_of_their_tables(edges, sizes, solver):
     for seed, batch in ((0, ()), (1, (3,))):
@@ -192,7 +202,9 @@ def test_sums_and_best_assignments_of_many_equal_values():
         bounds = [float(gibbs(problem, method=method).log_partition) for problem in (potts, tables)]
         assert bounds[0] == pytest.approx(bounds[1])
     assert solve(potts, k_best=6).score == pytest.approx(solve(tables, k_best=6).score)
-    assert float(solve(potts, fix={1: 5}).score) == pytest.approx(float(solve(tables, fix={1: 5}).score))
+    assert float(solve(potts, fix={1: 5}).score) == pytest.approx(
+        float(solve(tables, fix={1: 5}).score)
+    )
 
 
 def test_forbidden_values_are_kept_from_equal_ones():
@@ -207,7 +219,9 @@ def test_five_thousand_equal_values_take_little_memory():
     generator = np.random.default_rng(0)
     unary = generator.normal(size=(30, 5000))
     for edges in ([[i, i + 1] for i in range(29)], [[i, (i + 1) % 30] for i in range(30)]):
-        found, peak = peak_of(lambda edges=edges: solve(unary, potts=1.5, edges=edges, time_limit=5.0))
+        found, peak = peak_of(
+            lambda edges=edges: solve(unary, potts=1.5, edges=edges, time_limit=5.0)
+        )
         assert peak < 100
         assert found.score >= unary.max(axis=1).sum()
     chain = LabelProblem.from_arrays(unary, potts=1.5, edges=[[i, i + 1] for i in range(29)])
@@ -216,9 +230,13 @@ def test_five_thousand_equal_values_take_little_memory():
 
 
 def test_tables_that_memory_does_not_hold_are_refused_before_they_are_made():
-    problem = from_factors([30000] + [2] * 3, [((0, i), np.zeros((30000, 2))) for i in (1, 2, 3)]).problem
+    problem = from_factors(
+        [30000] + [2] * 3, [((0, i), np.zeros((30000, 2))) for i in (1, 2, 3)]
+    ).problem
     assert solve(problem).optimal
-    wide = from_factors([60000] + [2] * 40, [((0, i), np.zeros((60000, 2))) for i in range(1, 41)]).problem
+    wide = from_factors(
+        [60000] + [2] * 40, [((0, i), np.zeros((60000, 2))) for i in range(1, 41)]
+    ).problem
     with pytest.raises(ProblemTooLargeError, match="tables of 60000 x 60000"):
         wide.dense()
 

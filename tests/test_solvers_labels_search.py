@@ -89,7 +89,11 @@ def test_a_search_that_is_cut_short_has_a_bound_and_goes_on_to_the_end(seed, vis
         assert search.bound >= expected - problem.rounding[0]
         if search.finished:
             break
-    assert search.bound == -np.inf if expected == -np.inf else search.bound <= expected + problem.rounding[0]
+    assert (
+        search.bound == -np.inf
+        if expected == -np.inf
+        else search.bound <= expected + problem.rounding[0]
+    )
 
 
 def test_whole_scores_round_less_than_is_allowed():
@@ -115,9 +119,13 @@ def potts_grid(rows, columns, k, seed):
 
 def test_potts_is_what_its_tables_are():
     problem = potts_grid(5, 5, 4, 0)
-    tables = LabelProblem.from_arrays(problem.unary[0], problem.all_pairwise()[0], edges=problem.edges)
+    tables = LabelProblem.from_arrays(
+        problem.unary[0], problem.all_pairwise()[0], edges=problem.edges
+    )
     assert len(WholeScores.of(tables).tables.weights) == problem.e
-    shifted = LabelProblem.from_arrays(problem.unary[0], problem.all_pairwise()[0] + 1.0, edges=problem.edges)
+    shifted = LabelProblem.from_arrays(
+        problem.unary[0], problem.all_pairwise()[0] + 1.0, edges=problem.edges
+    )
     assert not len(WholeScores.of(shifted).tables.weights)
     scores = [float(solve(one, solver="dual_ascent").score) for one in (problem, tables, shifted)]
     np.testing.assert_allclose(scores, [scores[0], scores[0], scores[0] + problem.e])
@@ -194,7 +202,8 @@ def test_a_search_starts_from_what_cuts_find():
     problem = potts_grid(100, 100, 10, 1)
     cut = solve(problem, solver="expansion_moves", time_limit=2)
     assert (
-        solve(problem, solver="dual_ascent", time_limit=2).score >= cut.score - abs(cut.score) / 1000
+        solve(problem, solver="dual_ascent", time_limit=2).score
+        >= cut.score - abs(cut.score) / 1000
     ).all()
     assert "messages" in select_solver(problem).reason
 
@@ -209,7 +218,11 @@ def all_of(problem):
 
 
 @some
-@given(seed=seeds, count=st.integers(1, 12), solver=st.sampled_from(["auto", "elimination", "dual_ascent"]))
+@given(
+    seed=seeds,
+    count=st.integers(1, 12),
+    solver=st.sampled_from(["auto", "elimination", "dual_ascent"]),
+)
 def test_the_best_assignments_come_in_order(seed, count, solver):
     problem = drawn(seed)
     scores = all_of(problem)
@@ -305,7 +318,8 @@ class Heard:
 def check_heard(heard, problem, found):
     """That all claims are true, and that nothing gets worse."""
     scores, bounds = (
-        np.array([np.asarray(getattr(each, name)) for each in heard.said]) for name in ("score", "bound")
+        np.array([np.asarray(getattr(each, name)) for each in heard.said])
+        for name in ("score", "bound")
     )
     assert (scores[1:] >= scores[:-1]).all()
     assert (bounds[1:] <= bounds[:-1]).all()
@@ -322,7 +336,10 @@ def frustrated(n=40, k=6, batch=2):
     """Dense tables, with which no search here ends in seconds."""
     random = np.random.default_rng(5)
     edges = np.stack(np.triu_indices(n, 1), axis=1)
-    unary, pairwise = random.normal(size=(batch, n, k)), random.normal(size=(batch, len(edges), k, k))
+    unary, pairwise = (
+        random.normal(size=(batch, n, k)),
+        random.normal(size=(batch, len(edges), k, k)),
+    )
     return LabelProblem.from_arrays(unary, pairwise, edges=edges)
 
 

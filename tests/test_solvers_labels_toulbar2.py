@@ -94,7 +94,9 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(process.worker, "__file__", str(deaf))
     begin = time.monotonic()
-    found = solve([[0.0, 1.0], [0.0, 1.0]], potts=1.0, edges=[[0, 1]], solver="toulbar2", time_limit=1.0)
+    found = solve(
+        [[0.0, 1.0], [0.0, 1.0]], potts=1.0, edges=[[0, 1]], solver="toulbar2", time_limit=1.0
+    )
     assert time.monotonic() - begin < 30
     assert not found.optimal
     assert found.labels.tolist() == [1, 0]

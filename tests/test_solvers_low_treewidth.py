@@ -10,7 +10,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from solvers import Problem, SolveInterrupted, UnsupportedProblemError, interrupt_solves, solve, solver_class
+from solvers import (
+    Problem,
+    SolveInterrupted,
+    UnsupportedProblemError,
+    interrupt_solves,
+    solve,
+    solver_class,
+)
 from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.max_sum import max_sum
 from solvers.algorithms.elimination.order import width_of
@@ -57,7 +64,10 @@ def test_sum_product_equals_enumeration(name):
     graph = GRAPHS[name]
     n, edges = len(graph), edges_of(graph)
     generator = np.random.default_rng(0)
-    unary, pairwise = generator.standard_normal((3, n)), 2 * generator.standard_normal((3, len(edges)))
+    unary, pairwise = (
+        generator.standard_normal((3, n)),
+        2 * generator.standard_normal((3, len(edges))),
+    )
     states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     both = states[:, edges[:, 0]] * states[:, edges[:, 1]]
     score = unary @ states.T + pairwise @ both.T
@@ -114,7 +124,9 @@ def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
     edges = edges_of(nx.complete_graph(33))
     problem = Problem.from_arrays(np.ones(33), np.ones(len(edges)), edges=edges)
     assert width_of(33, edges, 36) == 32
-    with pytest.raises(UnsupportedProblemError, match="no elimination order of width 30 or less was found"):
+    with pytest.raises(
+        UnsupportedProblemError, match="no elimination order of width 30 or less was found"
+    ):
         solver_class("elimination")().solve(problem)
 
 
@@ -123,7 +135,9 @@ def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
     needed = cached_plan(problem.n, problem.edges).table_bytes
     solver = solver_class("elimination")()
     for free, refused in ((needed / 0.59, False), (needed / 0.61, True)):
-        monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda free=free: free)
+        monkeypatch.setattr(
+            "solvers.algorithms.elimination.treewidth.memory_in_turn", lambda free=free: free
+        )
         assert bool(solver.why_not(problem)) == refused
 
 

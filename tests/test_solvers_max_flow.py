@@ -93,7 +93,9 @@ def test_maxima_are_those_of_networkx(n, degree):
 def test_both_sides_of_the_choice_are_tested():
     chosen = {
         degree: _is_dense(
-            Problem.from_arrays(*(a := drawn(100, degree, np.random.default_rng(0)))[:2], edges=a[2])
+            Problem.from_arrays(
+                *(a := drawn(100, degree, np.random.default_rng(0)))[:2], edges=a[2]
+            )
         )
         for degree in (2, 4, 8, 20)
     }
@@ -101,7 +103,12 @@ def test_both_sides_of_the_choice_are_tested():
 
 
 @settings(max_examples=60, deadline=None)
-@given(n=st.integers(1, 150), degree=st.floats(0, 30), largest=st.sampled_from([0, 1, 3, 10**6]), seed=SEEDS)
+@given(
+    n=st.integers(1, 150),
+    degree=st.floats(0, 30),
+    largest=st.sampled_from([0, 1, 3, 10**6]),
+    seed=SEEDS,
+)
 def test_kernels_agree(n, degree, largest, seed):
     unary, pairwise, edges = drawn(n, degree, np.random.default_rng(seed), largest=largest)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
@@ -109,7 +116,8 @@ def test_kernels_agree(n, degree, largest, seed):
     for argmax in (dense_argmax, sparse_argmax):
         z, doubled = argmax(scores.unary, scores.pairwise, scores.edges)
         assert np.isin(z, (0, 1)).all()
-        np.testing.assert_array_equal(2 * scores.score(z), doubled)  # score and bound meet: both are exact
+        # score and bound meet: both are exact
+        np.testing.assert_array_equal(2 * scores.score(z), doubled)
 
 
 @pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
@@ -128,7 +136,9 @@ def test_kernels_against_enumeration(argmax):
 def test_slices_in_threads_are_the_batch(argmax):
     unary, pairwise, edges = drawn(120, 40, np.random.default_rng(1), batch=300)
     scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))
-    alone, together = (argmax(scores.unary, scores.pairwise, scores.edges, threads) for threads in (1, 4))
+    alone, together = (
+        argmax(scores.unary, scores.pairwise, scores.edges, threads) for threads in (1, 4)
+    )
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -137,7 +147,10 @@ def test_slices_in_threads_are_the_batch(argmax):
 def test_a_batch_is_its_instances(degree):
     unary, pairwise, edges = drawn(80, degree, np.random.default_rng(2), batch=9)
     batch = solve(unary, pairwise, edges=edges, solver="max_flow")
-    alone = [solve(u, w, edges=edges, solver="max_flow").score for u, w in zip(unary, pairwise, strict=True)]
+    alone = [
+        solve(u, w, edges=edges, solver="max_flow").score
+        for u, w in zip(unary, pairwise, strict=True)
+    ]
     np.testing.assert_array_equal(batch.score, alone)
 
 
@@ -280,7 +293,8 @@ def test_a_star():
         np.add.at(unary.T, edges[:, side], -(pairwise.T // 2))
     # For either value of the centre, each leaf decides for itself.
     centre = [
-        np.maximum(unary[0, 1:] + value * pairwise[0], 0).sum() + value * unary[0, 0] for value in (0, 1)
+        np.maximum(unary[0, 1:] + value * pairwise[0], 0).sum() + value * unary[0, 0]
+        for value in (0, 1)
     ]
     solution = solve(unary, pairwise, edges=edges, solver="max_flow")
     assert float(solution.score[0]) == max(centre)
@@ -302,5 +316,7 @@ def test_a_grid_with_sources_and_sinks_far_apart():
 def test_pymaxflow_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "maxflow", None)
     instances = supermodular(70, 2, np.random.default_rng(10))
-    assert solve(instances.unary, instances.pairwise, edges=instances.edges, solver="max_flow").optimal.all()
+    assert solve(
+        instances.unary, instances.pairwise, edges=instances.edges, solver="max_flow"
+    ).optimal.all()
     assert not solver_class("max_flow").missing_packages()

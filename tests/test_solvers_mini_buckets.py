@@ -21,7 +21,10 @@ def test_split_buckets_bound_every_score_and_lead_to_a_maximiser(limit):
         whole = drawn.problem()
         maxima = enumerate_scores(drawn).max(axis=1)
         for instance in range(whole.batch):
-            unary, pairwise = whole.unary[instance : instance + 1], whole.pairwise[instance : instance + 1]
+            unary, pairwise = (
+                whole.unary[instance : instance + 1],
+                whole.pairwise[instance : instance + 1],
+            )
             problem = Problem.from_arrays(unary, pairwise, edges=whole.edges)
             scores, start = FixedPoint.of(problem), np.zeros(problem.n, np.int8)
             order = min_fill_order(problem.n, problem.edges)

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from solvers import OptionError, Problem, ProblemError, solve
-from solvers.conversions import Conversion, from_ising, from_max_cut, from_min_cut, from_networkx, from_qubo
+from solvers.conversions import (
+    Conversion,
+    from_ising,
+    from_max_cut,
+    from_min_cut,
+    from_networkx,
+    from_qubo,
+)
 from solvers.formats import read_problem
 from solvers.labels import from_factors
 from solvers.labels import solve as solve_labels
@@ -50,7 +57,8 @@ def test_a_minimum_cut_is_exact_whatever_the_sizes_of_capacities(seed):
     answer = solve(from_min_cut(n, arcs, capacities, source, sink))
     z = tuple(answer.assignment[node] for node in range(n))
     finite = [capacity for capacity in capacities if 0 < capacity < INFINITE]
-    # Rounding beside larger capacities could hide a unit of the smallest one: then no certificate is given.
+    # Rounding beside larger capacities could hide a unit of the smallest one: then no certificate
+    # is given.
     assert answer.optimal or sum(finite) > 2.0**47 * min(finite)
     assert answer.value == float(every[z]) == float(least)
     assert answer.bound == pytest.approx(answer.value, rel=1e-9)
@@ -65,7 +73,9 @@ def test_a_minimum_cut_agrees_with_networkx(seed):
     graph = nx.DiGraph()
     graph.add_nodes_from(range(n))
     for (u, v), capacity in zip(arcs, capacities, strict=True):
-        graph.add_edge(u, v, capacity=graph.get_edge_data(u, v, {"capacity": 0.0})["capacity"] + capacity)
+        graph.add_edge(
+            u, v, capacity=graph.get_edge_data(u, v, {"capacity": 0.0})["capacity"] + capacity
+        )
     try:
         value = nx.minimum_cut_value(graph, source, sink)
     except nx.NetworkXUnbounded:
@@ -147,7 +157,9 @@ def test_a_value_is_the_originals_own_sum_rounded_once(case):
 
 def exact_ising(h, coupling, spins):
     linear = sum(Fraction(field) * spins[i] for i, field in enumerate(h))
-    return linear + sum(Fraction(weight) * spins[i] * spins[j] for (i, j), weight in coupling.items())
+    return linear + sum(
+        Fraction(weight) * spins[i] * spins[j] for (i, j), weight in coupling.items()
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -187,7 +199,10 @@ def test_labels_keep_the_digits_of_their_factors():
     answer = solve_labels(from_factors([2, 2], factors, sense="minimise"))
     assert (answer.value, answer.assignment) == (0.1, {0: 0, 1: 0})
     assert answer.bound <= 0.1
-    triple = [((), 1e16), ((0, 1, 2), np.where(np.arange(8).reshape(2, 2, 2) == 5, -1e16 + 2, -1e16))]
+    triple = [
+        ((), 1e16),
+        ((0, 1, 2), np.where(np.arange(8).reshape(2, 2, 2) == 5, -1e16 + 2, -1e16)),
+    ]
     assert solve_labels(from_factors([2, 2, 2], triple)).value == 2.0
 
 

@@ -46,7 +46,10 @@ def test_units_say_how_much_they_round(kind, size):
         moved = sum(abs(Fraction(c) - exactly(units, value)) for c, value in pairs)
         assert moved <= exactly(units, units.error)
         total = sum(map(abs, map(Fraction, given.tolist())))
-        assert kind == "subnormal" or exactly(units, units.error) <= 2 * Fraction(2) ** -52 * size * total
+        assert (
+            kind == "subnormal"
+            or exactly(units, units.error) <= 2 * Fraction(2) ** -52 * size * total
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +59,8 @@ def test_an_upper_bound_of_units_is_one(kind):
         units = to_units(coefficients(kind, 7, random))
         for value in (*units.values.tolist(), float(random.integers(-(2**53), 2**53)), units.error):
             bound, exact = Fraction(units.upper_bound(value)), exactly(units, value)
-            least = Fraction(2) ** (abs(units.exponent) - 1074)  # what comes after zero, in the given scale
+            # what comes after zero, in the given scale
+            least = Fraction(2) ** (abs(units.exponent) - 1074)
             assert exact <= bound <= exact + Fraction(2) ** -50 * abs(exact) + least
 
 
@@ -69,7 +73,9 @@ def test_a_bound_below_the_least_number_is_rounded_up():
 def test_fixed_point_says_how_much_it_rounds(kind, pairs):
     random = np.random.default_rng([pairs, KINDS.index(kind)])
     edges = np.array([[0, 1], [0, 2], [1, 2]])[:pairs]
-    arrays = (np.stack([coefficients(kind, size, random) for _ in range(30)]) for size in (3, pairs))
+    arrays = (
+        np.stack([coefficients(kind, size, random) for _ in range(30)]) for size in (3, pairs)
+    )
     problem = Problem.from_arrays(*arrays, edges=edges)
     scores = FixedPoint.of(problem)
     given, whole = (

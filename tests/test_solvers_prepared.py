@@ -55,7 +55,13 @@ def outcome(call):
         found = call()
     except Exception as error:
         return type(error), str(error)
-    return found.z.tolist(), found.score.tolist(), found.optimal.tolist(), found.bound.tolist(), found.solver
+    return (
+        found.z.tolist(),
+        found.score.tolist(),
+        found.optimal.tolist(),
+        found.bound.tolist(),
+        found.solver,
+    )
 
 
 @few
@@ -70,7 +76,10 @@ def test_both_forms_find_the_maximum(seed):
 
 
 SPOILED = {
-    "a NaN": lambda u, w: (u * np.where(np.arange(u.size).reshape(u.shape) == u.size - 1, NAN, 1), w),
+    "a NaN": lambda u, w: (
+        u * np.where(np.arange(u.size).reshape(u.shape) == u.size - 1, NAN, 1),
+        w,
+    ),
     "an infinity in pairs": lambda u, w: (u, w + INF),
     "sums that overflow": lambda u, w: (u * 0 + 1e308, w),
     "complex": lambda u, w: (u + 0j, w),
@@ -90,7 +99,9 @@ SPOILED = {
 @pytest.mark.parametrize("name", SPOILED)
 def test_both_forms_refuse_in_the_same_words(name):
     generator = np.random.default_rng(0)
-    unary, pairwise = SPOILED[name](generator.standard_normal((2, 3)), generator.standard_normal((2, 3)))
+    unary, pairwise = SPOILED[name](
+        generator.standard_normal((2, 3)), generator.standard_normal((2, 3))
+    )
     found = outcome(lambda: prepare(EDGES, 3)(unary, pairwise))
     assert found == outcome(lambda: solve(unary, pairwise, edges=EDGES))
     assert issubclass(found[0], ProblemError)
@@ -107,7 +118,10 @@ def test_what_is_not_finite_is_named_before_the_edges():
 def test_named_solvers(solver):
     prepared = prepare(EDGES, 3, solver=solver)
     found = prepared([1.0, -2.0, 0.5], [3.0, 1.0, 0.5])
-    assert float(found.score) == best(np.array([[1.0, -2.0, 0.5]]), np.array([[3.0, 1.0, 0.5]]), EDGES)[0]
+    assert (
+        float(found.score)
+        == best(np.array([[1.0, -2.0, 0.5]]), np.array([[3.0, 1.0, 0.5]]), EDGES)[0]
+    )
     assert solver in ("auto", found.solver)
 
 
@@ -222,7 +236,9 @@ def test_a_solution_is_scored_to_the_last_bits():
     generator = np.random.default_rng(2)
     unary, pairwise = generator.standard_normal((4, 60)), generator.standard_normal((4, 59))
     pairwise *= 10.0 ** generator.integers(-9, 9, pairwise.shape)
-    problem = Problem.from_arrays(unary, pairwise, edges=np.stack([np.arange(59), np.arange(1, 60)], axis=1))
+    problem = Problem.from_arrays(
+        unary, pairwise, edges=np.stack([np.arange(59), np.arange(1, 60)], axis=1)
+    )
     found = solve(unary, pairwise, edges=problem.edges)
     exact = [
         sum(np.longdouble(c) for c in (*u[z == 1], *w[(z[:-1] & z[1:]) == 1]))

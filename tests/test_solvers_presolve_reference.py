@@ -47,7 +47,9 @@ def test_a_dense_instance_keeps_its_optimum_whatever_node_is_the_reference(solve
     arrays = {"unary": drawn.unary[0], "pairwise": drawn.pairwise[0], "edges": drawn.edges}
     expected = solve(**arrays, solver="exhaustive").score
     for node in range(8):
-        monkeypatch.setattr(SpinGraph, "busiest", lambda graph, node=node: min(node, graph.nodes - 1))
+        monkeypatch.setattr(
+            SpinGraph, "busiest", lambda graph, node=node: min(node, graph.nodes - 1)
+        )
         solution = solve(**arrays, solver=solver)
         assert solution.optimal
         assert solution.score == pytest.approx(expected)

@@ -22,9 +22,15 @@ KINDS = (SubgraphMoves, TabuRuns)
 
 
 def sparse(n, degree, random, integer=True):
-    edges = np.array([(i, j) for i in range(n) for j in range(i + 1, n) if random.random() < degree / n])
+    edges = np.array(
+        [(i, j) for i in range(n) for j in range(i + 1, n) if random.random() < degree / n]
+    )
     edges = edges.reshape(-1, 2).astype(int)
-    draw = (lambda size: random.integers(-9, 10, size).astype(float)) if integer else random.standard_normal
+    draw = (
+        (lambda size: random.integers(-9, 10, size).astype(float))
+        if integer
+        else random.standard_normal
+    )
     return Problem.from_arrays(draw(n)[None], draw(len(edges))[None], edges=edges)
 
 
@@ -65,7 +71,10 @@ def test_components_where_two_parents_differ_are_independent(seed, n):
     assert not np.isin(contracted.problem.edges, differing).all(axis=1).any()
     graph = nx.Graph(problem.edges.tolist())
     graph.add_nodes_from(range(n))
-    parts = [list(part) for part in nx.connected_components(graph.subgraph(np.flatnonzero(a != b).tolist()))]
+    parts = [
+        list(part)
+        for part in nx.connected_components(graph.subgraph(np.flatnonzero(a != b).tolist()))
+    ]
     assert len(parts) == len(differing)
     best = -np.inf
     for choice in product((False, True), repeat=len(parts)):
@@ -177,7 +186,9 @@ def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
     monkeypatch.setattr(subgraph_moves, "TABU_UP_TO", 20)
     drawn = instances.spin_glass(9, 9, 1, np.random.default_rng(5)).problem()
     problem = Problem.from_arrays(  # and some variables without neighbours
-        np.pad(drawn.unary, ((0, 0), (0, 30)), constant_values=1.0), drawn.pairwise, edges=drawn.edges
+        np.pad(drawn.unary, ((0, 0), (0, 30)), constant_values=1.0),
+        drawn.pairwise,
+        edges=drawn.edges,
     )
     search = SubgraphMoves(problem, np.random.default_rng(6))
     z = np.zeros(problem.n, np.int8)
@@ -214,7 +225,8 @@ def test_instances_share_the_time_of_a_local_search(monkeypatch):
     one = sparse(120, 3.0, np.random.default_rng(8))
     problem = Problem.from_arrays(np.tile(one.unary, (4, 1)), one.pairwise, edges=one.edges)
     improvement.recombined(problem, np.zeros((4, 120), np.int8), 0, Deadline.after(40.0))
-    assert seconds == pytest.approx([10, 40 / 3, 20, 40], rel=0.2)  # those before took next to nothing
+    # those before took next to nothing
+    assert seconds == pytest.approx([10, 40 / 3, 20, 40], rel=0.2)
 
 
 def test_local_search_keeps_the_better_of_its_two_phases(monkeypatch):

@@ -26,7 +26,9 @@ SCALES = {
     "normal": lambda random, shape: random.normal(size=shape),
     "huge": lambda random, shape: random.normal(size=shape) * 1e300,
     "tiny": lambda random, shape: random.normal(size=shape) * 1e-308,
-    "mixed": lambda random, shape: random.normal(size=shape) * 10.0 ** random.integers(-9, 10, shape),
+    "mixed": lambda random, shape: (
+        random.normal(size=shape) * 10.0 ** random.integers(-9, 10, shape)
+    ),
     "longest": lambda random, shape: random.integers(-(2**53), 2**53, shape).astype(float),
     "zero": lambda random, shape: np.zeros(shape),
 }
@@ -45,7 +47,9 @@ def scores_of(unary, pairwise, edges, states):
 def exact_score(unary, pairwise, edges, z):
     """As a fraction."""
     chosen = [u for u, on in zip(unary.tolist(), z.tolist(), strict=True) if on]
-    chosen += [w for w, (i, j) in zip(pairwise.tolist(), edges.tolist(), strict=True) if z[i] and z[j]]
+    chosen += [
+        w for w, (i, j) in zip(pairwise.tolist(), edges.tolist(), strict=True) if z[i] and z[j]
+    ]
     return sum(map(Fraction, chosen), Fraction(0))
 
 
@@ -56,7 +60,9 @@ def exact_maximum(unary, pairwise, edges):
     slack = 1e-14 * (np.abs(unary).sum() + np.abs(pairwise).sum())
     if slack < 1 and not (unary % 1).any() and not (pairwise % 1).any():
         return Fraction(scores.max())
-    return max(exact_score(unary, pairwise, edges, z) for z in states[scores >= scores.max() - slack])
+    return max(
+        exact_score(unary, pairwise, edges, z) for z in states[scores >= scores.max() - slack]
+    )
 
 
 def without_field(pairwise, edges, n):
@@ -94,7 +100,9 @@ def enumerated(problem, *_):
 
 def solved(unary, pairwise, edges, rules=RULES, fixed=None):
     """The state and the bound that enumerated parts give, and the decomposition."""
-    whole = decompose(unary, pairwise, edges, np.full(len(unary), -1) if fixed is None else fixed, rules)
+    whole = decompose(
+        unary, pairwise, edges, np.full(len(unary), -1) if fixed is None else fixed, rules
+    )
     found = [enumerated(part.problem) for part in whole.parts]
     return whole.state([z for z, _ in found]), whole.bound([bound for _, bound in found]), whole
 
@@ -146,14 +154,19 @@ def test_each_rule_keeps_the_maximum_of_many_small_graphs(rule, largest):
         n = int(random.integers(3, 9))
         edges = random_graph(random, n)
         if rule == "twin":
-            edges = edges[edges.sum(axis=1) % 2 == 1]  # bipartite, so that many have the same neighbours
+            # bipartite, so that many have the same neighbours
+            edges = edges[edges.sum(axis=1) % 2 == 1]
         pairwise = random.integers(-largest, largest + 1, len(edges)).astype(float)
-        unary = without_field(pairwise, edges, n) + random.integers(-1, 2, n) * (random.random(n) < 0.3)
+        unary = without_field(pairwise, edges, n) + random.integers(-1, 2, n) * (
+            random.random(n) < 0.3
+        )
         unary *= 2  # whole numbers
         pairwise *= 2
         z, bound, whole = solved(unary, pairwise, edges, (rule,))
         removed += whole.removed.sum()
-        assert exact_score(unary, pairwise, edges, z) == bound == exact_maximum(unary, pairwise, edges)
+        assert (
+            exact_score(unary, pairwise, edges, z) == bound == exact_maximum(unary, pairwise, edges)
+        )
     assert removed > 20
 
 
@@ -364,7 +377,8 @@ def test_cuts_of_real_weights_come_apart_too():
 def test_a_true_field_as_small_as_a_rounding_stays_in_the_bound():
     edges = np.stack((np.arange(5), np.arange(1, 6)), axis=1)
     pairwise = np.full(5, 2.0**49)
-    unary = np.append(without_field(pairwise, edges, 6) + 1, [2.0**51, 0.3])  # whole units, all but the last
+    # whole units, all but the last
+    unary = np.append(without_field(pairwise, edges, 6) + 1, [2.0**51, 0.3])
     _, bound, _ = solved(unary, pairwise, edges)
     best = exact_score(unary, pairwise, edges, np.ones(8, int))
     rounding = Fraction(float(Problem.from_arrays(unary, pairwise, edges=edges).rounding[0]))
@@ -394,7 +408,9 @@ def test_parts_that_are_not_finished_leave_a_bound_and_a_state(seed, claim):
     unary = without_field(pairwise, edges, n)
 
     def stops(problem, *_):
-        return np.zeros(problem.n, np.int8), claim if claim == np.inf else float(problem.positive_part[0])
+        return np.zeros(problem.n, np.int8), claim if claim == np.inf else float(
+            problem.positive_part[0]
+        )
 
     found = one_by_one(Problem.from_arrays(unary, pairwise, edges=edges), 1.0, stops)
     highest = scores_of(unary, pairwise, edges, all_states(n)).max()
@@ -453,7 +469,16 @@ def test_what_is_proved_or_ends_at_once_is_not_searched_again(monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    ["dual_ascent", "branch_and_bound", "mini_buckets", "cycle_cuts", "cplex", "cp_sat", "highs", "auto"],
+    [
+        "dual_ascent",
+        "branch_and_bound",
+        "mini_buckets",
+        "cycle_cuts",
+        "cplex",
+        "cp_sat",
+        "highs",
+        "auto",
+    ],
 )
 def test_no_search_ends_below_what_local_search_knows(monkeypatch, name):
     asked = []
@@ -475,16 +500,22 @@ def test_no_search_ends_below_what_local_search_knows(monkeypatch, name):
     assert all(asked)
 
 
-@pytest.mark.parametrize("name", ["dual_ascent", "branch_and_bound", "mini_buckets", "cp_sat", "highs"])
+@pytest.mark.parametrize(
+    "name", ["dual_ascent", "branch_and_bound", "mini_buckets", "cp_sat", "highs"]
+)
 def test_backends_prove_what_elimination_finds(name):
     random = np.random.default_rng(7)
-    graph = nx.disjoint_union(nx.random_regular_graph(4, 20, seed=1), nx.random_regular_graph(5, 12, seed=2))
+    graph = nx.disjoint_union(
+        nx.random_regular_graph(4, 20, seed=1), nx.random_regular_graph(5, 12, seed=2)
+    )
     for scale in ("ties", "normal"):
         unary, pairwise, edges = spins_on(graph, random, scale)
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
         solution = solver_class(name)().solve(problem)
         assert solution.optimal
-        assert solution.score == pytest.approx(solver_class("elimination")().solve(problem).score, rel=1e-13)
+        assert solution.score == pytest.approx(
+            solver_class("elimination")().solve(problem).score, rel=1e-13
+        )
         assert solution.stats["searched"] < 32
 
 
@@ -501,9 +532,15 @@ def test_bounds_hold_where_roof_duality_has_fixed_variables_of_rounded_scores(se
 def test_dense_problems_are_left_as_they_are():
     one = instances.dense(26, 1, np.random.default_rng(0)).problem()
     seen = []
-    found = one_by_one(one, None, lambda single, *_: (seen.append(single), (np.zeros(26, np.int8), 1e9))[1])
+    found = one_by_one(
+        one, None, lambda single, *_: (seen.append(single), (np.zeros(26, np.int8), 1e9))[1]
+    )
     np.testing.assert_array_equal(seen[0].pairwise, one.pairwise)
-    assert (found.stats["parts"], found.stats["searched"], found.stats["removed_pair"]) == (1, 26, 0)
+    assert (found.stats["parts"], found.stats["searched"], found.stats["removed_pair"]) == (
+        1,
+        26,
+        0,
+    )
     assert found.bound[0] <= one.positive_part[0]  # whatever the backend says
 
 
@@ -527,7 +564,9 @@ def test_a_batch_equals_its_instances():
     edges = np.sort(edges, axis=1)
     pairwise = random.integers(-2, 3, (7, len(edges))).astype(float)
     unary = random.integers(-1, 2, (7, 16)).astype(float)
-    whole = one_by_one(Problem.from_arrays(unary, pairwise, edges=edges), None, enumerated, threads=2)
+    whole = one_by_one(
+        Problem.from_arrays(unary, pairwise, edges=edges), None, enumerated, threads=2
+    )
     singles = [
         one_by_one(Problem.from_arrays(u[None], w[None], edges=edges), None, enumerated)
         for u, w in zip(unary, pairwise, strict=True)

@@ -60,20 +60,42 @@ def regular(n, degree, field=1.0):
     edges = np.sort(np.array(graph.edges), axis=1)
     drawn = np.random.default_rng(0).normal(size=len(edges))
     balanced = without_field(Instances(np.zeros((1, n)), drawn[None], edges))
-    return replace(balanced, unary=balanced.unary + field * np.random.default_rng(1).normal(size=n)).problem()
+    return replace(
+        balanced, unary=balanced.unary + field * np.random.default_rng(1).normal(size=n)
+    ).problem()
 
 
 CHOICES = {
-    "no pairwise scores": (Problem.from_arrays(np.ones((2, 50))), "independent", "no pairwise scores"),
-    "small": (dense(15, 2, GENERATOR).problem(), "exhaustive", "n = 15 is at most 20: all 2^15 states"),
+    "no pairwise scores": (
+        Problem.from_arrays(np.ones((2, 50))),
+        "independent",
+        "no pairwise scores",
+    ),
+    "small": (
+        dense(15, 2, GENERATOR).problem(),
+        "exhaustive",
+        "n = 15 is at most 20: all 2^15 states",
+    ),
     "tree": (tree(300, 2, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
     "narrow": (spin_glass(6, 6, 1, GENERATOR).problem(), "elimination", "treewidth is at most 6"),
-    "supermodular": (supermodular(40, 2, GENERATOR).problem(), "max_flow", "score is >= 0: a minimum cut"),
+    "supermodular": (
+        supermodular(40, 2, GENERATOR).problem(),
+        "max_flow",
+        "score is >= 0: a minimum cut",
+    ),
     "grid": (grid(12, 12, 1, GENERATOR).problem(), "max_flow", "score is >= 0: a minimum cut"),
     "balanced": (flipped(supermodular(40, 2, GENERATOR)).problem(), "max_flow", "bit flips make"),
     "wide": (spin_glass(11, 11, 1, GENERATOR).problem(), "elimination", "treewidth is at most 1"),
-    "enumerable": (dense(23, 1, GENERATOR).problem(), "exhaustive", "n = 23 is at most 25, with scores of"),
-    "dense": (dense(50, 1, GENERATOR).problem(), "branch_and_bound", "n = 50 is at most 600, with scores of"),
+    "enumerable": (
+        dense(23, 1, GENERATOR).problem(),
+        "exhaustive",
+        "n = 23 is at most 25, with scores of",
+    ),
+    "dense": (
+        dense(50, 1, GENERATOR).problem(),
+        "branch_and_bound",
+        "n = 50 is at most 600, with scores of",
+    ),
     "large": (dense(130, 1, GENERATOR).problem(), "branch_and_bound", "n = 130 is at most 600"),
     "very large and dense": (
         dense(601, 1, GENERATOR).problem(),
@@ -113,7 +135,9 @@ def test_auto_says_optimal_only_with_a_bound(case):
 def alone(monkeypatch):
     """As if no other package's solver were installed."""
     for name in ("cplex", "cp_sat", "highs"):
-        monkeypatch.setattr(solver_class(name), "missing_packages", classmethod(lambda cls: ("ortools",)))
+        monkeypatch.setattr(
+            solver_class(name), "missing_packages", classmethod(lambda cls: ("ortools",))
+        )
 
 
 def test_auto_takes_what_is_there(alone):
@@ -140,14 +164,17 @@ def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
     assert select_within(larger, both).solver.name == "cplex"
     assert select_within(larger, Rows.of([cardinality(3)], 30)).solver.name == "branch_and_bound"
     much = Rows.of([linear([1e7] * 29 + [1.0], "<=", 3)], 30)
-    assert select_within(larger, much).solver.name == "cp_sat"  # CPLEX takes no coefficients so large
+    # CPLEX takes no coefficients so large
+    assert select_within(larger, much).solver.name == "cp_sat"
 
 
 def test_auto_without_cplex(monkeypatch):
     needs("cp_sat")
     real = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "cplex" else real(name, *rest)
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "cplex" else real(name, *rest),
     )
     selection = select_solver(CHOICES["very large and dense"][0])
     assert selection.solver.name == "cp_sat"
@@ -178,7 +205,9 @@ def test_couplings_alone_go_to_odd_cycles_after_few_messages_if_any():
     assert in_turn(regular(400, 4, 0.0)) == ["cycle_cuts"]
     assert in_turn(regular(400, 4, 1.0)) == ["dual_ascent", "cycle_cuts"]
     alone, field = regular(100, 5, 0.0), regular(100, 5, 1.0)
-    few, more = (next(turns(problem, Deadline.after(None))).solver.visits for problem in (alone, field))
+    few, more = (
+        next(turns(problem, Deadline.after(None))).solver.visits for problem in (alone, field)
+    )
     assert few < more
 
 
@@ -187,7 +216,9 @@ def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
     assert in_turn(problem) == ["cycle_cuts", "branch_and_bound", "branch_and_bound", "cycle_cuts"]
     for limit, seconds in ((None, CUT_SECONDS), (100.0, 10.0), (1e6, MOST_SECONDS)):
         given = list(turns(problem, Deadline.after(limit)))
-        assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [np.inf] * 2
+        assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [
+            np.inf
+        ] * 2
         assert [turn.leading for turn in given] == [False, False, True, False]
     assert in_turn(regular(601, 6, 0.0)) == in_turn(regular(200, 4, 0.0)) == ["cycle_cuts"]
 
@@ -287,7 +318,11 @@ def test_auto_says_who_proved_it():
     solution = solve(torus())
     assert solution.optimal.all()
     assert solution.solver == "cycle_cuts"
-    said = {name: count for name, count in solution.stats.items() if name.startswith(("turns", "bounds"))}
+    said = {
+        name: count
+        for name, count in solution.stats.items()
+        if name.startswith(("turns", "bounds"))
+    }
     assert said == {"turns_cycle_cuts": 1, "bounds_cycle_cuts": 1}
     assert sum(count for name, count in solution.stats.items() if name.startswith("states_")) == 1
     named = solver_class("cycle_cuts")().solve(torus())
@@ -300,7 +335,9 @@ def test_auto_names_every_solver_that_proved_a_part():
     joined = Problem.from_arrays(
         np.concatenate([problem.unary for problem in problems], axis=1),
         np.concatenate([problem.pairwise for problem in problems], axis=1),
-        edges=np.concatenate([problem.edges + at for problem, at in zip(problems, offsets, strict=True)]),
+        edges=np.concatenate(
+            [problem.edges + at for problem, at in zip(problems, offsets, strict=True)]
+        ),
     )
     solution = solve(joined)
     assert solution.optimal.all()
@@ -331,7 +368,9 @@ def test_a_portfolio_proves_what_enumeration_confirms(limit):
         assert proved.all() or limit is not None
 
 
-LIMITED = [info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit]
+LIMITED = [
+    info.name for info in available_solvers() if info.capabilities and info.capabilities.time_limit
+]
 
 
 @pytest.mark.parametrize("name", LIMITED)
@@ -367,7 +406,15 @@ def test_auto_is_exact_on_a_tree():
 
 def test_table_of_backends():
     rows = {info.name: info for info in available_solvers()}
-    assert {"independent", "exhaustive", "max_flow", "elimination", "cplex", "cp_sat", "highs"} <= set(rows)
+    assert {
+        "independent",
+        "exhaustive",
+        "max_flow",
+        "elimination",
+        "cplex",
+        "cp_sat",
+        "highs",
+    } <= set(rows)
     assert not rows["local_search"].capabilities.exact
     assert rows["exhaustive"].capabilities.max_size == 25
     assert rows["max_flow"].capabilities.supermodular_only
@@ -485,14 +532,18 @@ def test_conformance_kit_catches_liars():
         def _argmax(self, problem, time_limit):
             if time_limit is not None:
                 return Maximiser(np.zeros((problem.batch, problem.n), np.int8))
-            return Maximiser(solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n))
+            return Maximiser(
+                solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n)
+            )
 
     class RanksWithoutProof(ArgmaxSolver):
         name = "ranks_without_proof"
         capabilities = Capabilities(exact=True, max_size=12)
 
         def _argmax(self, problem, time_limit):
-            return Maximiser(solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n))
+            return Maximiser(
+                solve(problem, solver="exhaustive").z.reshape(problem.batch, problem.n)
+            )
 
         def best_states(self, problem, count, time_limit=None):
             states = np.arange(count)[:, None] >> np.arange(problem.n) & 1
@@ -571,7 +622,9 @@ def test_an_impossible_bound_is_not_lost_behind_what_presolve_knows(n):
         capabilities = Capabilities(exact=True)
 
         def _argmax(self, problem, time_limit):
-            return one_by_one(problem, time_limit, lambda single, *_: (np.zeros(single.n, np.int8), -70.0))
+            return one_by_one(
+                problem, time_limit, lambda single, *_: (np.zeros(single.n, np.int8), -70.0)
+            )
 
     with pytest.raises(SolveFailedError, match="bound -"):
         Below().solve(cut)

@@ -26,7 +26,8 @@ class Drawn:
     def maximum(self):
         problem = Problem.from_arrays(self.unary, np.triu(self.matrix, 1))
         solution = solve(self.unary, self.matrix, solver=self.solver)
-        # Beside much larger scores rounding may hide the last digit of decimals: then no certificate is given.
+        # Beside much larger scores rounding may hide the last digit of decimals: then no
+        # certificate is given.
         withheld = np.isneginf(problem.tolerance).all()
         assert solution.optimal.all() or withheld
         assert (solution.bound <= solution.score + 2 * problem.rounding).all()
@@ -63,7 +64,9 @@ def close(value):
 def test_relabelling(solver, n, seed):
     problem = drawn(n, seed, solver)
     order = np.random.default_rng(seed).permutation(n)
-    relabelled = problem.having(unary=problem.unary[order], matrix=problem.matrix[np.ix_(order, order)])
+    relabelled = problem.having(
+        unary=problem.unary[order], matrix=problem.matrix[np.ix_(order, order)]
+    )
     assert relabelled.maximum() == close(problem.maximum())
 
 
@@ -75,7 +78,8 @@ def test_bit_flip_duality(solver, n, seed):
     # z = flip + sign * y, with y the flipped variables
     constant = problem.unary @ flip + flip @ problem.matrix @ flip / 2
     dual = problem.having(
-        unary=sign * (problem.unary + problem.matrix @ flip), matrix=problem.matrix * np.outer(sign, sign)
+        unary=sign * (problem.unary + problem.matrix @ flip),
+        matrix=problem.matrix * np.outer(sign, sign),
     )
     assert dual.maximum() + constant == close(problem.maximum())
 
@@ -84,7 +88,9 @@ def test_bit_flip_duality(solver, n, seed):
 def test_scaling(solver, n, seed):
     problem = drawn(n, seed, solver)
     power = int(np.random.default_rng(seed).integers(-100, 100))
-    scaled = problem.having(unary=np.ldexp(problem.unary, power), matrix=np.ldexp(problem.matrix, power))
+    scaled = problem.having(
+        unary=np.ldexp(problem.unary, power), matrix=np.ldexp(problem.matrix, power)
+    )
     assert scaled.maximum() == pytest.approx(np.ldexp(problem.maximum(), power), rel=1e-12)
 
 
@@ -92,7 +98,9 @@ def test_scaling(solver, n, seed):
 def test_isolated_variable(solver, n, seed):
     problem = drawn(n, seed, solver)
     extra = np.random.default_rng(seed).normal()
-    wider = problem.having(unary=np.append(problem.unary, extra), matrix=np.pad(problem.matrix, (0, 1)))
+    wider = problem.having(
+        unary=np.append(problem.unary, extra), matrix=np.pad(problem.matrix, (0, 1))
+    )
     assert wider.maximum() == close(problem.maximum() + max(extra, 0))
 
 
@@ -101,12 +109,18 @@ def test_a_field_that_forces_a_variable(solver, n, seed):
     problem = drawn(n, seed, solver)
     forced, others = seed % n, np.arange(n) != seed % n
     size = 1 + np.abs(problem.unary).sum() + np.abs(problem.matrix).sum()
-    # The maximum is the better of those with z_i = 0 and with z_i = 1, and a field of +-size decides.
+    # The maximum is the better of those with z_i = 0 and with z_i = 1, and a field of +-size
+    # decides.
     up, down = (problem.unary + field * (np.arange(n) == forced) for field in (size, -size))
-    with_one, with_zero = problem.having(unary=up).maximum() - size, problem.having(unary=down).maximum()
+    with_one, with_zero = (
+        problem.having(unary=up).maximum() - size,
+        problem.having(unary=down).maximum(),
+    )
     assert max(with_one, with_zero) == close(problem.maximum())
     if n > 1:
-        without = problem.having(unary=problem.unary[others], matrix=problem.matrix[np.ix_(others, others)])
+        without = problem.having(
+            unary=problem.unary[others], matrix=problem.matrix[np.ix_(others, others)]
+        )
         assert with_zero == close(without.maximum())
 
 
@@ -163,7 +177,9 @@ def test_raising_scores_never_lowers_the_maximum(solver, n, seed):
     raised = problem.having(unary=problem.unary + rise).maximum()
     assert problem.maximum() - 1e-12 <= raised <= problem.maximum() + rise.sum() + 1e-12
     more = np.triu(generator.integers(0, 3, (n, n)), 1)
-    assert problem.having(matrix=problem.matrix + more + more.T).maximum() >= problem.maximum() - 1e-12
+    assert (
+        problem.having(matrix=problem.matrix + more + more.T).maximum() >= problem.maximum() - 1e-12
+    )
 
 
 @settings(max_examples=25, deadline=None)

@@ -80,10 +80,14 @@ def test_the_bound_holds_in_rational_arithmetic(pairs):
     rng = np.random.default_rng(2)
     edges = np.array([[0, 1], [1, 2]])[:pairs]
     shapes = (300, 3), (300, pairs)
-    unary, pairwise = (rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7, shape) for shape in shapes)
+    unary, pairwise = (
+        rng.normal(size=shape) * 10.0 ** rng.integers(-6, 7, shape) for shape in shapes
+    )
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     bounds, roundings = roof_duality(problem).bound.tolist(), problem.rounding.tolist()
-    for bound, rounding, u, w in zip(bounds, roundings, unary.tolist(), pairwise.tolist(), strict=True):
+    for bound, rounding, u, w in zip(
+        bounds, roundings, unary.tolist(), pairwise.tolist(), strict=True
+    ):
         best = max(
             sum(Fraction(u[i]) * z[i] for i in range(3))
             + sum(Fraction(w[k]) * z[i] * z[j] for k, (i, j) in enumerate(edges.tolist()))

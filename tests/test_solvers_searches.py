@@ -14,7 +14,15 @@ import numpy as np
 import pytest
 from optional import needs
 
-from solvers import OptionError, Problem, SolveFailedError, SolverError, instances, solve, solver_class
+from solvers import (
+    OptionError,
+    Problem,
+    SolveFailedError,
+    SolverError,
+    instances,
+    solve,
+    solver_class,
+)
 from solvers.algorithms.branch_and_bound import search as bb_search
 from solvers.algorithms.branch_and_bound.search import _offer, search_dense
 from solvers.algorithms.cycle_cuts import search as cut_search
@@ -36,7 +44,10 @@ EDGES = np.stack(np.triu_indices(7, 1), axis=-1)
 
 def exact_maximum(unary, pairwise, edges):
     """Over all states, in rational arithmetic."""
-    scores = [Fraction(score) for score in unary.tolist()], [Fraction(score) for score in pairwise.tolist()]
+    scores = (
+        [Fraction(score) for score in unary.tolist()],
+        [Fraction(score) for score in pairwise.tolist()],
+    )
     return max(
         sum(u * z for u, z in zip(scores[0], state, strict=True))
         + sum(w * state[i] * state[j] for w, (i, j) in zip(scores[1], edges.tolist(), strict=True))
@@ -65,13 +76,17 @@ def test_bound_and_certificate_hold_in_exact_arithmetic(solver, noise):
         assert Fraction(float(solution.score)) >= best - rounding
 
 
-@pytest.mark.parametrize("solver", ["dual_ascent", "mini_buckets", "branch_and_bound", "cycle_cuts"])
+@pytest.mark.parametrize(
+    "solver", ["dual_ascent", "mini_buckets", "branch_and_bound", "cycle_cuts"]
+)
 @pytest.mark.parametrize("seed", range(8))
 def test_bounds_over_whole_numbers_hold_in_exact_arithmetic(solver, seed):
     """Nothing is fixed before the search, and what rounding to whole numbers moved is in its bound."""
     generator = np.random.default_rng(seed)
     pairwise = generator.standard_normal(len(EDGES))
-    unary = 0.01 * generator.standard_normal(7) - np.bincount(EDGES.ravel(), np.repeat(pairwise / 2, 2))
+    unary = 0.01 * generator.standard_normal(7) - np.bincount(
+        EDGES.ravel(), np.repeat(pairwise / 2, 2)
+    )
     solution = solver_class(solver)().solve(Problem.from_arrays(unary, pairwise, edges=EDGES))
     assert solution.stats["fixed"] == 0
     assert solution.optimal
@@ -83,7 +98,11 @@ def test_whole_scores_leave_no_room_for_a_tolerance():
     unary, pairwise = np.array([0.25, -1.5]), np.array([0.75])
     scores = FloatingPoint.of(Problem.from_arrays(unary, pairwise, edges=[[0, 1]]))
     assert scores.whole
-    assert (scores.unary.tolist(), scores.pairwise.tolist(), scores.gap) == ([1.0, -6.0], [3.0], 0.5)
+    assert (scores.unary.tolist(), scores.pairwise.tolist(), scores.gap) == (
+        [1.0, -6.0],
+        [3.0],
+        0.5,
+    )
     for reported in (2.0, 2.0 - 1e-6, 2.0 + 1e-6, 2.7):
         assert scores.bound(reported) == 0.5
     assert scores.bound(2.8) == 0.75
@@ -154,14 +173,19 @@ def test_instances_out_of_time_lose_nothing_of_the_start(solver):
 
 
 def test_the_best_of_some_states_is_chosen():
-    problem = Problem.from_arrays([-1.0, -1.0, -1.0], [3.0], edges=[[0, 1]])  # from 000 no single flip gains
+    # from 000 no single flip gains
+    problem = Problem.from_arrays([-1.0, -1.0, -1.0], [3.0], edges=[[0, 1]])
     for states in ([[0, 0, 0], [1, 1, 1]], [[1, 1, 0], [0, 0, 0]]):
         assert best_state(problem, *np.array(states, np.int8)).tolist() == [1, 1, 0]
 
 
 def test_a_start_is_improved_by_single_flips():
     problem = Problem.from_arrays([1.0, -2.0, 3.0])
-    assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [1, 0, 1]
+    assert first_state(problem, np.array([0, 1, 0], np.int8), Deadline.after(None)).tolist() == [
+        1,
+        0,
+        1,
+    ]
     for seconds in (1e-6, 1e308):
         assert first_state(problem, None, Deadline.after(seconds)).tolist() == [1, 0, 1]
 
@@ -171,7 +195,10 @@ def test_a_start_is_improved_by_single_flips():
 def test_searches_start_where_local_search_ends(n, dtype):
     random = np.random.default_rng(n)
     graph = nx.random_regular_graph(4, n, seed=1)
-    unary, pairwise = random.normal(size=n).astype(dtype), 3 * random.normal(size=2 * n).astype(dtype)
+    unary, pairwise = (
+        random.normal(size=n).astype(dtype),
+        3 * random.normal(size=2 * n).astype(dtype),
+    )
     problem = Problem.from_arrays(unary, pairwise, edges=np.array(graph.edges))
     known = solver_class("local_search")().solve(problem)
     for seconds in (None, 60.0):
@@ -190,7 +217,8 @@ def test_a_start_without_a_limit_takes_a_tenth_of_a_second_at_most(monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "name", ["dual_ascent", "branch_and_bound", "cycle_cuts", "mini_buckets", "cplex", "cp_sat", "highs"]
+    "name",
+    ["dual_ascent", "branch_and_bound", "cycle_cuts", "mini_buckets", "cplex", "cp_sat", "highs"],
 )
 def test_every_exact_search_asks_for_that_start(monkeypatch, name):
     if missing := solver_class(name).missing_packages():
@@ -202,7 +230,9 @@ def test_every_exact_search_asks_for_that_start(monkeypatch, name):
         return first_state(problem, given, deadline)
 
     place = {"branch_and_bound": bb_search, "cycle_cuts": cut_search}
-    monkeypatch.setattr(place.get(name) or sys.modules[solver_class(name).__module__], "first_state", first)
+    monkeypatch.setattr(
+        place.get(name) or sys.modules[solver_class(name).__module__], "first_state", first
+    )
     hard = dense(22, 1, np.random.default_rng(0)).problem()
     assert solve(hard, solver=name, time_limit=20.0).optimal
     assert asked == [None]
@@ -217,7 +247,8 @@ def test_a_state_that_is_offered_is_taken_where_it_is_better():
     assert (best.scores[0], in_order(best).tolist()) == (1.0, [[1, 0, 0]])
     _offer(np.array([0, 1, 0], np.int8), h, matrix, best)
     assert (best.scores[0], in_order(best).tolist()) == (2.0, [[0, 1, 0]])
-    _offer(np.array([0, 0, 1, 1], np.int8), h, matrix, best)  # the last is turned to 0, and all with it
+    # the last is turned to 0, and all with it
+    _offer(np.array([0, 0, 1, 1], np.int8), h, matrix, best)
     assert (best.scores[0], in_order(best).tolist()) == (6.0, [[1, 1, 0]])
 
 
@@ -243,7 +274,9 @@ def test_impossible_starts(solver, start):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("solver", ["cplex", "cp_sat", "branch_and_bound", "exhaustive", "elimination"])
+@pytest.mark.parametrize(
+    "solver", ["cplex", "cp_sat", "branch_and_bound", "exhaustive", "elimination"]
+)
 def test_threads_do_not_change_the_maximum(solver, threads):
     drawn = dense(14, 2, np.random.default_rng(4))
     arrays = drawn.unary, drawn.pairwise
@@ -300,7 +333,9 @@ def test_a_refusal_of_cplex_is_an_error():
 def test_highs_errors_become_ours(monkeypatch):
     monkeypatch.setattr("solvers.backends.highs.TOLERANCES", ("no_such_option",))
     unary, pairwise = nearly_tied(0.1, 5)
-    with pytest.raises(SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"):
+    with pytest.raises(
+        SolveFailedError, match=r"HiGHS stopped at an instance of n = 7: .*no_such_option"
+    ):
         solve(unary, pairwise, edges=EDGES, solver="highs")
 
 
@@ -309,7 +344,8 @@ def test_the_keyboard_stops_a_search(solver):
     hard = dense(90, 1, np.random.default_rng(6))
     solve([1.0], solver=solver)  # imports its package, in whose callbacks a signal would be lost
     signal_soon = threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    # a shell's background jobs ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     signal_soon.start()
     try:
         with pytest.raises(KeyboardInterrupt):

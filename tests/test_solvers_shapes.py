@@ -96,10 +96,14 @@ def test_a_table_of_pandas_keeps_its_names(columns):
     frame = table(["a", "b"], columns, [[values[i, j] for j in columns] for i in "ab"])
     answer = solve(from_qubo(frame))
     assert (answer.value, answer.assignment) == (-9.0, {"a": 1, "b": 0})
-    assert dict(from_qubo(frame).places) == {name: i for i, name in enumerate(from_qubo(frame).labels)}
+    assert dict(from_qubo(frame).places) == {
+        name: i for i, name in enumerate(from_qubo(frame).labels)
+    }
     spins = solve(from_ising(frame.loc["a"], frame))
     best = min(
-        -9 * a + 5 * b + sum(values[i, j] * {"a": a, "b": b}[i] * {"a": a, "b": b}[j] for i, j in values)
+        -9 * a
+        + 5 * b
+        + sum(values[i, j] * {"a": a, "b": b}[i] * {"a": a, "b": b}[j] for i, j in values)
         for a in (-1, 1)
         for b in (-1, 1)
     )
@@ -137,7 +141,9 @@ def test_a_pairwise_table_in_two_orders_is_refused():
     frame = table(["a", "b"], ["b", "a"], [[0.0, 0.0], [0.0, 1.0]])
     with pytest.raises(ProblemError, match="in different orders"):
         solve([1.0, 2.0], frame)
-    assert solve([1.0, 2.0], table(["a", "b"], ["a", "b"], [[0.0, -5.0], [0.0, 0.0]])).z.tolist() == [0, 1]
+    assert solve(
+        [1.0, 2.0], table(["a", "b"], ["a", "b"], [[0.0, -5.0], [0.0, 0.0]])
+    ).z.tolist() == [0, 1]
 
 
 FACTORS = [((0,), [0, 1.0]), ((1,), [1.0, 0])]
@@ -165,7 +171,9 @@ def test_two_values_of_one_name_in_a_file_are_refused(tmp_path):
         '{"problem": {"mustbe": "<9"}, "variables": {"v": ["x", "x"]}, '
         '"functions": {"f": {"scope": ["v"], "costs": [1, 0]}}}'
     )
-    with pytest.raises(ProblemFileError, match="two values of 'v' have the name 'x': numbers 0 and 1"):
+    with pytest.raises(
+        ProblemFileError, match="two values of 'v' have the name 'x': numbers 0 and 1"
+    ):
         read_problem(path)
 
 

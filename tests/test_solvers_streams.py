@@ -82,7 +82,10 @@ def test_what_a_broken_stream_gave_is_solved_before_it_raises(given):
 
 
 def test_a_failure_names_its_problem_and_its_reason():
-    problems = [Problem.from_arrays(np.ones(3)), Problem.from_arrays(np.ones(2), [[0, -1.0], [0, 0]])]
+    problems = [
+        Problem.from_arrays(np.ones(3)),
+        Problem.from_arrays(np.ones(2), [[0, -1.0], [0, 0]]),
+    ]
     good, bad = solve_many(problems, solver="independent")
     assert good.optimal
     assert isinstance(bad, Failure)
@@ -99,14 +102,18 @@ class Deadly(ArgmaxSolver):
     def _argmax(self, problem, time_limit):
         if problem.n == 5:
             os.kill(os.getpid(), signal.SIGKILL)
-        return Maximiser(np.zeros((problem.batch, problem.n), np.int8), np.full(problem.batch, np.inf))
+        return Maximiser(
+            np.zeros((problem.batch, problem.n), np.int8), np.full(problem.batch, np.inf)
+        )
 
 
 @pytest.mark.filterwarnings("ignore:A worker stopped:UserWarning")
 def test_a_dead_worker_costs_one_problem():
     sizes = [3, 4, 5, 6, 7, 5, 8]
     with joblib.parallel_config(backend="loky"):
-        answers = list(solve_many([Problem.from_arrays(np.ones(n)) for n in sizes], solver=Deadly(), jobs=2))
+        answers = list(
+            solve_many([Problem.from_arrays(np.ones(n)) for n in sizes], solver=Deadly(), jobs=2)
+        )
     failed = [answer.index for answer in answers if isinstance(answer, Failure)]
     assert failed == [2, 5]
     assert [a.z.shape[-1] for a in answers if not isinstance(a, Failure)] == [3, 4, 6, 7, 8]
@@ -115,7 +122,9 @@ def test_a_dead_worker_costs_one_problem():
 def test_a_local_dask_cluster():
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):

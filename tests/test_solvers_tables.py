@@ -44,7 +44,9 @@ def test_every_form_of_an_integer_is_the_same_name(tmp_path, name):
     assert list(read(tmp_path, f"i,j,score\n{name},4,1\n3,,-5\n").labels) == ["3", "4"]
 
 
-@pytest.mark.parametrize("name", ["007", "3.10", "3.1", "0x3", "1e3", "three", "3 0", "v3.0", "Na", "nano"])
+@pytest.mark.parametrize(
+    "name", ["007", "3.10", "3.1", "0x3", "1e3", "three", "3 0", "v3.0", "Na", "nano"]
+)
 def test_other_texts_stay_names_as_they_are(tmp_path, name):
     labels = read(tmp_path, f"i,j,score\n{name},3,1\n7,{name},2\n").labels
     assert list(labels) == [name, "3", "7"]
@@ -69,7 +71,9 @@ def test_columns_are_found_by_their_names(tmp_path, order):
     expected = (2.0, {"a": 1, "b": 1})
     assert best_of(tmp_path, table.to_csv(index=False)) == expected
     assert best_of(tmp_path, table.to_csv()) == expected  # with the column of row numbers
-    assert best_of(tmp_path, "\ufeff" + table.to_csv(index=False, lineterminator="\r\n")) == expected
+    assert (
+        best_of(tmp_path, "\ufeff" + table.to_csv(index=False, lineterminator="\r\n")) == expected
+    )
     assert best_of(tmp_path, table.to_csv(index=False, quoting=1)) == expected
 
 
@@ -77,7 +81,10 @@ def test_columns_are_found_by_their_names(tmp_path, order):
     "mark", ["", "NA", "NaN", "nan", "null", "NULL", "None", "<NA>", "#N/A", "  ", '""', " NA "]
 )
 def test_a_mark_of_an_empty_cell_is_an_empty_cell(tmp_path, mark):
-    assert best_of(tmp_path, f"i,j,score\na,b,1\na,{mark},-3\nb,{mark},2\n") == (2.0, {"a": 0, "b": 1})
+    assert best_of(tmp_path, f"i,j,score\na,b,1\na,{mark},-3\nb,{mark},2\n") == (
+        2.0,
+        {"a": 0, "b": 1},
+    )
     assert "every row needs a variable" in refusal_of(tmp_path, f"i,j,score\n{mark},b,1\n")
 
 
@@ -101,7 +108,10 @@ def test_scores_may_have_exponents(tmp_path, score):
 REFUSED = {
     "no header": ("0,1,1.5\n1,2,2\n", "'i,j,score' above the rows"),
     "no header, floats alone": ("a,b,1.5\nb,c,2\n", "has the number '1.5'"),
-    "one name missing": ("i,j,weight\na,b,1\n", "no column 'score': the columns are 'i', 'j', 'weight'"),
+    "one name missing": (
+        "i,j,weight\na,b,1\n",
+        "no column 'score': the columns are 'i', 'j', 'weight'",
+    ),
     "other names": ("from,to,scores\na,b,1\n", "no column 'i' and 'j' and 'score'"),
     "a name that is nearly right": ("i,j,scores\na,b,1\n", "rename 'scores' to 'score'"),
     "a column more": ("i,j,score,note\na,b,1,x\n", "the column 'note' is none of i, j and score"),
@@ -140,7 +150,8 @@ def test_a_table_agrees_with_all_assignments(tmp_path):
         for i, j, score in table.itertuples(index=False)
     ]
     values = [
-        sum(score for i, j, score in rows if z[i] and z[j]) for z in itertools.product((0, 1), repeat=6)
+        sum(score for i, j, score in rows if z[i] and z[j])
+        for z in itertools.product((0, 1), repeat=6)
     ]
     assert best_of(tmp_path, table.to_csv(index=False))[0] == pytest.approx(max(values))
 
@@ -186,7 +197,9 @@ def test_names_in_a_cost_function_network_keep_their_blanks(tmp_path):
     assert (list(conversion.names), list(conversion.values[0])) == (["v  w"], ["x  y", "x y"])
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read"
+)
 def test_a_file_that_cannot_be_read_is_an_error_of_ours(tmp_path):
     link = tmp_path / "x.qubo"
     link.symlink_to("/proc/self/mem")

@@ -14,7 +14,19 @@ from solvers.problem import Problem
 
 torch = optional("torch")
 
-KINDS = ("float", "integer", "sparse", "ties", "huge", "tiny", "mixed", "single", "zero", "spin", "grid")
+KINDS = (
+    "float",
+    "integer",
+    "sparse",
+    "ties",
+    "huge",
+    "tiny",
+    "mixed",
+    "single",
+    "zero",
+    "spin",
+    "grid",
+)
 
 
 def instances(kind, n, batch, rng):
@@ -93,7 +105,8 @@ def test_host_search_beats_no_flip_and_scales(kind):
     for i in range(problem.n):
         other = z.copy()
         other[:, i] ^= 1
-        # int32 gains may call a flip even that is better by 40 units of 2^-30 of a variable's scores.
+        # int32 gains may call a flip even that is better by 40 units of 2^-30 of a variable's
+        # scores.
         assert np.all(problem.score_flat(other) <= score + 1e-7 * problem.magnitude)
     assert np.array_equal(z, tabu_search(unary * 4, pairwise * 4, edges, starts=4, seed=0))
 
@@ -128,7 +141,12 @@ def test_device_search_finds_small_maxima(kind, n, asarray):
     z = device_tabu(problem, starts=6, seed=1, rounds=2)
     assert type(z) is type(problem.unary)
     z = np.asarray(z) if asarray is not array_api_strict.asarray else np.from_dlpack(z)
-    check(Problem.from_arrays(unary, pairwise, edges=edges), z, best_scores(unary, pairwise, edges), 0.95)
+    check(
+        Problem.from_arrays(unary, pairwise, edges=edges),
+        z,
+        best_scores(unary, pairwise, edges),
+        0.95,
+    )
 
 
 def test_device_search_is_reproducible_and_takes_a_time_limit():
@@ -136,7 +154,9 @@ def test_device_search_is_reproducible_and_takes_a_time_limit():
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     one, two = (device_tabu(problem, starts=4, seed=3, rounds=2) for _ in range(2))
     assert np.array_equal(one, two)
-    forever = device_tabu(problem, starts=4, flips=10**6, rounds=10**6, deadline=Deadline.after(0.05))
+    forever = device_tabu(
+        problem, starts=4, flips=10**6, rounds=10**6, deadline=Deadline.after(0.05)
+    )
     assert (problem.score_flat(forever) > 0).all()
     assert device_tabu(problem, starts=4, deadline=Deadline.after(0.05)).shape == (5, 40)
 

@@ -195,7 +195,9 @@ def test_what_time_cuts_off_has_a_bound():
     generator = np.random.default_rng(1)
     edges = np.stack(np.triu_indices(130, 1), axis=1)
     couplings = generator.choice([-1.0, 1.0], len(edges))
-    solution = solve(np.zeros(130), couplings, edges=edges, solver="branch_and_bound", time_limit=2.0)
+    solution = solve(
+        np.zeros(130), couplings, edges=edges, solver="branch_and_bound", time_limit=2.0
+    )
     plain = solve(np.zeros(130), couplings, edges=edges, solver="branch_and_bound", time_limit=0.3)
     assert solution.score <= solution.bound <= plain.bound
     assert not solution.optimal
@@ -209,7 +211,9 @@ def test_inequalities_that_find_no_room_are_left_out():
         relaxation = Relaxation(n, 20, room)
         points, none = generator.standard_normal((20, n)), np.zeros((0, 4), np.int16)
         stop = np.zeros(1, np.uint8)
-        bound = relaxation.tighten(couplings, 0.0, points, none, np.zeros(0), 3.0, -math.inf, 10, stop)
+        bound = relaxation.tighten(
+            couplings, 0.0, points, none, np.zeros(0), 3.0, -math.inf, 10, stop
+        )
         assert len(relaxation.inequalities) == len(relaxation.multipliers) <= room
         assert len(np.unique(relaxation.inequalities, axis=0)) == len(relaxation.inequalities)
         state = np.sign(generator.standard_normal(n))
@@ -265,13 +269,17 @@ def test_the_forecast_of_a_depth_first_search_follows_how_fast_it_rises():
 
 
 def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
-    assert Forecast(100, 2.0, 1).strong < Forecast(100, 2.5, 1).strong < Forecast(200, 2.5, 1).strong
+    assert (
+        Forecast(100, 2.0, 1).strong < Forecast(100, 2.5, 1).strong < Forecast(200, 2.5, 1).strong
+    )
     assert math.isfinite(Forecast(600, math.inf, 1).strong)
 
 
 def test_the_bound_of_the_root_stays_when_its_children_are_searched():
     unary, pairwise = hostile("normal", 30, np.random.default_rng(0))
-    incumbent = Incumbent(Best.of(np.zeros((1, 30), np.int8), np.zeros(1), 1), 0.0, np.full(1, -math.inf))
+    incumbent = Incumbent(
+        Best.of(np.zeros((1, 30), np.int8), np.zeros(1), 1), 0.0, np.full(1, -math.inf)
+    )
     tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8))
     assert tree.root_bound == math.inf
     tree.run(1)

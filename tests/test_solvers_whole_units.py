@@ -75,7 +75,10 @@ def test_optimal_states_are_optimal_to_the_last_unit(seed, n, penalty, scale, so
 @pytest.mark.parametrize("solver", SOLVERS[:7])
 def test_sums_that_are_exact_are_certified(solver):
     """Four penalties of 1e14: rounding alone would allow two units."""
-    unary, pairwise = np.array([3.0, 4.0, 5.0, -1.0]), np.array([-1e14, -1e14, 2.0, -1e14, 1.0, -1e14])
+    unary, pairwise = (
+        np.array([3.0, 4.0, 5.0, -1.0]),
+        np.array([-1e14, -1e14, 2.0, -1e14, 1.0, -1e14]),
+    )
     edges = np.stack(np.triu_indices(4, 1), axis=1)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     assert problem.rounding.tolist() == [0.5]
@@ -97,7 +100,9 @@ def test_sums_that_are_exact_are_certified(solver):
     ],
     ids=["integers", "decimals", "small decimals", "multiples of a power of two"],
 )
-@pytest.mark.parametrize("solver", ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"])
+@pytest.mark.parametrize(
+    "solver", ["auto", "exhaustive", "elimination", "branch_and_bound", "dual_ascent"]
+)
 def test_nothing_is_certified_where_sums_lose_units(scores, penalty, solver):
     pairs = {"edges": [[0, 1], [1, 2], [0, 2]], "solver": solver}
     found = solve(scores, [-penalty] * 3, **pairs)
@@ -133,7 +138,9 @@ def test_instances_of_a_batch_are_judged_by_themselves():
 @given(
     seeds,
     st.sampled_from([1e13, 1e14, 1e15, 1e18]),
-    st.sampled_from(["auto", "exhaustive", "elimination", "dual_ascent", "bits", "branch_and_bound"]),
+    st.sampled_from(
+        ["auto", "exhaustive", "elimination", "dual_ascent", "bits", "branch_and_bound"]
+    ),
 )
 def test_optimal_labels_are_optimal_to_the_last_unit(seed, penalty, solver):
     random = np.random.default_rng(seed)
@@ -148,7 +155,9 @@ def test_optimal_labels_are_optimal_to_the_last_unit(seed, penalty, solver):
     scores = {}
     for x in itertools.product(range(k), repeat=n):
         total = sum(Fraction(unary[0, i, x[i]]) for i in range(n))
-        scores[x] = total + sum(Fraction(tables[0, e, x[i], x[j]]) for e, (i, j) in enumerate(edges))
+        scores[x] = total + sum(
+            Fraction(tables[0, e, x[i], x[j]]) for e, (i, j) in enumerate(edges)
+        )
     best, own = max(scores.values()), scores[tuple(found.labels[0].tolist())]
     assert not found.optimal[0] or own == best
     assert Fraction(float(found.bound[0])) >= best - Fraction(1, 2)
@@ -188,12 +197,16 @@ def test_third_parties_are_held_to_the_last_unit(solver):
 def test_what_cancellation_leaves_makes_no_integers_of_real_numbers():
     random = np.random.default_rng(0)
     unary = np.append(random.normal(size=6), 0.1 + 0.2 - 0.3)
-    problem = Problem.from_arrays(unary, random.normal(size=3) * 100, edges=[[0, 1], [1, 2], [2, 6]])
+    problem = Problem.from_arrays(
+        unary, random.normal(size=3) * 100, edges=[[0, 1], [1, 2], [2, 6]]
+    )
     assert problem.tolerance is problem.rounding
     assert solve(problem).optimal
 
 
 @pytest.mark.parametrize("tiny", [1e-300, 3e-310, 5e-324])
 def test_subnormal_scores_are_solved(tiny):
-    solution = solve(np.array([[tiny, 1.0]]), np.array([[0.3]]), edges=[(0, 1)], solver="exhaustive")
+    solution = solve(
+        np.array([[tiny, 1.0]]), np.array([[0.3]]), edges=[(0, 1)], solver="exhaustive"
+    )
     assert solution.z.tolist() == [[1, 1]]

@@ -100,8 +100,12 @@ def test_the_argmax_loss_of_independent_attributes_has_the_gradient_of_the_cross
 def test_the_argmax_loss_of_coupled_attributes_is_that_of_every_state_enumerated():
     draws, label = 500, torch.tensor([0, 1, 1])
     unary, potentials = potentials_of(draws, coupled=True)
-    losses = ArgmaxLoss("exhaustive")(potentials, label.expand(draws, 3), torch.Generator().manual_seed(3))
-    noise = gumbel_differences(unary.detach().expand(1, draws, 3), torch.Generator().manual_seed(3))[0]
+    losses = ArgmaxLoss("exhaustive")(
+        potentials, label.expand(draws, 3), torch.Generator().manual_seed(3)
+    )
+    noise = gumbel_differences(
+        unary.detach().expand(1, draws, 3), torch.Generator().manual_seed(3)
+    )[0]
     best = (scores_of_states() + noise @ STATES.T).argmax(dim=-1)
     label_score = scores_of_states()[(label == STATES).all(dim=-1)]
     torch.testing.assert_close(losses, scores_of_states()[best] - label_score)
@@ -115,13 +119,17 @@ def test_the_relaxed_loss_of_attributes_is_the_cross_entropy_of_relaxed_bits():
     found = RelaxedLoss(Constant(0.7))(potentials, labels, torch.Generator().manual_seed(1), 5)
     noise = gumbel_differences(unary.detach().expand(1, 4, 3), torch.Generator().manual_seed(1))[0]
     soft = ((unary.detach() + noise) / 0.7).sigmoid()
-    torch.testing.assert_close(found.detach(), -torch.where(labels == 1, soft, 1 - soft).log().sum(dim=-1))
+    torch.testing.assert_close(
+        found.detach(), -torch.where(labels == 1, soft, 1 - soft).log().sum(dim=-1)
+    )
 
 
 def test_losses_of_classes_are_what_they_were():
     unary = torch.tensor([[0.3, -1.0, 0.4]], dtype=torch.float64)
     found = exact_loss(CategoricalPotentials(unary), torch.tensor([2]), torch.Generator())
-    assert found.item() == pytest.approx(-math.log(math.exp(0.4) / sum(map(math.exp, (0.3, -1.0, 0.4)))))
+    assert found.item() == pytest.approx(
+        -math.log(math.exp(0.4) / sum(map(math.exp, (0.3, -1.0, 0.4))))
+    )
 
 
 def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
@@ -132,14 +140,18 @@ def test_labelled_images_have_their_bound_at_the_true_attributes(tiny_faces):
     with torch.no_grad():
         prior.weight.normal_(std=3.0, generator=torch.Generator().manual_seed(5))
         training.vae.encoder.style.weight.zero_()
-        training.vae.encoder.style.bias[:] = torch.cat([torch.linspace(-1, 1, 64), torch.full((64,), -40.0)])
+        training.vae.encoder.style.bias[:] = torch.cat(
+            [torch.linspace(-1, 1, 64), torch.full((64,), -40.0)]
+        )
     training.on_train_epoch_start()
     x = torch.from_numpy(tiny_faces.train.images[:3]).float() / 255
     labels = torch.from_numpy(tiny_faces.train.labels[:3])
     _, bound = training._labelled(x, labels)
     code = torch.linspace(-1, 1, 64)
     means = training.vae.decoder(labels.float(), code.expand(3, 64))
-    density = torch.distributions.Normal(means, training.vae.decoder.scale).log_prob(x) - math.log(255)
+    density = torch.distributions.Normal(means, training.vae.decoder.scale).log_prob(x) - math.log(
+        255
+    )
     kl = ((code - labels.float() @ prior.weight.T).square() - 1 + 40).sum(dim=-1) / 2
     torch.testing.assert_close(bound, kl - density.sum(dim=-1), rtol=1e-4, atol=0.0)
 
@@ -165,7 +177,9 @@ def test_the_consistency_loss_is_that_of_images_decoded_from_persons_of_the_prio
 
     losses = consistency_loss(vae, labels, label_loss, lambda x: x / 2, seed, 0)
     persons = torch.randn((5, 2), generator=torch.Generator().manual_seed(1))
-    images = vae.decoder(given[0], persons + given[0] @ vae.decoder.prior.weight.T + vae.decoder.prior.bias)
+    images = vae.decoder(
+        given[0], persons + given[0] @ vae.decoder.prior.weight.T + vae.decoder.prior.bias
+    )
     expected = exact_loss(vae.encoder.scores(images / 2), given[0], seed)
     torch.testing.assert_close(losses, expected)
     losses.sum().backward()
@@ -201,7 +215,9 @@ def test_labels_are_drawn_by_the_seed_and_nested():
     few, many, other = drawn_labels(50, 10, 0), drawn_labels(50, 30, 0), drawn_labels(50, 10, 1)
     assert set(few.tolist()) < set(many.tolist()) < set(range(50))
     assert set(few.tolist()) != set(other.tolist())
-    with pytest.raises(ConfigError, match="labels can be at most 50, the images to train on; got 51"):
+    with pytest.raises(
+        ConfigError, match="labels can be at most 50, the images to train on; got 51"
+    ):
         drawn_labels(50, 51, 0)
 
 
@@ -210,9 +226,15 @@ def test_stored_bytes_become_intensities(tiny_faces):
     stored = torch.from_numpy(tiny_faces.train.images).double() / 255
     steps = list(ImageData(tiny_faces, 8, 0, labelled).train_dataloader())
     images = torch.cat([x for x, _, _ in steps]).double()
-    assert sorted(images.sum(dim=1).tolist()) == pytest.approx(sorted(stored.sum(dim=1).tolist()), rel=1e-6)
+    assert sorted(images.sum(dim=1).tolist()) == pytest.approx(
+        sorted(stored.sum(dim=1).tolist()), rel=1e-6
+    )
     for _, x, labels in steps:
-        order = [3, 5] if torch.equal(labels[0], torch.from_numpy(tiny_faces.train.labels[3])) else [5, 3]
+        order = (
+            [3, 5]
+            if torch.equal(labels[0], torch.from_numpy(tiny_faces.train.labels[3]))
+            else [5, 3]
+        )
         torch.testing.assert_close(x.double(), stored[order], rtol=1e-6, atol=1e-7)
         assert labels.tolist() == tiny_faces.train.labels[order].tolist()
     (x, labels), *_ = batches(tiny_faces.test, InOrderBatches(6, 4))
@@ -220,7 +242,8 @@ def test_stored_bytes_become_intensities(tiny_faces):
     assert labels.tolist() == tiny_faces.test.labels[:4].tolist()
 
 
-# --- evaluation ------------------------------------------------------------------------------------
+# --- evaluation
+# ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -261,7 +284,9 @@ def test_the_bound_of_attributes_is_that_of_all_states_enumerated(vae):
     code_kl = 0.5 * (0.4**2 + 0.1**2 + 2 * math.exp(-60.0) - 2 + 120)
     assert columns["kl_continuous"].item() == pytest.approx(code_kl)
     assert columns["kl"].item() == pytest.approx(kl.item() + code_kl)
-    assert columns["bound"].item() == pytest.approx(columns["reconstruction"].item() + columns["kl"].item())
+    assert columns["bound"].item() == pytest.approx(
+        columns["reconstruction"].item() + columns["kl"].item()
+    )
     # With the code as good as fixed, all that importance weighting adds over states is their sum.
     exact = math.log(len(q)) - (-costs).logsumexp(0) + code_kl
     assert columns["minus_log_p"].item() == pytest.approx(exact.item(), abs=2.0)
@@ -282,8 +307,15 @@ def test_the_weight_of_a_sample_is_its_joint_density_over_that_of_the_posterior(
         (potentials, code), noise = vae.encoder(x), torch.Generator().manual_seed(2)
         drawn, q = code.sample(noise), Gibbs(potentials)
         z = q.sample(noise)[0]
-        prior, posterior = Normal(vae.decoder.prior(z), 1.0), Normal(code.mean, (code.log_variance / 2).exp())
-        log_p = prior.log_prob(drawn).sum(-1) - 3 * math.log(2) - vae.decoder.reconstruction(x, z, drawn)
+        prior, posterior = (
+            Normal(vae.decoder.prior(z), 1.0),
+            Normal(code.mean, (code.log_variance / 2).exp()),
+        )
+        log_p = (
+            prior.log_prob(drawn).sum(-1)
+            - 3 * math.log(2)
+            - vae.decoder.reconstruction(x, z, drawn)
+        )
         log_q = posterior.log_prob(drawn).sum(-1) + q.log_prob(z)
     torch.testing.assert_close(found["minus_log_p"], log_q - log_p)
 
@@ -312,16 +344,21 @@ def test_accuracy_stands_beside_that_of_the_majority(vae):
     assert [values[f"majority_{name}"] for name in "abc"] == pytest.approx([0.8, 0.8, 0.8])
     states = [STATES[by_enumeration(vae, each[None])[0].argmax()] for each in x]
     right = (torch.stack(states) == labels).double()
-    assert [values[f"accuracy_{name}"] for name in "abc"] == pytest.approx(right.mean(dim=0).tolist())
+    assert [values[f"accuracy_{name}"] for name in "abc"] == pytest.approx(
+        right.mean(dim=0).tolist()
+    )
     assert values["accuracy"] == pytest.approx(right.mean().item())
     assert values["majority"] == pytest.approx(0.8)
     unsupervised = evaluate_attributes(
         vae, [(x, labels)], "abc", torch.Generator(), samples=1, supervised=False
     )
-    assert not [name for name in unsupervised.quantities if "accuracy" in name or "majority" in name]
+    assert not [
+        name for name in unsupervised.quantities if "accuracy" in name or "majority" in name
+    ]
 
 
-# --- the figure -------------------------------------------------------------------------------------
+# --- the figure
+# -------------------------------------------------------------------------------------
 
 
 def test_the_columns_of_the_figure_are_all_combinations_on_a_typical_face():
@@ -340,7 +377,9 @@ def test_a_row_of_the_figure_is_one_person():
     persons = torch.randn((2, 64), generator=torch.Generator().manual_seed(4))
     for number, (row, state) in enumerate(itertools.product(range(2), combinations(persons))):
         code = persons[row] + vae.decoder.prior.weight @ state
-        torch.testing.assert_close(images[number], vae.decoder(state, code).detach(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            images[number], vae.decoder(state, code).detach(), rtol=1e-4, atol=1e-5
+        )
 
 
 class Shown:
@@ -382,7 +421,9 @@ class Random(Shown):
 def test_errors_of_persons_know_that_neighbours_share_one():
     states, generator = combinations(torch.zeros(1)), torch.Generator().manual_seed(0)
     found = [
-        appearance(Random(), lambda images: images[:, :8], states, {}, generator, persons=50)["change_person"]
+        appearance(Random(), lambda images: images[:, :8], states, {}, generator, persons=50)[
+            "change_person"
+        ]
         for _ in range(400)
     ]
     spread = np.std([each.value for each in found])
@@ -404,7 +445,8 @@ def test_a_recogniser_learns_what_is_there_to_see(tiny_faces):
         assert torch.equal(one, other)
 
 
-# --- runs -------------------------------------------------------------------------------------------
+# --- runs
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("on_tiny_faces")
@@ -415,7 +457,9 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     parts = resume(tmp_path / "parts", 2)
     assert rows_but_times(whole.folder) == rows_but_times(parts.folder)
     for which in ("best", "last"):
-        one, other = (read_checkpoint(run.checkpoint(which))["state_dict"] for run in (whole, parts))
+        one, other = (
+            read_checkpoint(run.checkpoint(which))["state_dict"] for run in (whole, parts)
+        )
         assert all(torch.equal(one[name], other[name]) for name in one)
     names = {path.name for path in whole.pictures.iterdir()}
     assert names == {"samples-0001.png", "samples-0002.png"}
@@ -427,7 +471,9 @@ def test_a_resumed_run_is_the_uninterrupted_one_and_shows_no_face_of_the_data(tm
     assert "train/consistency" in last
     wrong = config.label_weight * (1 - last["validation/accuracy"])
     assert last["validation/objective"] == pytest.approx(last["validation/bound"] + wrong)
-    assert last["test/bound"] == pytest.approx(last["test/reconstruction"] + last["test/kl"], rel=1e-5)
+    assert last["test/bound"] == pytest.approx(
+        last["test/reconstruction"] + last["test/kl"], rel=1e-5
+    )
 
 
 @pytest.mark.usefixtures("on_tiny_faces")
@@ -448,9 +494,14 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
     main(["train", "--model", "attributes", *options, "--solver", "max_flow", "--run", where])
     main(["evaluate", where, "--samples", "2", "--appearance"])
     out = capsys.readouterr().out
-    assert all(f"{kind}_{name}" in out for kind in ("appears", "change", "recognised") for name in SWITCHED)
+    assert all(
+        f"{kind}_{name}" in out for kind in ("appears", "change", "recognised") for name in SWITCHED
+    )
     assert all(f"{kind}_{name}" in out for kind in ("accuracy", "majority") for name in ATTRIBUTES)
-    assert TrainConfig(**{**SMALL.__dict__, "data": DataConfig(name="celeba")}).data.binarisation == "none"
+    assert (
+        TrainConfig(**{**SMALL.__dict__, "data": DataConfig(name="celeba")}).data.binarisation
+        == "none"
+    )
     vae = load_vae(where)
     assert isinstance(vae, AttributeVAE)
     with pytest.raises(SystemExit):
@@ -465,8 +516,12 @@ def test_the_commands_train_and_evaluate_attributes(tmp_path, capsys):
 @pytest.mark.usefixtures("on_tiny_faces")
 def test_without_labels_no_accuracy_is_claimed(tmp_path):
     run = train(replace(SMALL, labels=0, epochs=1), tmp_path / "run")
-    assert not [name for name in rows_but_times(run.folder)[0] if "accuracy" in name or "objective" in name]
-    assert not [name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name]
+    assert not [
+        name for name in rows_but_times(run.folder)[0] if "accuracy" in name or "objective" in name
+    ]
+    assert not [
+        name for name in evaluate_run(run.folder, samples=1).quantities if "accuracy" in name
+    ]
     with pytest.raises(
         ConfigError, match=r"appearance is of the model attributes with labels; .* with 0 labels"
     ):
@@ -474,7 +529,8 @@ def test_without_labels_no_accuracy_is_claimed(tmp_path):
 
 
 @pytest.mark.usefixtures("on_tiny_faces")
-@pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct"}))  # whose table is exact's
+# whose table is exact's
+@pytest.mark.parametrize("estimator", sorted(set(ESTIMATORS) - {"table_direct"}))
 def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
     samples = None if estimator != "perturbed_argmax" else 2
     config = replace(SMALL, encoder="independent", estimator=estimator, samples=samples)
@@ -500,7 +556,10 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
     [
         ({"data": DataConfig()}, "the model attributes goes with the images of celeba"),
         ({"model": "mixture", "channels": 32}, "they with no other"),
-        ({"model": "discrete", "labels": 0, "label_weight": 30.0, "channels": 32}, "they with no other"),
+        (
+            {"model": "discrete", "labels": 0, "label_weight": 30.0, "channels": 32},
+            "they with no other",
+        ),
         (
             {"encoder": "categorical"},
             "attributes are bits: encoder must be independent, supermodular or general",
@@ -509,7 +568,10 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
         ({"k": 5}, "k has no meaning with model attributes; got 5"),
         ({"hidden": 5}, "hidden has no meaning with model attributes; got 5"),
         ({"recipe": "elbo"}, "recipe has no meaning with model attributes; got 'elbo'"),
-        ({"model": "mixture", "data": DataConfig()}, "channels has no meaning with model mixture; got 1"),
+        (
+            {"model": "mixture", "data": DataConfig()},
+            "channels has no meaning with model mixture; got 1",
+        ),
         ({"channels": 0}, "channels must be at least 1; got 0"),
         ({"consistency": -1.0}, "consistency must be at least 0; got -1"),
         (
@@ -536,9 +598,13 @@ def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch
     main(["reproduce", "celeba", "--epochs", "1", "--only", "general"])
     main(["report", "celeba"])
     lines = [
-        line for line in Path("results/report/celeba.md").read_text().splitlines() if line.startswith("|")
+        line
+        for line in Path("results/report/celeba.md").read_text().splitlines()
+        if line.startswith("|")
     ]
-    found = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ") for line in reversed(lines)}
+    found = {
+        line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ") for line in reversed(lines)
+    }
     assert found["cell"] == ["cell", "all", *ATTRIBUTES]
     assert len(found["general"]) == len(found["majority"]) == len(found["cell"])
     assert any("by 0." in line for line in lines if line.startswith("| general-consistency300"))

@@ -47,7 +47,11 @@ USES = {
     "implicit MLE loss": lambda u: ImplicitMLELoss(S)(u, target=TARGET).sum(),
 }
 
-ESTIMATORS = {"direct": Direct(S), "implicit MLE": ImplicitMLE(S), "perturbed argmax": PerturbedArgmax(S)}
+ESTIMATORS = {
+    "direct": Direct(S),
+    "implicit MLE": ImplicitMLE(S),
+    "perturbed argmax": PerturbedArgmax(S),
+}
 
 
 def best_scores(scores):
@@ -81,7 +85,9 @@ def test_it_is_asked_in_any_mode(mode):
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("module", [StructuredHinge(S), ImplicitMLELoss(S, seed=None), DirectLoss(S)])
+@pytest.mark.parametrize(
+    "module", [StructuredHinge(S), ImplicitMLELoss(S, seed=None), DirectLoss(S)]
+)
 def test_compiled_code_asks_it_too(backend, module):
     torch.compiler.reset()
     grads = []

@@ -73,7 +73,9 @@ def partition_lines():
 
 def save_list(root, lines=None, name="list_attr_celeba.txt"):
     content = ("\n".join(attribute_lines() if lines is None else lines) + "\n").encode()
-    (root / "celeba" / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    (root / "celeba" / name).write_bytes(
+        gzip.compress(content) if name.endswith(".gz") else content
+    )
 
 
 def save_partition(root, lines=None):
@@ -116,7 +118,9 @@ def assert_faces(split, places, first=0):
     for image, place in zip(split.images, places, strict=True):
         beside = image.astype(int) - colour(place)[:, None, None]
         assert np.abs(beside[:, first:, first:]).max() <= 12
-    expected = [[ATTRIBUTES_OF[place][COLUMNS.index(name)] for name in ATTRIBUTES] for place in places]
+    expected = [
+        [ATTRIBUTES_OF[place][COLUMNS.index(name)] for name in ATTRIBUTES] for place in places
+    ]
     assert split.labels.tolist() == expected
 
 
@@ -128,7 +132,8 @@ def splits(root):
 @pytest.mark.parametrize("save", [official_zip, official_folder, half_size])
 def test_every_layout_gives_the_central_faces_with_their_attributes(root, save):
     save(root)
-    first = 1 if save is half_size else 0  # half sizes are odd, and the square half a pixel off the centre
+    # half sizes are odd, and the square half a pixel off the centre
+    first = 1 if save is half_size else 0
     for split, places in zip(splits(root), (range(16), range(16, 18), range(18, 20)), strict=True):
         assert_faces(split, places, first)
 
@@ -212,13 +217,17 @@ def flipped(content):
     return content[:5000] + bytes([content[5000] ^ 1]) + content[5001:]
 
 
-@pytest.mark.parametrize("damage", [cut, flipped, lambda content: b"", lambda content: b"x" * len(content)])
+@pytest.mark.parametrize(
+    "damage", [cut, flipped, lambda content: b"", lambda content: b"x" * len(content)]
+)
 def test_a_damaged_cache_is_refused_and_made_again_when_deleted(root, cache, damage):
     half_size(root)
     whole = [split.images.copy() for split in splits(root)]
     (file,) = cache.glob("*.npy")
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(DataError, match=r"faces-\w+.npy is damaged: .*\. Delete it, and it is made again"):
+    with pytest.raises(
+        DataError, match=r"faces-\w+.npy is damaged: .*\. Delete it, and it is made again"
+    ):
         read_celeba(root)
     file.unlink()
     for images, split in zip(whole, splits(root), strict=True):
@@ -235,8 +244,12 @@ def test_a_broken_image_leaves_nothing_in_the_cache(root, cache):
 
 def test_a_full_disk_is_an_error_before_anything_is_written(root, monkeypatch):
     half_size(root)
-    monkeypatch.setattr(decoded.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
-    with pytest.raises(DataDownloadError, match="cannot be written: it needs 0 MB, and 0 MB are free"):
+    monkeypatch.setattr(
+        decoded.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000)
+    )
+    with pytest.raises(
+        DataDownloadError, match="cannot be written: it needs 0 MB, and 0 MB are free"
+    ):
         read_celeba(root)
 
 
@@ -246,7 +259,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("stream", "seconds", "shown"), [(Terminal, 1.2, True), (Terminal, 0.0, False), (io.StringIO, 1.2, False)]
+    ("stream", "seconds", "shown"),
+    [(Terminal, 1.2, True), (Terminal, 0.0, False), (io.StringIO, 1.2, False)],
 )
 def test_progress_is_for_long_work_on_a_terminal(tmp_path, monkeypatch, stream, seconds, shown):
     def decode(place):
@@ -318,7 +332,10 @@ def test_a_malformed_list_of_attributes_is_refused(root, lines, message):
         (lambda lines: [*lines, lines[0]], "000001.jpg has more than one row"),
         (lambda lines: [lines[0].replace(" 0", " 3"), *lines[1:]], "line 1 has '3'"),
         (lambda lines: [line.replace(" 2", " 1") for line in lines], "a split has no image"),
-        (lambda lines: ["000001.jpg", *lines[1:]], "line 1 must have a name and 1 values; it has 0"),
+        (
+            lambda lines: ["000001.jpg", *lines[1:]],
+            "line 1 must have a name and 1 values; it has 0",
+        ),
     ],
 )
 def test_a_malformed_partition_is_refused(root, change, message):
@@ -364,14 +381,17 @@ def test_a_malformed_zip_is_refused(root, others, message):
 
 
 @pytest.mark.parametrize(
-    ("mode", "size", "found"), [("L", (178, 218), "L of 178 x 218"), ("RGB", (64, 64), "RGB of 64 x 64")]
+    ("mode", "size", "found"),
+    [("L", (178, 218), "L of 178 x 218"), ("RGB", (64, 64), "RGB of 64 x 64")],
 )
 def test_images_of_another_kind_are_refused(root, mode, size, found):
     file = io.BytesIO()
     Image.new(mode, size).save(file, format="JPEG")
     save_list(root)
     save_zip(root, **{f"img_align_celeba/{NAMES[3]}": file.getvalue()})
-    with pytest.raises(DataError, match=f"expected RGB of 178 x 218 or 89 x 109 pixels, found {found}"):
+    with pytest.raises(
+        DataError, match=f"expected RGB of 178 x 218 or 89 x 109 pixels, found {found}"
+    ):
         read_celeba(root)
 
 
@@ -380,7 +400,9 @@ def test_a_truncated_zip_is_refused(root, kept):
     official_zip(root)
     path = root / "celeba" / "img_align_celeba.zip"
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(DataError, match=r"img_align_celeba.zip is damaged, or no zip: .*; replace it"):
+    with pytest.raises(
+        DataError, match=r"img_align_celeba.zip is damaged, or no zip: .*; replace it"
+    ):
         read_celeba(root)
 
 
@@ -406,7 +428,9 @@ def test_missing_and_ambiguous_files_are_named(root):
     with pytest.raises(DataNotFoundError, match=r"lacks the list of attributes.*--data.root DIR"):
         read_celeba(root)
     save_list(root)
-    with pytest.raises(DataNotFoundError, match=r"lacks img_align_celeba, a folder or a zip.*mmlab"):
+    with pytest.raises(
+        DataNotFoundError, match=r"lacks img_align_celeba, a folder or a zip.*mmlab"
+    ):
         read_celeba(root)
     save_zip(root)
     save_zip(root, name="more.zip")
@@ -434,7 +458,9 @@ def test_the_full_data_is_aligned_with_its_attributes():
     positives = dict(zip(ATTRIBUTES, train.labels.mean(axis=0), strict=True))
     assert 0.05 < positives["Eyeglasses"] < 0.09
     assert 0.40 < positives["Male"] < 0.45
-    assert all((rate > 0.5) == typical for rate, typical in zip(positives.values(), TYPICAL, strict=True))
+    assert all(
+        (rate > 0.5) == typical for rate, typical in zip(positives.values(), TYPICAL, strict=True)
+    )
     small = [
         split.images[:8000, :, ::4, ::4].reshape(len(split.images[:8000]), -1) / 255.0
         for split in (train, test)

@@ -47,8 +47,23 @@ from structured_vae.training.discrete import ArgmaxTraining
 
 COMMANDS = {
     "train": [
-        *("--config", "--run", "--encoder", "--solver", "--recipe", "--n", "--hidden", "--data.name"),
-        *("--data.root", "--data.binarisation", "--epsilon.start", "--epsilon.rate", "--epsilon.floor"),
+        *(
+            "--config",
+            "--run",
+            "--encoder",
+            "--solver",
+            "--recipe",
+            "--n",
+            "--hidden",
+            "--data.name",
+        ),
+        *(
+            "--data.root",
+            "--data.binarisation",
+            "--epsilon.start",
+            "--epsilon.rate",
+            "--epsilon.floor",
+        ),
         *(
             "--epsilon.every",
             "--learning_rate",
@@ -139,7 +154,9 @@ def test_train_leaves_a_run_and_says_so(cli):
     status, out, _ = cli("train", "--run", "mine", *SMALL, "--encoder", "supermodular", "--seed", 7)
     assert status == 0
     assert {"mine/config.yaml", "mine/metrics.csv", "mine/record.json"} <= set(files())
-    assert [file for file in files() if file not in out and not Path(file).name.startswith(".")] == []
+    assert [
+        file for file in files() if file not in out and not Path(file).name.startswith(".")
+    ] == []
     assert "evaluate it: structured-vae evaluate mine" in out
     expected = TrainConfig(encoder="supermodular", n=3, hidden=4, epochs=1, seed=7)
     assert Run(Path("mine")).config() == expected
@@ -167,7 +184,9 @@ def test_resume_trains_the_epochs_that_are_missing(cli):
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
 def test_evaluate_writes_the_numbers_that_it_computes(cli, split):
     cli("train", "--run", "mine", *SMALL, "--encoder", "independent")
-    status, out, _ = cli("evaluate", "mine", "--split", split, "--checkpoint", "last", "--samples", 2)
+    status, out, _ = cli(
+        "evaluate", "mine", "--split", split, "--checkpoint", "last", "--samples", 2
+    )
     file = f"mine/evaluation-{split}-last.json"
     assert status == 0
     assert f"written: {file}" in out
@@ -234,7 +253,10 @@ def test_a_folder_is_printed_as_it_is(cli, folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train", "--run", "mine", *SMALL], ["mine already holds a run", "structured-vae resume mine"]),
+        (
+            ["train", "--run", "mine", *SMALL],
+            ["mine already holds a run", "structured-vae resume mine"],
+        ),
         (["resume", "mine"], ["trained all of its 1 epochs"]),
         (["resume", "mine", "--epochs", 0], ["epochs must be at least 1; got 0"]),
         (["resume", "mine", "--epochs", "many"], ["epochs"]),
@@ -269,7 +291,10 @@ BAD_TRAINING = {
     "fractions for counts": (["--epochs", 1.5], ["error: epochs must be a whole number; got 1.5"]),
     "binarisation": (["--data.binarisation", "treshold"], ["Did you mean 'threshold'"]),
     "dataset": (["--data.name", "fashion-mnist-midi"], ["Did you mean 'fashion-mnist-mini'"]),
-    "data folder": (["--data.name", "mnist", "--data.root", "nowhere"], ["nowhere", "--data.root DIR"]),
+    "data folder": (
+        ["--data.name", "mnist", "--data.root", "nowhere"],
+        ["nowhere", "--data.root DIR"],
+    ),
     "encoder": (
         ["--encoder", "genral"],
         ["independent, supermodular", "got genral", "did you mean general?"],
@@ -278,7 +303,10 @@ BAD_TRAINING = {
     "sides": (["--sides", 3], ["sides must be one of 1, 2; got 3"]),
     "epochs below zero": (["--epochs", -3], ["epochs must be at least 1; got -3"]),
     "a binary file": (["--config", sys.executable], ["is no YAML file of options"]),
-    "solver": (["--solver", "maxflow"], ["no solver is called 'maxflow'", "did you mean 'max_flow'"]),
+    "solver": (
+        ["--solver", "maxflow"],
+        ["no solver is called 'maxflow'", "did you mean 'max_flow'"],
+    ),
     "general max-flow": (
         ["--encoder", "general", "--solver", "max_flow"],
         ["solver 'max_flow' cannot take this problem", ">= 0", "Use one of: exhaustive, "],
@@ -329,7 +357,8 @@ def test_printed_configuration_goes_in_again(cli):
     assert values.pop("run") is None
     expected = TrainConfig(n=5, encoder="independent").to_dict()
     expected["epsilon"]["floor"], expected["data"]["batch_size"] = 0.25, 7
-    expected["data"]["binarisation"] = expected["epsilon"]["start"] = None  # chosen when all else is known
+    # chosen when all else is known
+    expected["data"]["binarisation"] = expected["epsilon"]["start"] = None
     expected |= dict.fromkeys(
         ("recipe", "sides", "learning_rate", "rate_decay", "kl_warmup", "kl_start", "dropout")
     )
@@ -440,7 +469,9 @@ def test_solve_finds_the_best_states(cli, form, solver):
     dense = {"unary": UNARY, "pairwise": MATRIX}
     listed = {"unary": UNARY, "pairwise": MATRIX[:, *EDGES.T], "edges": EDGES}
     np.savez("problem.npz", **(dense if form == "matrix" else listed))
-    status, out, _ = cli("solve", "problem.npz", "--solver", solver, "--output", "answers/mine.json")
+    status, out, _ = cli(
+        "solve", "problem.npz", "--solver", solver, "--output", "answers/mine.json"
+    )
     assert status == 0
     answer = json.loads(Path("answers/mine.json").read_text())
     best = best_scores(UNARY, MATRIX)
@@ -528,14 +559,21 @@ def test_threads_are_an_option_of_some_solvers(cli):
     np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
     for solver in ("cp_sat", "cplex", "branch_and_bound", "auto"):
         assert cli("solve", "problem.npz", "--solver", solver, "--threads", 2)[0] == 0
-    assert_refused(cli("solve", "problem.npz", "--solver", "highs", "--threads", 2), "no option 'threads'")
-    assert_refused(cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number from 1")
+    assert_refused(
+        cli("solve", "problem.npz", "--solver", "highs", "--threads", 2), "no option 'threads'"
+    )
+    assert_refused(
+        cli("solve", "problem.npz", "--threads", 0), "threads must be a whole number from 1"
+    )
 
 
 def test_a_format_that_there_is_not_brings_those_of_both_kinds(cli):
     np.savez("problem.npz", unary=UNARY)
     assert_refused(
-        cli("solve", "problem.npz", "--format", "foo"), "no format is called 'foo'", "qplib", "wcsp, cfn"
+        cli("solve", "problem.npz", "--format", "foo"),
+        "no format is called 'foo'",
+        "qplib",
+        "wcsp, cfn",
     )
 
 
@@ -648,7 +686,9 @@ def test_solve_writes_a_table(cli):
         ("two.npz", "1"),
     ]
     named = {name: rows[0][f"z {name}"] for name in ("ann", "ben", "cem")}
-    best = max((1.5 * a + b - 2 * a * b + 0.5 * b * c, (a, b, c)) for a, b, c in product((0, 1), repeat=3))
+    best = max(
+        (1.5 * a + b - 2 * a * b + 0.5 * b * c, (a, b, c)) for a, b, c in product((0, 1), repeat=3)
+    )
     assert float(rows[0]["value"]) == best[0]
     a, b, c = (int(named[name]) for name in ("ann", "ben", "cem"))
     assert 1.5 * a + b - 2 * a * b + 0.5 * b * c == best[0]
@@ -663,7 +703,9 @@ def test_solve_writes_a_table(cli):
 def test_a_terminal_shows_what_a_search_knows(tmp_path, monkeypatch, terminal):
     monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
     problem = dense(250, 1, np.random.default_rng(0)).problem()
-    np.savez(tmp_path / "one.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges)
+    np.savez(
+        tmp_path / "one.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges
+    )
     errors = Console(file=StringIO(), force_terminal=terminal, width=200, markup=False)
     solver = FileSolver("auto", None, 1.5, None, Console(file=StringIO()), errors)
     assert solver.solve([str(tmp_path / "one.npz")], None) == 0
@@ -734,7 +776,10 @@ def test_a_chunk_may_take_what_is_left_of_the_time():
             time.sleep(0.05)
             return solver_class("exhaustive")()._argmax(problem, None)
 
-    assert solve_in_chunks(dense(4, 500, np.random.default_rng(0)).problem(), Waits(), 20.0).reached == 500
+    assert (
+        solve_in_chunks(dense(4, 500, np.random.default_rng(0)).problem(), Waits(), 20.0).reached
+        == 500
+    )
     assert len(given) > 1
     assert all(after <= before - 0.04 for before, after in pairwise(given))
 
@@ -814,7 +859,10 @@ BAD_FILES = {
     "encrypted": (unreadable_member(6, 8, 1), ["encrypted"]),
     "unknown compression": (unreadable_member(8, 10, 77), ["compress"]),
     "pickled": (npz(unary=np.array([None, 1])), ["unary"]),
-    "unknown arrays": (npz(unary=np.ones(3), weights=np.ones(3)), ["weights", "unary, pairwise, edges"]),
+    "unknown arrays": (
+        npz(unary=np.ones(3), weights=np.ones(3)),
+        ["weights", "unary, pairwise, edges"],
+    ),
     "no unary": (npz(pairwise=np.ones((3, 3))), ["unary, pairwise, edges"]),
     "nothing": (npz(), ["problem.npz"]),
     "edges alone": (npz(unary=np.ones(3), edges=EDGES), ["edges came without pairwise"]),
@@ -899,7 +947,9 @@ def test_options_take_hyphens_and_underscores_alike(cli):
     for option in ("--time-limit", "--time_limit"):
         assert cli("solve", "a-b.npz", option, 5, "--output=c-d.json")[0] == 0
     assert files() == ["a-b.npz", "c-d.json"]
-    status, out, _ = cli("train", "--data.batch-size", 7, "--rate-decay", "cosine", "--print-config")
+    status, out, _ = cli(
+        "train", "--data.batch-size", 7, "--rate-decay", "cosine", "--print-config"
+    )
     assert (status, yaml.safe_load(out)["data"]["batch_size"]) == (0, 7)
 
 
@@ -1018,7 +1068,9 @@ def test_program_solves_and_refuses():
     np.savez("problem.npz", unary=UNARY, pairwise=MATRIX)
     solved = program("solve", "problem.npz", "--output", "mine.json")
     assert (solved.returncode, solved.stderr) == (0, "")
-    assert json.loads(Path("mine.json").read_text())["score"] == pytest.approx(best_scores(UNARY, MATRIX))
+    assert json.loads(Path("mine.json").read_text())["score"] == pytest.approx(
+        best_scores(UNARY, MATRIX)
+    )
     refused = program("solve", "nothing.npz")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr == "error: nothing.npz: there is no such file\n"
@@ -1029,8 +1081,17 @@ def test_the_keyboard_keeps_what_was_found():
     hard = dense(150, 2, np.random.default_rng(0))
     np.savez("hard.npz", unary=hard.unary, pairwise=hard.pairwise, edges=hard.edges)
     root = Path(__file__).parent.parent
-    files_and_options = ["easy.npz", "hard.npz", "easy.npz", "--solver", "cp_sat", "--output", "mine.json"]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored is inherited
+    files_and_options = [
+        "easy.npz",
+        "hard.npz",
+        "easy.npz",
+        "--solver",
+        "cp_sat",
+        "--output",
+        "mine.json",
+    ]
+    # what is ignored is inherited
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "-m", "structured_vae", "solve", *files_and_options],
         stdout=subprocess.PIPE,
@@ -1052,7 +1113,11 @@ def test_the_keyboard_keeps_what_was_found():
     reached = int(re.search(r"stopped; hard.npz: ([01]) of 2 solved", err)[1])  # as far as it came
     easy, stopped = json.loads(Path("mine.json").read_text())
     assert easy["optimal"] == [True, True]
-    assert (stopped["file"], stopped["reached"], stopped["optimal"]) == ("hard.npz", reached, [False, False])
+    assert (stopped["file"], stopped["reached"], stopped["optimal"]) == (
+        "hard.npz",
+        reached,
+        [False, False],
+    )
     assert stopped["score"][0] > 0 or not reached
     assert stopped["bound"][0] > stopped["score"][0]
 

@@ -19,8 +19,12 @@ def chains(k=3, lengths=LENGTHS, seed=0, scale=2.0, batch_first=True):
     generator = torch.Generator().manual_seed(seed)
     crf = LinearChainCRF(k, batch_first=batch_first).double()
     for parameter in crf.parameters():
-        parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    emissions = scale * torch.randn(len(lengths), max(lengths), k, generator=generator, dtype=torch.float64)
+        parameter.data = scale * torch.randn(
+            parameter.shape, generator=generator, dtype=torch.float64
+        )
+    emissions = scale * torch.randn(
+        len(lengths), max(lengths), k, generator=generator, dtype=torch.float64
+    )
     tags = torch.randint(k, emissions.shape[:2], generator=generator)
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     emissions[~mask], tags[~mask] = torch.nan, -100
@@ -48,7 +52,8 @@ def enumerated(crf, emissions, length):
 def expected_log_p(crf, emissions, tags, lengths=LENGTHS):
     return torch.stack(
         [
-            score_of(crf, e, t[:length].tolist()) - torch.logsumexp(enumerated(crf, e, length)[1], dim=0)
+            score_of(crf, e, t[:length].tolist())
+            - torch.logsumexp(enumerated(crf, e, length)[1], dim=0)
             for e, t, length in zip(emissions, tags, lengths, strict=True)
         ]
     )
@@ -71,7 +76,9 @@ def test_log_likelihoods_and_gradients_are_those_of_enumeration(seed):
 def test_reductions_are_what_they_say(reduction):
     crf, emissions, tags, mask = chains()
     each = expected_log_p(crf, emissions, tags)
-    wanted = {"sum": each.sum(), "mean": each.sum() / 3, "token_mean": each.sum() / sum(LENGTHS)}[reduction]
+    wanted = {"sum": each.sum(), "mean": each.sum() / 3, "token_mean": each.sum() / sum(LENGTHS)}[
+        reduction
+    ]
     assert torch.allclose(crf(emissions, tags, mask, reduction), wanted, rtol=0, atol=1e-10)
 
 
@@ -112,7 +119,9 @@ def test_marginals_and_their_gradients_are_those_of_enumeration(seed):
                     (torch.tensor(b), torch.tensor(place), torch.tensor(tag)), p, accumulate=True
                 )
     assert torch.allclose(found, wanted, rtol=0, atol=1e-10)
-    weights = torch.randn(found.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    weights = torch.randn(
+        found.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
     leaves = [emissions, *crf.parameters()]
     ours, theirs = (torch.autograd.grad((weights * each).sum(), leaves) for each in (found, wanted))
     for own, other in zip(ours, theirs, strict=True):
@@ -135,7 +144,8 @@ def test_marginals_of_chains_of_one_place_have_gradients():
     weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
     leaves = [emissions, crf.start_transitions, crf.end_transitions]
     ours, theirs = (
-        torch.autograd.grad((weights * each).sum(), leaves) for each in (found, torch.softmax(scores, dim=-1))
+        torch.autograd.grad((weights * each).sum(), leaves)
+        for each in (found, torch.softmax(scores, dim=-1))
     )
     for own, other in zip(ours, theirs, strict=True):
         assert torch.allclose(own, other, rtol=0, atol=1e-12)
@@ -279,7 +289,10 @@ def square_scores(crf, unary):
     """All labels `[states, 4]`, and their scores `[batch, states]`."""
     states = torch.tensor(list(product(range(unary.shape[-1]), repeat=4)))
     own = sum(unary[:, i, states[:, i]] for i in range(4))
-    pairs = sum(crf.pairwise[g, states[:, i], states[:, j]] for g, (i, j) in zip(GROUPS, SQUARE, strict=True))
+    pairs = sum(
+        crf.pairwise[g, states[:, i], states[:, j]]
+        for g, (i, j) in zip(GROUPS, SQUARE, strict=True)
+    )
     return states, own + pairs
 
 
@@ -294,7 +307,9 @@ def test_a_square_against_enumeration(seed):
     assert torch.allclose(found, wanted, rtol=0, atol=1e-10)
     leaves = [unary, crf.pairwise]
     for own, other in zip(
-        torch.autograd.grad(found.sum(), leaves), torch.autograd.grad(wanted.sum(), leaves), strict=True
+        torch.autograd.grad(found.sum(), leaves),
+        torch.autograd.grad(wanted.sum(), leaves),
+        strict=True,
     ):
         assert torch.allclose(own, other, rtol=0, atol=1e-10)
     p = torch.softmax(square_scores(crf, unary)[1], dim=1)
@@ -319,7 +334,10 @@ def test_reductions_of_graphs_and_their_state():
 
 
 def test_a_graph_without_edges_is_a_softmax_a_variable():
-    crf, unary = PairwiseCRF(4, 3, []), torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0))
+    crf, unary = (
+        PairwiseCRF(4, 3, []),
+        torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(0)),
+    )
     target = unary.argmax(dim=-1)
     assert torch.equal(crf.decode(unary), target)
     wanted = torch.log_softmax(unary, dim=-1).amax(dim=-1).sum()

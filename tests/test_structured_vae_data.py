@@ -67,7 +67,10 @@ class Tiny:
     arrays: dict[str, np.ndarray]
 
     def packed(self) -> dict[str, bytes]:
-        return {f"{name}.gz": gzip.compress(idx_bytes(array), mtime=0) for name, array in self.arrays.items()}
+        return {
+            f"{name}.gz": gzip.compress(idx_bytes(array), mtime=0)
+            for name, array in self.arrays.items()
+        }
 
     def fill(self, root: Path) -> Path:
         folder = root / self.source.name
@@ -632,7 +635,9 @@ def test_a_damaged_mini_file_is_named(tmp_path):
         with pytest.raises(DataError, match="Reinstall"):
             read_mini(path)
     saved(path, train_images=np.zeros((5, 28, 28), np.uint8))
-    with pytest.raises(DataError, match=r"train_images is uint8 \(5, 28, 28\) instead of uint8 \(5"):
+    with pytest.raises(
+        DataError, match=r"train_images is uint8 \(5, 28, 28\) instead of uint8 \(5"
+    ):
         read_mini(path)
     saved(path, train_images=np.array([{}], object))
     with pytest.raises(DataError, match="allow_pickle=False"):
@@ -661,7 +666,9 @@ def test_errors_are_ours_and_the_builtin_and_survive_pickling(ours, builtin):
 
 def test_every_error_derives_from_the_base():
     found = [
-        each for each in vars(errors).values() if isinstance(each, type) and not issubclass(each, Warning)
+        each
+        for each in vars(errors).values()
+        if isinstance(each, type) and not issubclass(each, Warning)
     ]
     assert len(found) >= 5
     assert all(issubclass(each, StructuredVAEError) for each in found)
@@ -676,7 +683,11 @@ def own_arrays(height=3, width=5):
 
 
 def own_labels():
-    return {"train_labels": np.arange(7), "validation_labels": np.array([1, 2]), "test_labels": np.arange(3)}
+    return {
+        "train_labels": np.arange(7),
+        "validation_labels": np.array([1, 2]),
+        "test_labels": np.arange(3),
+    }
 
 
 def test_images_of_ones_own_come_from_an_npz(tmp_path):
@@ -700,14 +711,23 @@ def test_images_of_ones_own_come_from_an_npz(tmp_path):
         ({"train_images": np.zeros((7, 15), np.uint8)}, r"train_images is uint8 \[7, 15\]"),
         ({"test_images": np.zeros((3, 3, 5))}, "different sizes or types"),
         ({"test_images": np.zeros((3, 3, 5), int)}, r"test_images is int64 \[3, 3, 5\]"),
-        ({"validation_images": np.zeros((0, 3, 5), np.uint8)}, r"validation_images is uint8 \[0, 3, 5\]"),
+        (
+            {"validation_images": np.zeros((0, 3, 5), np.uint8)},
+            r"validation_images is uint8 \[0, 3, 5\]",
+        ),
         ({"test_images": np.zeros((3, 5, 3), np.uint8)}, "different sizes"),
         (
             own_labels() | {"train_labels": np.zeros(6, int)},
             r"the labels of train must be integers \[7\] from 0; got int64 \[6\]",
         ),
-        (own_labels() | {"train_labels": np.full(7, -1)}, r"integers \[7\] from 0; they are from -1 to -1"),
-        (own_labels() | {"test_labels": np.full(3, 2**64 - 1)}, "they are from 18446744073709551615 to"),
+        (
+            own_labels() | {"train_labels": np.full(7, -1)},
+            r"integers \[7\] from 0; they are from -1 to -1",
+        ),
+        (
+            own_labels() | {"test_labels": np.full(3, 2**64 - 1)},
+            "they are from 18446744073709551615 to",
+        ),
         (
             {"train_labels": np.zeros(7, int)},
             "or of none are needed; missing: validation_labels, test_labels",
@@ -741,7 +761,10 @@ def test_an_npz_without_a_split_or_that_is_missing_is_named(tmp_path):
 
 def claiming(shape, kind="|u1", content=b"", version=1):
     """The bytes of an .npy file whose header says this."""
-    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    header = (
+        f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
+        + b"\n"
+    )
     length = len(header).to_bytes(2 if version == 1 else 4, "little")
     return b"\x93NUMPY" + bytes([version, 0]) + length + header + content
 

@@ -104,7 +104,8 @@ class Case:
     def potentials(self, batch, tracked=False):
         """As many copies; tracked ones are leaves, so that each draw has a gradient of its own."""
         unary, pairwise = (
-            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked) for a in (self.unary, self.pairwise)
+            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked)
+            for a in (self.unary, self.pairwise)
         )
         if not len(self.edges):
             return Potentials(unary)
@@ -158,8 +159,8 @@ def simulate_gradients(case, epsilon, draws, seed=1):
 def expected_gradient(case, epsilon, slopes):
     """`[n]`: exact for independent bits, whose noise decides z*_i and z(epsilon)_i alone.
 
-    Given the other bits of z*, the i-th of z* is 1 with probability sigmoid(u_i) and that of z(epsilon)
-    with sigmoid(u_i - epsilon slope_i), where the slope does not depend on z*_i.
+    Given the other bits of z*, the i-th of z* is 1 with probability sigmoid(u_i) and that of
+    z(epsilon) with sigmoid(u_i - epsilon slope_i), where the slope does not depend on z*_i.
     """
     probability = state_probabilities(case.unary)
     change = sigmoid(case.unary) - sigmoid(case.unary - epsilon * slopes)
@@ -267,7 +268,9 @@ def test_perturb_and_map_maximises_the_perturbed_score(kind):
 def test_argmax_gives_states_of_the_potentials_type_without_gradient(kind, dtype):
     h = case(kind).potentials(5)
     h = Potentials(
-        h.unary.to(dtype).requires_grad_(), None if h.pairwise is None else h.pairwise.to(dtype), h.edges
+        h.unary.to(dtype).requires_grad_(),
+        None if h.pairwise is None else h.pairwise.to(dtype),
+        h.edges,
     )
     z = argmax(h, KINDS[kind])
     assert z.dtype == dtype
@@ -333,7 +336,9 @@ def test_the_kl_warms_up_in_equal_steps():
 
 
 def test_the_kl_is_annealed_in_equal_steps():
-    assert [Ramp(4, start=11)(epoch) for epoch in range(6)] == pytest.approx([9.0, 7.0, 5.0, 3.0, 1.0, 1.0])
+    assert [Ramp(4, start=11)(epoch) for epoch in range(6)] == pytest.approx(
+        [9.0, 7.0, 5.0, 3.0, 1.0, 1.0]
+    )
     assert Ramp(0, start=11)(0) == 1.0
     with pytest.raises(ConfigError, match="start >= 0"):
         Ramp(4, start=-1.0)
@@ -361,7 +366,9 @@ def test_some_flips_have_their_share_of_the_gradient_of_all(flips, sides):
 
     def gradients(flips):
         h = this.potentials(draws, tracked=True)
-        estimator = Direct("independent", constant(1.0), sides=sides, noise=lambda *given: noise, flips=flips)
+        estimator = Direct(
+            "independent", constant(1.0), sides=sides, noise=lambda *given: noise, flips=flips
+        )
         assert estimator.kl == ("folded" if flips is None else "exact")
         surrogate = estimator(h, this.cost, seeded(4)).surrogate
         return torch.autograd.grad(surrogate.sum(), h.unary)[0].numpy()
@@ -474,13 +481,17 @@ def test_both_states_are_maximisers(kind):
     reached = perturbed[row, index(z).numpy()]
     np.testing.assert_allclose(reached, perturbed.max(axis=1), rtol=0, atol=1e-12)
 
-    lowered = perturbed - epsilon * np.stack([coordinate_costs(this, each) for each in z.int().tolist()])
+    lowered = perturbed - epsilon * np.stack(
+        [coordinate_costs(this, each) for each in z.int().tolist()]
+    )
     reached = lowered[row, index(other.round()).numpy()]
     np.testing.assert_allclose(reached, lowered.max(axis=1), rtol=0, atol=1e-12)
 
     h_of = this.scores()
     surrogate = (h_of[index(z).numpy()] - h_of[index(other.round()).numpy()]) / epsilon
-    np.testing.assert_allclose((estimate.surrogate - estimate.cost).detach(), surrogate, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        (estimate.surrogate - estimate.cost).detach(), surrogate, rtol=0, atol=1e-12
+    )
     share = (z != other.round()).any(dim=1).double().mean()
     assert 0.1 < share < 0.9
     assert estimate.stats["changed"].item() == pytest.approx(share.item(), abs=1e-6)
@@ -502,7 +513,9 @@ def coordinate_costs(case, z):
     for y in product([0, 1], repeat=n):
         y = y[::-1]  # so that state s has y_i = bit i of s
         replaced = [[*z[:i], y[i], *z[i + 1 :]] for i in range(n)]
-        totals.append(sum(values[sum(bit << k for k, bit in enumerate(state))] for state in replaced))
+        totals.append(
+            sum(values[sum(bit << k for k, bit in enumerate(state))] for state in replaced)
+        )
     return np.array(totals)
 
 
@@ -528,7 +541,10 @@ def test_declared_shapes_of_an_estimate():
     estimate = Direct()(case("general").potentials(7), case("general").cost, seeded())
     shapes = [tuple(part.shape) for part in (estimate.surrogate, estimate.cost, estimate.z)]
     assert shapes == [(7,), (7,), (1, 7, 3)]
-    assert {name: value.shape for name, value in estimate.stats.items()} == {"changed": (), "saturated": ()}
+    assert {name: value.shape for name, value in estimate.stats.items()} == {
+        "changed": (),
+        "saturated": (),
+    }
 
 
 def tiny_vae(encoder=independent_encoder, n=4, pixels=5, seed=0, scale=1.0):
@@ -536,7 +552,9 @@ def tiny_vae(encoder=independent_encoder, n=4, pixels=5, seed=0, scale=1.0):
     vae = DiscreteVAE(encoder(pixels, n, 6), BinaryDecoder(pixels, n, 6)).double()
     generator = seeded(seed)
     for parameter in vae.parameters():
-        parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.data = scale * torch.randn(
+            parameter.shape, generator=generator, dtype=torch.float64
+        )
     return vae
 
 
@@ -547,7 +565,9 @@ def test_estimate_trains_encoder_and_decoder():
     assert not estimate.cost.requires_grad
     estimate.surrogate.mean().backward()
     assert all(parameter.grad.any() for parameter in vae.encoder.parameters())
-    expected = torch.autograd.grad(vae.decoder.cost(x, estimate.z[0]).mean(), list(vae.decoder.parameters()))
+    expected = torch.autograd.grad(
+        vae.decoder.cost(x, estimate.z[0]).mean(), list(vae.decoder.parameters())
+    )
     for parameter, gradient in zip(vae.decoder.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient)
 
@@ -620,7 +640,9 @@ def test_the_weight_of_the_kl_takes_all_of_it_alike(weight):
     kl_slope = weight * h.detach().field(z)
     torch.testing.assert_close(folded.cost.around(z).slope, cost.around(z).slope + kl_slope)
     states = h.states()
-    torch.testing.assert_close(folded.cost.table(states), cost.table(states) + weight * h.table(states))
+    torch.testing.assert_close(
+        folded.cost.table(states), cost.table(states) + weight * h.table(states)
+    )
     torch.testing.assert_close(exact.kl, weight * Gibbs(h).kl().value)
 
 
@@ -643,11 +665,14 @@ def test_a_step_of_ram_goes_back_through_the_states_once(monkeypatch):
         h = vae.encoder(x)
         objective = elbo_recipe(vae, x, h, "exact")
         if early:
-            assert objective.kl.requires_grad  # a way back of its own, as the estimate is not there yet
+            # a way back of its own, as the estimate is not there yet
+            assert objective.kl.requires_grad
         else:
             with torch.no_grad():
                 assert not objective.kl.requires_grad
-            monkeypatch.setattr(Solved, "covariance_product", lambda *given: pytest.fail("another pass"))
+            monkeypatch.setattr(
+                Solved, "covariance_product", lambda *given: pytest.fail("another pass")
+            )
         estimate = RAM()(h, objective.cost, seeded())
         assert objective.kl is objective.kl
         (estimate.surrogate + objective.kl).mean().backward()
@@ -718,7 +743,9 @@ def test_bound_of_an_independent_encoder(n, samples):
     assert abs(bound.reconstruction - reconstruction) / bound.standard_error < LEVEL
     assert abs(1.1 * bound.reconstruction - reconstruction) / bound.standard_error > LEVEL
     assert bound.kl == bound.kl_surrogate == pytest.approx(kl, abs=1e-9)
-    assert bound.bound == bound.bound_surrogate == pytest.approx(bound.reconstruction + kl, abs=1e-9)
+    assert (
+        bound.bound == bound.bound_surrogate == pytest.approx(bound.reconstruction + kl, abs=1e-9)
+    )
     spread = np.sqrt(q @ log_p_given_z**2 - reconstruction**2)
     assert bound.standard_error == pytest.approx(spread / (samples * draws) ** 0.5, rel=0.05)
     minus_log_p = -np.log(np.mean(np.exp(log_p_given_z)))
@@ -760,7 +787,11 @@ def test_bound_averages_over_images_whatever_the_batches():
 
 
 def test_summary_of_given_costs():
-    columns = {"reconstruction": [1.0, 2.0, 6.0], "kl": [10.0, 20.0, 30.0], "kl_surrogate": [3.0, 5.0, 1.0]}
+    columns = {
+        "reconstruction": [1.0, 2.0, 6.0],
+        "kl": [10.0, 20.0, 30.0],
+        "kl_surrogate": [3.0, 5.0, 1.0],
+    }
     costs = {name: torch.tensor(column) for name, column in columns.items()}
     bound = summarise(
         [{name: column[part] for name, column in costs.items()} for part in (slice(2), slice(2, 3))]

@@ -169,23 +169,41 @@ def test_a_number_is_a_schedule(make):
     name = "temperature" if make in (GumbelSoftmax, StraightThrough) else "epsilon"
     potentials, cost = Potentials(torch.zeros(5, 3)), CostOfBits(lambda z: z.sum(dim=-1))
     first, second = (
-        make(**{name: value})(potentials, cost, seeded(0)).surrogate for value in (0.5, Constant(0.5))
+        make(**{name: value})(potentials, cost, seeded(0)).surrogate
+        for value in (0.5, Constant(0.5))
     )
     assert torch.equal(first, second)
     for value in (-0.5, "half", math.inf):
-        with pytest.raises(ConfigError, match=f"{name} must be a positive number or a schedule; got"):
+        with pytest.raises(
+            ConfigError, match=f"{name} must be a positive number or a schedule; got"
+        ):
             make(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda u, f, g: Direct()(u, CostOfBits(f), g), r"expected models\.Potentials\(unary, \.\.\.\)"),
-        (lambda u, f, g: Direct()(Potentials(u), 3, g), "cost must be a Cost or a function of states; got 3"),
-        (lambda u, f, g: DisARM()(Potentials(u), f, 0), r"generator must be a torch\.Generator; got 0"),
-        (lambda u, f, g: RELAX(7)(Potentials(u), f, g), "5 scores an image, and RELAX was made with n = 7"),
+        (
+            lambda u, f, g: Direct()(u, CostOfBits(f), g),
+            r"expected models\.Potentials\(unary, \.\.\.\)",
+        ),
+        (
+            lambda u, f, g: Direct()(Potentials(u), 3, g),
+            "cost must be a Cost or a function of states; got 3",
+        ),
+        (
+            lambda u, f, g: DisARM()(Potentials(u), f, 0),
+            r"generator must be a torch\.Generator; got 0",
+        ),
+        (
+            lambda u, f, g: RELAX(7)(Potentials(u), f, g),
+            "5 scores an image, and RELAX was made with n = 7",
+        ),
         (lambda u, f, g: DisARM(samples=1.5), r"samples must be a whole number; got 1\.5"),
-        (lambda u, f, g: DisARM()(Potentials(u), lambda z: f(z) / 0, g), "must be finite; at .* gave inf"),
+        (
+            lambda u, f, g: DisARM()(Potentials(u), lambda z: f(z) / 0, g),
+            "must be finite; at .* gave inf",
+        ),
     ],
 )
 def test_arguments_that_no_estimator_takes(call, words):
@@ -202,7 +220,9 @@ def test_a_function_is_a_cost():
     def function(z):
         return z.sum(dim=-1)
 
-    first, second = (Direct()(potentials, cost, seeded(0)) for cost in (function, CostOfBits(function)))
+    first, second = (
+        Direct()(potentials, cost, seeded(0)) for cost in (function, CostOfBits(function))
+    )
     assert torch.equal(first.surrogate, second.surrogate)
     assert RAM()(categories, function, seeded(0)).cost.tolist() == [2.0, 2.0]
 
@@ -220,7 +240,16 @@ def test_a_cost_may_give_whole_numbers():
     [
         *(
             (make, 1)
-            for make in (ARM, DisARM, RAM, REBAR, GumbelSoftmax, StraightThrough, Direct, TableDirect)
+            for make in (
+                ARM,
+                DisARM,
+                RAM,
+                REBAR,
+                GumbelSoftmax,
+                StraightThrough,
+                Direct,
+                TableDirect,
+            )
         ),
         (ImplicitMLE, 1),
         (ScoreFunction, 2),
@@ -260,7 +289,9 @@ def test_impossible_options(make):
 @pytest.mark.parametrize(("name", "family"), pairs(UNBIASED))
 def test_unbiased_estimators_have_the_exact_gradient(name, family):
     this, cost = problem(family)
-    draws, decoder, estimate = draws_of(MAKE[name](this.n), this, cost, 3 if name == "exact" else DRAWS)
+    draws, decoder, estimate = draws_of(
+        MAKE[name](this.n), this, cost, 3 if name == "exact" else DRAWS
+    )
     values, q = cost.values(this.states), this.probabilities()
     expected, of_decoder = this.gradient(values), q @ cost.features(this.states)
     if name == "exact":
@@ -374,12 +405,16 @@ def test_maximum_likelihood_has_the_gradients_that_it_says(family):
     posterior = softmax(-values)
     encoder = (this.probabilities() - posterior) @ this.statistics()
     np.testing.assert_allclose(draws, np.tile(encoder, (2, 1)), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(decoder[0], posterior @ cost.features(this.states), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        decoder[0], posterior @ cost.features(this.states), rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(estimate.cost, -np.log(np.mean(np.exp(-values))), rtol=0, atol=1e-12)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", sorted(set(MAKE) - {"exact", "maximum_likelihood", "perturbed_argmax"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(MAKE) - {"exact", "maximum_likelihood", "perturbed_argmax"})
+)
 def test_several_samples_are_the_average_of_independent_draws(name):
     this, cost = problem("independent")
     estimators = [MAKE[name](this.n) for _ in range(2)]
@@ -399,7 +434,9 @@ def test_several_samples_are_the_average_of_independent_draws(name):
 @pytest.mark.statistical
 def test_variances_are_in_the_known_order():
     this, cost = problem("independent")
-    variance = {name: draws_of(MAKE[name](this.n), this, cost, 20_000)[0].var(axis=0).sum() for name in BITS}
+    variance = {
+        name: draws_of(MAKE[name](this.n), this, cost, 20_000)[0].var(axis=0).sum() for name in BITS
+    }
     assert variance["disarm"] < variance["arm"]
 
 
@@ -460,7 +497,8 @@ def test_the_bias_of_draws_has_the_order_of_its_sides(sides):
         biases.append(np.linalg.norm(draws.mean(axis=0) - exact))
         assert biases[-1] > 5 * np.linalg.norm(error), "the bias is not seen here"
     expected = [
-        np.linalg.norm(this.direct_gradient(cost.values(this.states), e, sides) - exact) for e in epsilons
+        np.linalg.norm(this.direct_gradient(cost.values(this.states), e, sides) - exact)
+        for e in epsilons
     ]
     assert order_of(biases, epsilons) == pytest.approx(order_of(expected, epsilons), abs=0.3)
     assert order_of(biases, epsilons) == pytest.approx(sides, abs=0.5)
@@ -484,7 +522,9 @@ def test_two_sided_direct_has_its_expectation_and_order(epsilon):
     assert away(draws, expected) < LEVEL
     assert away(draws, expected, 1.1) > LEVEL
     exact, epsilons = this.gradient(cost.values(this.states)), np.array([0.08, 0.04, 0.02])
-    biases = [np.linalg.norm(two_sided_of_independent_bits(this, cost, e) - exact) for e in epsilons]
+    biases = [
+        np.linalg.norm(two_sided_of_independent_bits(this, cost, e) - exact) for e in epsilons
+    ]
     assert order_of(biases, epsilons) == pytest.approx(2, abs=0.1)
 
 
@@ -497,7 +537,11 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
     this, cost = latent("general", 2, seed=2), smooth_cost(2, 2)
     values = cost.values(this.states)
     slopes = np.array(
-        [values[1] - values[0], values[2] - values[0], values[3] - values[1] - values[2] + values[0]]
+        [
+            values[1] - values[0],
+            values[2] - values[0],
+            values[3] - values[1] - values[2] + values[0],
+        ]
     )
     h = this.parameters
 
@@ -511,8 +555,12 @@ def test_perturb_and_map_theorem_of_a_structured_encoder():
         assert away(draws, expected(0.5, sides)) < LEVEL
         assert away(draws, expected(0.5, sides), 1.1) > LEVEL
     moves = 1e-3 * np.eye(3)
-    exact = np.array([slopes @ (pair_statistics(h + m) - pair_statistics(h - m)) / 2e-3 for m in moves])
-    assert np.abs(exact - this.gradient(values)).max() > 0.01, "the two distributions do not differ here"
+    exact = np.array(
+        [slopes @ (pair_statistics(h + m) - pair_statistics(h - m)) / 2e-3 for m in moves]
+    )
+    assert np.abs(exact - this.gradient(values)).max() > 0.01, (
+        "the two distributions do not differ here"
+    )
     epsilons = np.array([0.1, 0.05])
     for sides in (1, 2):
         biases = [np.linalg.norm(expected(e, sides) - exact) for e in epsilons]
@@ -531,8 +579,12 @@ def test_perturb_and_map_theorem_against_finite_differences_with_common_noise():
         return values[(noise + scores).argmax(axis=1)]
 
     scores = this.statistics() @ this.parameters
-    differences = np.stack([(costs(scores + m) - costs(scores - m)) / (2 * step) for m in moves], axis=1)
-    gradients, _, _ = draws_of(TableDirect(Constant(0.1), sides=2, noise="unary"), this, cost, draws)
+    differences = np.stack(
+        [(costs(scores + m) - costs(scores - m)) / (2 * step) for m in moves], axis=1
+    )
+    gradients, _, _ = draws_of(
+        TableDirect(Constant(0.1), sides=2, noise="unary"), this, cost, draws
+    )
     expected = differences.mean(axis=0)
     error = np.hypot(*(each.std(axis=0) / draws**0.5 for each in (differences, gradients)))
     slack = 0.01 * np.abs(expected).max()  # both are of second order in their steps
@@ -563,7 +615,9 @@ def test_table_direct_with_unary_noise_is_its_definition(family, sides):
     expected = (this.statistics()[high] - this.statistics()[low]) / (sides * epsilon)
     np.testing.assert_allclose(draws, expected, rtol=0, atol=1e-12)
     assert estimate.stats["changed"].item() == pytest.approx((high != low).mean(), abs=1e-6)
-    assert estimate.stats["saturated"].item() == pytest.approx((low == values.argmin()).mean(), abs=1e-6)
+    assert estimate.stats["saturated"].item() == pytest.approx(
+        (low == values.argmin()).mean(), abs=1e-6
+    )
 
 
 def test_one_table_serves_a_batch():
@@ -665,7 +719,9 @@ def test_an_estimator_says_how_many_argmaxes_an_image_costs(make):
 def test_implicit_mle_is_its_definition(family):
     this, cost = problem(family)
     epsilon, count = 0.7, 300
-    draws, decoder, estimate = draws_of(ImplicitMLE(epsilon=Constant(epsilon)), this, cost, count, seed=6)
+    draws, decoder, estimate = draws_of(
+        ImplicitMLE(epsilon=Constant(epsilon)), this, cost, count, seed=6
+    )
     noise = unary_noise(this.potentials(count), seeded(6))[0].numpy()
     best = argmaxes(this, this.unary + noise)
     z = this.states[best]
@@ -716,7 +772,11 @@ def expected_pair(parameters, slope, sigma):
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("family", "n", "expected"),
-    [("independent", 3, expected_bits), ("categorical", 4, expected_category), ("general", 2, expected_pair)],
+    [
+        ("independent", 3, expected_bits),
+        ("categorical", 4, expected_category),
+        ("general", 2, expected_pair),
+    ],
 )
 def test_perturbed_argmax_is_unbiased_for_a_linear_cost_of_the_mean(family, n, expected):
     this, sigma = latent(family, n, seed=1), 0.8
@@ -724,7 +784,11 @@ def test_perturbed_argmax_is_unbiased_for_a_linear_cost_of_the_mean(family, n, e
     moves = 1e-3 * np.eye(len(this.parameters))
     exact = np.array(
         [
-            (expected(this.parameters + m, slope, sigma) - expected(this.parameters - m, slope, sigma)) / 2e-3
+            (
+                expected(this.parameters + m, slope, sigma)
+                - expected(this.parameters - m, slope, sigma)
+            )
+            / 2e-3
             for m in moves
         ]
     )
@@ -755,7 +819,10 @@ def test_tuning_is_the_gradient_of_the_mean_square(make, family):
     bound, theta = cost.cost(family, 30)
     tuning = estimator(h, bound, seeded(8)).tuning
     own = list(estimator.parameters())
-    assert torch.autograd.grad(tuning, [h.unary, theta], allow_unused=True, retain_graph=True) == (None, None)
+    assert torch.autograd.grad(tuning, [h.unary, theta], allow_unused=True, retain_graph=True) == (
+        None,
+        None,
+    )
     for parameter, slope in zip(own, torch.autograd.grad(tuning, own), strict=True):
         first = parameter.data.view(-1)[:3]
         for place, value in enumerate(first.tolist()):
@@ -802,7 +869,9 @@ def test_scale_free_epsilon_does_not_see_the_scale_of_the_cost(make, family):
     assert np.abs(64 * plain[0] - plain[1]).max() > 1
 
 
-@pytest.mark.parametrize(("make", "family"), [(Direct, "categorical"), *((TableDirect, f) for f in SIZES)])
+@pytest.mark.parametrize(
+    ("make", "family"), [(Direct, "categorical"), *((TableDirect, f) for f in SIZES)]
+)
 def test_scale_free_epsilon_does_not_see_a_constant_cost(make, family):
     this, cost = problem(family)
     base, _ = cost.cost(family, 200)
@@ -858,7 +927,9 @@ def test_folded_kl_adds_the_score_of_every_state(family):
     bound, _ = cost.cost(family, len(states))
     folded = WithKL(bound, this.potentials(len(states)))
     scores = this.scores()
-    np.testing.assert_allclose(folded(states).detach(), cost.values(this.states) + scores, atol=1e-12)
+    np.testing.assert_allclose(
+        folded(states).detach(), cost.values(this.states) + scores, atol=1e-12
+    )
     table = (cost.values(this.states) + scores)[None].repeat(len(states), axis=0)
     np.testing.assert_allclose(folded.table(states).detach(), table, rtol=0, atol=1e-12)
     added = (folded.around(states).slope - bound.around(states).slope).numpy()

@@ -75,7 +75,9 @@ class Reference:
 def reference(vae, x):
     weights = {name: value.detach().numpy() for name, value in vae.state_dict().items()}
     x = x.numpy()
-    hidden = np.maximum(x @ weights["encoder.network.0.weight"].T + weights["encoder.network.0.bias"], 0)
+    hidden = np.maximum(
+        x @ weights["encoder.network.0.weight"].T + weights["encoder.network.0.bias"], 0
+    )
     outputs = hidden @ weights["encoder.network.2.weight"].T + weights["encoder.network.2.bias"]
     n = vae.n
     if vae.categorical:
@@ -89,7 +91,9 @@ def reference(vae, x):
         inputs = np.concatenate([states, 1 - states], axis=1)
     if vae.encoder.__dict__.get("link") is torch.nn.functional.softplus:
         outputs[:, n:] = np.logaddexp(0, outputs[:, n:])
-    units = np.maximum(inputs @ weights["decoder.first.weight"].T + weights["decoder.first.bias"], 0)
+    units = np.maximum(
+        inputs @ weights["decoder.first.weight"].T + weights["decoder.first.bias"], 0
+    )
     logits = units @ weights["decoder.last.weight"].T + weights["decoder.last.bias"]
     costs = np.logaddexp(0, logits).sum(axis=1) - x @ logits.T
     return Reference(states, costs, np.stack([softmax(row) for row in outputs @ features.T]))
@@ -117,7 +121,9 @@ def test_a_gibbs_posterior_is_evaluated_exactly(family):
     assert_column(quantities["gap"], expected.kl_to_posterior)
     assert expected.kl_to_posterior.min() > 0.01
     kinds = {name: each.kind for name, each in quantities.items()}
-    assert {kinds[name] for name in ("reconstruction", "kl", "minus_log_p", "gap", "active")} == {"exact"}
+    assert {kinds[name] for name in ("reconstruction", "kl", "minus_log_p", "gap", "active")} == {
+        "exact"
+    }
     assert kinds["bound"] == "bound"
     structured = family in ("general", "supermodular")
     assert kinds["kl_surrogate"] == ("not a bound" if structured else "exact")
@@ -140,7 +146,9 @@ def test_surrogate_kl_is_that_of_the_unary_scores(family):
 @pytest.mark.parametrize("family", ["independent", "categorical"])
 def test_perturb_and_map_without_pairs_is_gibbs(family):
     vae, x = vae_of(family), images()
-    first, second = (evaluate(vae, [(x,)], each, seeded()).to_dict() for each in (Gibbs, PerturbAndMAP))
+    first, second = (
+        evaluate(vae, [(x,)], each, seeded()).to_dict() for each in (Gibbs, PerturbAndMAP)
+    )
     assert first == second
 
 
@@ -152,7 +160,9 @@ def test_perturb_and_map_without_pairs_is_gibbs(family):
 def test_a_search_that_meets_all_states_gives_the_likelihood(family, moves):
     vae, x = vae_of(family, n=2), images()
     quantities = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 2, refine=moves).quantities
-    assert quantities["refined_bound"].value == pytest.approx(quantities["minus_log_p"].value, abs=1e-9)
+    assert quantities["refined_bound"].value == pytest.approx(
+        quantities["minus_log_p"].value, abs=1e-9
+    )
     assert quantities["bound"].value > quantities["minus_log_p"].value + 0.05
     assert quantities["refined_bound"].kind == "bound"
 
@@ -210,7 +220,9 @@ def test_more_moves_never_hurt(seed, n):
 
 def test_what_cannot_be_refined():
     for family, n, these in (("categorical", 3, "categories"), ("independent", 63, "63 bits")):
-        message = f"posteriors of up to 62 bits can be refined, and these are of {these}; set refine to 0"
+        message = (
+            f"posteriors of up to 62 bits can be refined, and these are of {these}; set refine to 0"
+        )
         with pytest.raises(ConfigError, match=message):
             evaluate(vae_of(family, n=n), [(images(),)], Gibbs, seeded(), refine=1)
 
@@ -264,7 +276,9 @@ def test_a_structured_perturb_and_map_posterior_is_sampled():
     spread = np.sqrt((q * expected.costs**2).sum(axis=1) - true.reconstruction**2)
     error = np.sqrt((spread**2).sum() / samples) / len(x)
     assert abs(quantities["reconstruction"].value - true.reconstruction.mean()) < LEVEL * error
-    assert abs(1.1 * quantities["reconstruction"].value - true.reconstruction.mean()) > LEVEL * error
+    assert (
+        abs(1.1 * quantities["reconstruction"].value - true.reconstruction.mean()) > LEVEL * error
+    )
     assert quantities["kl"].value == pytest.approx(true.kl.mean(), abs=0.01)
     assert_column(quantities["minus_log_p"], expected.minus_log_p)
     assert_column(quantities["gibbs_reconstruction"], expected.reconstruction)
@@ -294,8 +308,12 @@ def test_importance_weights_bound_the_likelihood_where_states_are_too_many(famil
     assert abs(reconstruction.value - expected.reconstruction[0]) < error
     assert abs(1.1 * reconstruction.value - expected.reconstruction[0]) > error
     assert many["kl"].value == pytest.approx(expected.kl[0], abs=1e-9)
-    close = evaluate(vae, [(x.repeat(20, 1),)], Gibbs, seeded(), samples=800).quantities["minus_log_p"]
-    assert abs(close.value - exact) < LEVEL * close.standard_error + 0.05 * (likelihood.value - exact)
+    close = evaluate(vae, [(x.repeat(20, 1),)], Gibbs, seeded(), samples=800).quantities[
+        "minus_log_p"
+    ]
+    assert abs(close.value - exact) < LEVEL * close.standard_error + 0.05 * (
+        likelihood.value - exact
+    )
     kinds = [many[name].kind for name in ("minus_log_p", "reconstruction", "kl", "gap")]
     assert kinds == ["bound", "sampled", "exact", "estimate"]
     assert "importance-weighted, 5 samples" in likelihood.meaning
@@ -328,10 +346,14 @@ def test_the_table_holds_the_cost_of_every_state(family, grey):
     vae, x = vae_of(family), images()
     x = 0.2 + 0.5 * x if grey else x
     states = vae.encoder(x).states()
-    expected = torch.stack([vae.decoder.cost(x, state.expand(len(x), -1)) for state in states], dim=1)
+    expected = torch.stack(
+        [vae.decoder.cost(x, state.expand(len(x), -1)) for state in states], dim=1
+    )
     torch.testing.assert_close(vae.decoder.table(x, states), expected, rtol=1e-12, atol=1e-11)
     if not grey:
-        np.testing.assert_allclose(expected.detach(), reference(vae, x).costs, rtol=1e-12, atol=1e-11)
+        np.testing.assert_allclose(
+            expected.detach(), reference(vae, x).costs, rtol=1e-12, atol=1e-11
+        )
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 5, 1000])
@@ -344,7 +366,9 @@ def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch)
 
     def table_and_gradients():
         table = vae.decoder.table(x, states)
-        return table.detach(), torch.autograd.grad((table * weights).sum(), list(vae.decoder.parameters()))
+        return table.detach(), torch.autograd.grad(
+            (table * weights).sum(), list(vae.decoder.parameters())
+        )
 
     whole = table_and_gradients()
     decoded, plain = [], type(vae.decoder)._volume
@@ -357,7 +381,8 @@ def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch)
     monkeypatch.setattr(models.decoder, "DECODED_TOGETHER", chunk * PIXELS)
     parts = table_and_gradients()
     assert max(decoded) <= max(chunk, 1) or chunk >= 32
-    assert sum(decoded) == (64 if chunk < 32 else 32)  # once more for the gradient, where there are parts
+    # once more for the gradient, where there are parts
+    assert sum(decoded) == (64 if chunk < 32 else 32)
     torch.testing.assert_close(parts, whole, rtol=1e-12, atol=1e-12)
     with torch.no_grad():
         torch.testing.assert_close(vae.decoder.table(x, states), whole[0], rtol=1e-12, atol=1e-12)
@@ -395,5 +420,7 @@ def test_costs_of_categories_are_exact_while_they_train():
 def test_likelihoods_of_all_images_add_up_to_one():
     every = torch.from_numpy(all_bits(PIXELS).astype(float))
     vae = vae_of("general")
-    each = [evaluate(vae, [(x[None],)], Gibbs, seeded()).quantities["minus_log_p"].value for x in every]
+    each = [
+        evaluate(vae, [(x[None],)], Gibbs, seeded()).quantities["minus_log_p"].value for x in every
+    ]
     assert sum(math.exp(-value) for value in each) == pytest.approx(1)

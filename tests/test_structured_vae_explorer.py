@@ -16,7 +16,15 @@ from explorer_server import serving
 from own_networks import Scores
 from PIL import Image
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, PretrainedError, paper_vae
+from models import (
+    AttributeVAE,
+    DiscreteVAE,
+    GaussianVAE,
+    MixtureVAE,
+    Potentials,
+    PretrainedError,
+    paper_vae,
+)
 from structured_vae import DataError, RunError, TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import MissingPackageError
@@ -120,7 +128,9 @@ def scores_of_all(h):
 def test_the_rest_is_solved_again_with_fixed_bits(bits, x, fixed):
     scored = bits.score(x)
     states, scores = scores_of_all(scored.potentials)
-    allowed = torch.stack([states[:, i] == value for i, value in fixed.items()] or [scores == scores]).all(0)
+    allowed = torch.stack(
+        [states[:, i] == value for i, value in fixed.items()] or [scores == scores]
+    ).all(0)
     found = bits.encode(scored, fixed, 5)
     best = scores[allowed].sort(descending=True).values
     assert np.allclose(found.best.scores, best[:5], atol=1e-6)
@@ -129,14 +139,21 @@ def test_the_rest_is_solved_again_with_fixed_bits(bits, x, fixed):
     assert all(state[i] == value for state in found.best.states for i, value in fixed.items())
     given = torch.where(allowed, scores, -torch.inf).softmax(0)
     assert np.allclose(found.marginals, given @ states.double(), atol=1e-6)
-    assert np.allclose(np.exp(found.best.log_given), given.sort(descending=True).values[: len(best[:5])])
     assert np.allclose(
-        np.exp(found.best.log_probability), scores.softmax(0)[allowed].sort(descending=True).values[:5]
+        np.exp(found.best.log_given), given.sort(descending=True).values[: len(best[:5])]
+    )
+    assert np.allclose(
+        np.exp(found.best.log_probability),
+        scores.softmax(0)[allowed].sort(descending=True).values[:5],
     )
     pixels = torch.from_numpy(x)[None]
-    joint = bits.vae.decoder.cost(pixels, torch.tensor([found.state]).float()).item() + 4 * np.log(2)
+    joint = bits.vae.decoder.cost(pixels, torch.tensor([found.state]).float()).item() + 4 * np.log(
+        2
+    )
     assert found.cost == pytest.approx(joint, rel=1e-5)
-    evidence = -torch.logsumexp(-bits.vae.decoder.cost(pixels, states[:, None])[:, 0] - 4 * np.log(2), 0)
+    evidence = -torch.logsumexp(
+        -bits.vae.decoder.cost(pixels, states[:, None])[:, 0] - 4 * np.log(2), 0
+    )
     assert found.cost >= evidence.item()
 
 
@@ -200,7 +217,9 @@ def test_couplings_are_the_pairwise_scores(bits, x):
 
 
 def test_every_model_is_shown(model):
-    x = np.random.default_rng(0).random(9 * (1 if model.colours == 1 else 64 * 64 // 3), dtype=np.float32)
+    x = np.random.default_rng(0).random(
+        9 * (1 if model.colours == 1 else 64 * 64 // 3), dtype=np.float32
+    )
     scored = model.score(x)
     found = model.encode(scored, {}, 3)
     assert found.marginals.shape == (4,)
@@ -283,7 +302,10 @@ def test_an_exported_folder_is_opened(tmp_path):
             lambda: paper_vae("independent", pixels=9, n=21, hidden=5),
             "has 21 bits; the explorer shows up to 20",
         ),
-        (lambda: AttributeVAE("general", n=21, c=2, channels=1), "has 21 bits; the explorer shows up to 20"),
+        (
+            lambda: AttributeVAE("general", n=21, c=2, channels=1),
+            "has 21 bits; the explorer shows up to 20",
+        ),
         (
             lambda: GaussianVAE(9, 2, 5),
             "is a GaussianVAE; the explorer shows DiscreteVAE, MixtureVAE, AttributeVAE",
@@ -297,11 +319,15 @@ def test_a_model_that_the_page_cannot_show_is_refused(tmp_path, vae, words):
         open_model(tmp_path)
 
 
-@pytest.mark.parametrize("damage", ["nothing there", "config.json", "model.safetensors", "training"])
+@pytest.mark.parametrize(
+    "damage", ["nothing there", "config.json", "model.safetensors", "training"]
+)
 def test_what_cannot_be_opened_is_refused_by_the_command(tmp_path, capsys, damage):
     if damage != "nothing there":
         training = {"epocs": 3} if damage == "training" else None
-        paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path, training=training)
+        paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(
+            tmp_path, training=training
+        )
     if damage.startswith(("config", "model")):
         (tmp_path / damage).write_bytes(b"\x80\x04K\x01.")  # a pickle
     with pytest.raises(SystemExit) as stop:
@@ -321,7 +347,10 @@ def test_without_streamlit_the_message_says_what_to_install(tmp_path, monkeypatc
 @pytest.mark.skipif(find_spec("streamlit") is None, reason="needs the extra explorer")
 def test_a_port_that_is_taken(tmp_path):
     paper_vae("independent", pixels=9, n=4, hidden=5).save_pretrained(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RunError, match="with --port"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(RunError, match="with --port"),
+    ):
         explore(tmp_path, port=server.getsockname()[1])
     for address, port in (("127.0.0.1", 10**6), ("no address", 8501)):
         with pytest.raises(RunError, match="cannot be listened at"):
@@ -404,7 +433,10 @@ def test_a_category_that_is_chosen_stays_among_the_others(visited):
     for html in (free, shown):
         assert 'alt="bars: 0: 0.25, 1: 0.25, 2: 0.25, 3: 0.25"' in html
         assert html.count('alt="best state ') == 4
-    assert '<th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">state' in shown
+    assert (
+        '<th style="text-align:left;font-weight:600;padding-right:1.2em;vertical-align:top">state'
+        in shown
+    )
     assert "<td>2</td>" in shown
     assert "with the fixed bits" not in shown
     model = Explored(MixtureVAE(9, k=4, c=2).eval(), None, (SIDE, SIDE))
@@ -413,7 +445,10 @@ def test_a_category_that_is_chosen_stays_among_the_others(visited):
 
 def test_long_names_have_room_in_drawings():
     names, couplings = ["Eyeglasses", "Wearing Hat", "Young"], np.zeros((3, 3))
-    for html in (heat_map_html(couplings, names, "h"), graph_html(couplings, np.ones(3), names, "g")):
+    for html in (
+        heat_map_html(couplings, names, "h"),
+        graph_html(couplings, np.ones(3), names, "g"),
+    ):
         drawing = base64.b64decode(re.search(r"base64,([^\"]*)", html)[1]).decode()
         root = ElementTree.fromstring(drawing)  # noqa: S314  # our own
         wide = float(root.get("width"))
@@ -448,7 +483,8 @@ def test_the_server_asks_no_other_machine_when_a_page_of_another_site_connects(t
     asked = tmp_path / "asked"
     with serving(tmp_path / "model", tmp_path, ("-c", LISTED, str(asked))) as port:
         answers = {
-            origin: upgraded(port, origin) for origin in ("http://example.org", f"http://127.0.0.1:{port}")
+            origin: upgraded(port, origin)
+            for origin in ("http://example.org", f"http://127.0.0.1:{port}")
         }
     assert list(answers.values()) == ["403", "101"]
     assert asked.exists()
@@ -515,12 +551,23 @@ def test_a_picture_of_one_column_takes_neither_memory_nor_time():
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"no image", png(np.zeros((9, 9)))[:40], b"\x80\x04K\x01.", b"%PDF-1.4", bomb(), bomb(10_000)],
+    [
+        b"",
+        b"no image",
+        png(np.zeros((9, 9)))[:40],
+        b"\x80\x04K\x01.",
+        b"%PDF-1.4",
+        bomb(),
+        bomb(10_000),
+    ],
     ids=["empty", "text", "truncated", "pickle", "pdf", "bomb", "bomb that Pillow warns of"],
 )
 @pytest.mark.filterwarnings("error")
 def test_what_is_no_image_is_refused(content):
-    for read in (lambda: read_upload(content, (3, 3), "threshold"), lambda: read_colours(content, (64, 64))):
+    for read in (
+        lambda: read_upload(content, (3, 3), "threshold"),
+        lambda: read_colours(content, (64, 64)),
+    ):
         with pytest.raises(DataError, match="image") as refused:
             read()
         assert "0x" not in str(refused.value)
@@ -548,7 +595,9 @@ def test_an_image_keeps_its_pixels():
 
 def test_ink_is_bright_on_a_dark_page_and_colours_are_what_they_are():
     def pixels(image, palette):
-        content = base64.b64decode(re.search(r"base64,([^\"]*)", image_html(image, "", 9, palette))[1])
+        content = base64.b64decode(
+            re.search(r"base64,([^\"]*)", image_html(image, "", 9, palette))[1]
+        )
         return np.asarray(Image.open(BytesIO(content))).tolist()
 
     ink = np.array([[0.0, 1.0]], dtype=np.float32)

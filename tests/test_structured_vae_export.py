@@ -73,7 +73,9 @@ def test_the_training_goes_along_without_paths_of_this_machine(finished, tmp_pat
 
 def test_a_file_of_images_is_named_without_its_folder(run, tmp_path):
     settings = run / "config.yaml"
-    settings.write_text(settings.read_text().replace("name: fashion-mnist-mini", "name: /private/own.npz"))
+    settings.write_text(
+        settings.read_text().replace("name: fashion-mnist-mini", "name: /private/own.npz")
+    )
     export_run(run, tmp_path / "out")
     assert exported_training(tmp_path / "out").data.name == "own.npz"
     for file in (tmp_path / "out").iterdir():
@@ -117,7 +119,9 @@ def test_a_run_is_not_overwritten(run):
 
 
 @pytest.mark.parametrize("name", ["record.json", "evaluation-test-best.json"])
-@pytest.mark.parametrize("content", ["{", "[]", '{"quantities": {"bound": 3}, "epochs": 3}'], ids=str)
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"quantities": {"bound": 3}, "epochs": 3}'], ids=str
+)
 def test_a_damaged_record_is_named(run, tmp_path, name, content):
     (run / name).write_text(content)
     with pytest.raises(RunError, match=rf"{name} is damaged"):
@@ -149,7 +153,10 @@ def test_keys_that_are_missing_have_the_values_of_older_runs():
     values = {"data": {"name": "mnist"}, "epsilon": {"rate": 0.5}, "temperature": {}, "n": 3}
     config = TrainConfig.from_dict(values)
     assert config == replace(
-        default, n=3, data=replace(default.data, name="mnist"), epsilon=replace(default.epsilon, rate=0.5)
+        default,
+        n=3,
+        data=replace(default.data, name="mnist"),
+        epsilon=replace(default.epsilon, rate=0.5),
     )
 
 

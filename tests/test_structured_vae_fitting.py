@@ -119,7 +119,9 @@ def weights_of(seed):
 def test_the_first_weights_are_those_of_the_seed():
     first, again, other = (weights_of(seed) for seed in (0, 0, 1))
     assert all(torch.equal(value, again[name]) for name, value in first.items())
-    assert not any(torch.equal(value, other[name]) for name, value in first.items() if value.ndim > 1)
+    assert not any(
+        torch.equal(value, other[name]) for name, value in first.items() if value.ndim > 1
+    )
 
 
 def trained_by(estimator, encoder="general"):
@@ -148,7 +150,10 @@ STATES = [
     ("relax", {"encoder": "categorical"}),
     ("table_direct", {"encoder": "general", "epsilon_rule": "adaptive", "sides": 2}),
     ("direct", {"encoder": "categorical", "epsilon_rule": "adaptive"}),
-    ("direct", {"encoder": "general", "epsilon_rule": "scale_free", "recipe": "elbo", "samples": 2}),
+    (
+        "direct",
+        {"encoder": "general", "epsilon_rule": "scale_free", "recipe": "elbo", "samples": 2},
+    ),
     ("score_function", {"encoder": "general"}),
     ("gumbel_softmax", {"encoder": "independent"}),
     ("maximum_likelihood", {"encoder": "categorical"}),
@@ -170,9 +175,13 @@ def test_a_run_resumes_with_all_that_its_estimator_has_learned(tmp_path, estimat
     assert first.keys() == second.keys()
     assert all(torch.equal(value, second[name]) for name, value in first.items())
     adaptive = change.get("epsilon_rule") == "adaptive"
-    assert any(name.startswith("estimator.") for name in first) == (estimator in LEARNING or adaptive)
+    assert any(name.startswith("estimator.") for name in first) == (
+        estimator in LEARNING or adaptive
+    )
     if adaptive:
-        assert first["estimator.epsilon.log_epsilon"].item() != pytest.approx(math.log(0.1), abs=1e-6)
+        assert first["estimator.epsilon.log_epsilon"].item() != pytest.approx(
+            math.log(0.1), abs=1e-6
+        )
     found = evaluate_run(tmp_path / "parts", which="last", samples=3).to_dict()
     assert found["images"] == 100
     assert load_vae(tmp_path / "parts").n in (3, 4)
@@ -215,7 +224,9 @@ def test_too_many_bits_are_refused_and_what_fits_is_named(tmp_path, estimator):
 @tiny
 @pytest.mark.parametrize(("solver", "n"), [("max_flow", 4), ("auto", 21)])
 def test_noise_on_pairs_is_refused_where_the_solver_is_a_minimum_cut(tmp_path, solver, n):
-    config = replace(SMALL, estimator="perturbed_argmax", encoder="supermodular", solver=solver, n=n)
+    config = replace(
+        SMALL, estimator="perturbed_argmax", encoder="supermodular", solver=solver, n=n
+    )
     with pytest.raises(ConfigError, match="solver 'max_flow' cannot take that") as refusal:
         train(config, tmp_path / "run")
     assert "perturbed_argmax" not in str(refusal.value).partition("These do: ")[2]
@@ -250,7 +261,9 @@ OVER_A_STRUCTURE = [
 @pytest.mark.parametrize("encoder", ["independent", "general"])
 @pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
 def test_a_vae_is_not_trained_over_the_states_of_a_structure(tmp_path, estimator, encoder):
-    with pytest.raises(ConfigError, match=f"this {type(estimator).__name__} draws states of KOfN alone"):
+    with pytest.raises(
+        ConfigError, match=f"this {type(estimator).__name__} draws states of KOfN alone"
+    ):
         train(replace(SMALL, encoder=encoder), tmp_path / "run", estimator=estimator)
     assert not list(tmp_path.iterdir())
 
@@ -258,7 +271,9 @@ def test_a_vae_is_not_trained_over_the_states_of_a_structure(tmp_path, estimator
 @pytest.mark.parametrize("estimator", OVER_A_STRUCTURE, ids=lambda each: type(each).__name__)
 def test_estimators_over_a_structure_take_no_pairs(estimator):
     potentials = Potentials(torch.zeros(1, 3), torch.zeros(1, 1), torch.tensor([[0, 2]]))
-    with pytest.raises(EstimatorError, match="they have pairwise scores, and KOfN has scores of variables"):
+    with pytest.raises(
+        EstimatorError, match="they have pairwise scores, and KOfN has scores of variables"
+    ):
         estimator(potentials, CostOfBits(lambda z: z.sum(dim=-1)), torch.Generator())
 
 
@@ -269,7 +284,9 @@ def test_the_last_epoch_of_another_estimator_is_not_resumed(tmp_path):
     config = (run / "config.yaml").read_text()
     (run / "config.yaml").write_text(config.replace("estimator: rebar", "estimator: arm"))
     kept = (run / "config.yaml").read_text()
-    with pytest.raises(RunError, match=r"does not fit the run's configuration: [\s\S]*estimator\.eta"):
+    with pytest.raises(
+        RunError, match=r"does not fit the run's configuration: [\s\S]*estimator\.eta"
+    ):
         resume(run, 2)
     assert (run / "config.yaml").read_text() == kept
 

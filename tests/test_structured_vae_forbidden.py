@@ -44,7 +44,9 @@ def masked_bits(dtype=torch.float64):
     pairs = (torch.rand(30, 5, 5, generator=seeded(3)) < 0.2).triu(1)
     low = -1e12
     scores = unary.double().masked_fill(some, low) @ BITS.T
-    scores = scores + torch.einsum("si,sj,bij->bs", BITS, BITS, pairwise.double().masked_fill(pairs, low))
+    scores = scores + torch.einsum(
+        "si,sj,bij->bs", BITS, BITS, pairwise.double().masked_fill(pairs, low)
+    )
     return unary.masked_fill(some, NEVER), pairwise.masked_fill(pairs, NEVER), some, pairs, scores
 
 
@@ -117,7 +119,9 @@ def test_compiled_layers_take_forbidden_scores(backend):
 
 def test_a_forbidden_target_is_named():
     unary = torch.tensor([[1.0, NEVER, 0.5]])
-    with pytest.raises(ProblemError, match=r"target\[0, 1\] is 1, and unary\[0, 1\] is minus infinity"):
+    with pytest.raises(
+        ProblemError, match=r"target\[0, 1\] is 1, and unary\[0, 1\] is minus infinity"
+    ):
         StructuredHinge()(unary, target=torch.tensor([[0.0, 1.0, 0.0]]))
     pairs = torch.tensor([[NEVER]])
     with pytest.raises(ProblemError, match=r"variables \[0, 2\] of target\[0\] are both 1"):
@@ -151,11 +155,18 @@ STRUCTURES = {
 def masked_instances(name):
     """Of a structure: scores, masked scores, and the allowed states of each instance."""
     structure, n = STRUCTURES[name]
-    states = torch.unique(structure.argmax(torch.randn(2000, n, generator=seeded())), dim=0).double()
+    states = torch.unique(
+        structure.argmax(torch.randn(2000, n, generator=seeded())), dim=0
+    ).double()
     scores = torch.randn(25, n, generator=seeded(1), dtype=torch.float64)
     masks = torch.rand(25, n, generator=seeded(2)) < 0.35
     for plain, mask in zip(scores, masks, strict=True):
-        yield structure, plain, plain.masked_fill(mask, NEVER)[None], states[(states @ mask.double()) == 0]
+        yield (
+            structure,
+            plain,
+            plain.masked_fill(mask, NEVER)[None],
+            states[(states @ mask.double()) == 0],
+        )
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -165,7 +176,9 @@ def test_structures_give_the_best_allowed_state_or_name_the_instance(name):
         if not len(allowed):
             two = torch.cat([torch.zeros_like(masked), masked])
             for ask in (structure.argmax, layer):
-                with pytest.raises((StructureError, ProblemError), match=r"instance \[?1\]?|in instance 1"):
+                with pytest.raises(
+                    (StructureError, ProblemError), match=r"instance \[?1\]?|in instance 1"
+                ):
                     ask(two)
             continue
         best = (allowed @ plain).max()
@@ -174,7 +187,9 @@ def test_structures_give_the_best_allowed_state_or_name_the_instance(name):
             assert not z[masked == NEVER].any()
 
 
-@pytest.mark.parametrize("name", [name for name in STRUCTURES if hasattr(STRUCTURES[name][0], "gibbs")])
+@pytest.mark.parametrize(
+    "name", [name for name in STRUCTURES if hasattr(STRUCTURES[name][0], "gibbs")]
+)
 def test_sums_of_structures_are_those_over_allowed_states(name):
     for structure, plain, masked, allowed in masked_instances(name):
         q = structure.gibbs(masked.clone().requires_grad_())
@@ -200,7 +215,9 @@ def test_a_custom_structure_gets_finite_scores_and_keeps_to_them():
     scores = torch.tensor([[NEVER, -5.0, NEVER], [1.0, 2.0, NEVER]], requires_grad=True)
     z = ArgmaxLayer(OneOf(), seed=None)(scores)
     assert z.tolist() == [[0, 1, 0], [0, 1, 0]]
-    with pytest.raises(StructureError, match=r"instance \[0\] has no allowed state: every state of OneOf"):
+    with pytest.raises(
+        StructureError, match=r"instance \[0\] has no allowed state: every state of OneOf"
+    ):
         ArgmaxLayer(OneOf(), seed=None)(torch.full((1, 3), NEVER))
 
 
@@ -269,7 +286,9 @@ def gradient_beside(fill, share=0.4, dtype=torch.float32, solver="auto", pairs=F
     """The size of the gradient of scores beside others that are filled."""
     scores = torch.randn(64, 20, generator=seeded()).to(dtype).requires_grad_()
     coming = torch.randn(64, 20, generator=seeded(1)).to(dtype)
-    pairwise = 0.3 * torch.randn(64, 20, 20, generator=seeded(2)).triu(1).to(dtype) if pairs else None
+    pairwise = (
+        0.3 * torch.randn(64, 20, 20, generator=seeded(2)).triu(1).to(dtype) if pairs else None
+    )
     filled = scores.masked_fill(torch.arange(20) >= 20 * (1 - share), fill)
     (ArgmaxLayer(solver, seed=None)(filled, pairwise) * coming).sum().backward()
     return scores.grad.abs().float().sum().item()
@@ -285,7 +304,9 @@ def test_the_default_step_does_not_depend_on_a_fill(solver, share):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_the_least_number_of_a_type_forbids_as_minus_infinity_does(dtype):
-    found = [gradient_beside(fill, dtype=dtype, pairs=True) for fill in (torch.finfo(dtype).min, NEVER)]
+    found = [
+        gradient_beside(fill, dtype=dtype, pairs=True) for fill in (torch.finfo(dtype).min, NEVER)
+    ]
     assert found[0] == found[1] > 5
 
 
@@ -330,7 +351,9 @@ def test_training_beside_a_fill_learns_as_well(fill):
     assert wrong.float().mean() < 0.02
 
 
-@pytest.mark.parametrize("fill", [-math.inf, torch.finfo(torch.float32).min, torch.finfo(torch.float64).min])
+@pytest.mark.parametrize(
+    "fill", [-math.inf, torch.finfo(torch.float32).min, torch.finfo(torch.float64).min]
+)
 def test_the_least_number_of_a_narrower_type_forbids_in_a_wider_one(fill):
     random = torch.Generator().manual_seed(0)
     unary = torch.randn(3, 6, dtype=torch.float64, generator=random)

@@ -25,7 +25,9 @@ from structured_vae.runs import train as training
 from structured_vae.runs.folder import Run
 from structured_vae.training.forgiving import forgiving_loggers
 
-TINY = TrainConfig(n=2, hidden=2, epochs=3, picture_every=1, logger="none", data=DataConfig(batch_size=20))
+TINY = TrainConfig(
+    n=2, hidden=2, epochs=3, picture_every=1, logger="none", data=DataConfig(batch_size=20)
+)
 
 
 class Scores(nn.Module):
@@ -44,7 +46,13 @@ def test_images_with_gaussian_pixels_are_trained_and_drawn(tmp_path, shape):
     images = np.random.default_rng(0).random(shape).astype(np.float32)
     pixels = int(np.prod(shape[1:]))
     networks = DiscreteVAE(Scores(pixels), nn.Linear(3, pixels), likelihood="gaussian")
-    options = {"epochs": 1, "batch_size": 20, "logger": "none", "estimator": "disarm", "recipe": "elbo"}
+    options = {
+        "epochs": 1,
+        "batch_size": 20,
+        "logger": "none",
+        "estimator": "disarm",
+        "recipe": "elbo",
+    }
     run = train(model=networks, data=images, folder=tmp_path / "run", progress=False, **options)
     assert len(list(run.pictures.iterdir())) == 2
 
@@ -60,14 +68,18 @@ def test_values_outside_the_unit_interval_are_drawn_at_its_ends(tmp_path, channe
 
 
 @pytest.mark.parametrize("failing", ["reconstructed", "samples"])
-def test_a_picture_that_fails_is_one_warning_and_the_rest_is_trained(tmp_path, monkeypatch, failing):
+def test_a_picture_that_fails_is_one_warning_and_the_rest_is_trained(
+    tmp_path, monkeypatch, failing
+):
     whole = train(TINY, tmp_path / "whole", progress=False)
 
     def fail(*_):
         raise RuntimeError("no picture today")
 
     monkeypatch.setattr(f"structured_vae.training.discrete.ArgmaxTraining.{failing}", fail)
-    with pytest.warns(SkippedWarning, match="no picture today.*The training continues without it") as caught:
+    with pytest.warns(
+        SkippedWarning, match="no picture today.*The training continues without it"
+    ) as caught:
         run = train(TINY, tmp_path / "run", progress=False)
     assert len(caught) == 1
     assert run.metrics["validation/bound"].tolist() == whole.metrics["validation/bound"].tolist()
@@ -128,7 +140,9 @@ def test_a_logger_that_never_ends_does_not_hold_an_interrupted_training(tmp_path
 
     begin = time.monotonic()
     with (
-        pytest.warns(SkippedWarning, match=r"Waiting.finalize failed .* has not ended after 0.05 s"),
+        pytest.warns(
+            SkippedWarning, match=r"Waiting.finalize failed .* has not ended after 0.05 s"
+        ),
         pytest.raises(KeyboardInterrupt, match="structured-vae resume"),
     ):
         train(TINY, tmp_path / "run", progress=False, logger=Waiting(), callbacks=[Stop()])
@@ -143,14 +157,19 @@ def test_the_rows_of_the_csv_logger_stay_when_a_run_is_resumed(tmp_path):
     for epochs in (2, 3):
         resume(run.folder, epochs, progress=False)
     assert (run.folder / "csv" / "metrics.csv").read_text() == before
-    assert [(run.folder / "csv" / f"part{part}" / "metrics.csv").exists() for part in (2, 3)] == [True, True]
+    assert [(run.folder / "csv" / f"part{part}" / "metrics.csv").exists() for part in (2, 3)] == [
+        True,
+        True,
+    ]
 
 
 class Dying:
     """An object whose death calls a function, as potentials do in a dictionary of weak keys."""
 
 
-@pytest.mark.parametrize("hook", ["on_train_batch_start", "on_validation_batch_start", "on_validation_end"])
+@pytest.mark.parametrize(
+    "hook", ["on_train_batch_start", "on_validation_batch_start", "on_validation_end"]
+)
 def test_an_interrupt_in_the_callback_of_a_weak_reference_ends_the_training(tmp_path, hook):
     class Interrupted(pl.Callback):
         done = False
@@ -189,7 +208,9 @@ def test_the_progress_bar_names_a_cost_and_a_bound_and_shows_no_test_images(tmp_
     assert set(run.metrics) == set(run.metrics) - set(shown)
 
 
-def test_a_checkpoint_that_cannot_be_written_ends_the_training_and_names_the_cause(tmp_path, monkeypatch):
+def test_a_checkpoint_that_cannot_be_written_ends_the_training_and_names_the_cause(
+    tmp_path, monkeypatch
+):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 

@@ -34,14 +34,18 @@ def x():
 
 def test_the_kl_is_that_of_torch(vae, x):
     q = vae.posterior(x)
-    expected = kl_divergence(Normal(q.mean, (q.log_variance / 2).exp()), Normal(0.0, 1.0)).sum(dim=-1)
+    expected = kl_divergence(Normal(q.mean, (q.log_variance / 2).exp()), Normal(0.0, 1.0)).sum(
+        dim=-1
+    )
     torch.testing.assert_close(q.kl(), expected)
 
 
 def test_the_bound_and_the_likelihood_are_those_of_an_integral(vae, x):
     z = torch.linspace(-8, 8, 4001, dtype=torch.float64)
     width, costs = float(z[1] - z[0]), vae.cost(x, z[:, None, None].expand(-1, len(x), 1))
-    log_p = ((Normal(0.0, 1.0).log_prob(z)[:, None] - costs).logsumexp(dim=0) + math.log(width)).neg()
+    log_p = (
+        (Normal(0.0, 1.0).log_prob(z)[:, None] - costs).logsumexp(dim=0) + math.log(width)
+    ).neg()
     q = vae.posterior(x)
     density = Normal(q.mean[:, 0], (q.log_variance[:, 0] / 2).exp()).log_prob(z[:, None]).exp()
     reconstruction = (density * costs).sum(dim=0) * width
@@ -57,7 +61,9 @@ def test_one_draw_has_the_gradient_of_the_bound(vae, x):
     def gradient(samples, seed):
         images = x[:1].expand(samples, -1)
         q = vae.posterior(images)
-        loss = vae.cost(images, q.sample(torch.Generator().manual_seed(seed))).mean() + q.kl().mean()
+        loss = (
+            vae.cost(images, q.sample(torch.Generator().manual_seed(seed))).mean() + q.kl().mean()
+        )
         return torch.autograd.grad(loss, vae.encoder[-1].bias)[0]
 
     draws = torch.stack([gradient(1, seed) for seed in range(2000)])
@@ -70,8 +76,11 @@ def test_one_draw_has_the_gradient_of_the_bound(vae, x):
 def test_dimensions_in_use_are_counted(x):
     vae = GaussianVAE(pixels=6, n=2, hidden=5).double()
     with torch.no_grad():
-        vae.encoder[-1].weight[0] = 0.0  # the mean of the first dimension is the same for every image
-    quantities = evaluate_gaussian(vae, [(x,)], torch.Generator().manual_seed(0), samples=2).quantities
+        # the mean of the first dimension is the same for every image
+        vae.encoder[-1].weight[0] = 0.0
+    quantities = evaluate_gaussian(
+        vae, [(x,)], torch.Generator().manual_seed(0), samples=2
+    ).quantities
     assert quantities["active"].value <= 1
     parts = quantities["reconstruction"].value + quantities["kl"].value
     assert quantities["bound"].value == pytest.approx(parts, rel=1e-12)
@@ -94,7 +103,8 @@ def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
     assert found.quantities["minus_log_p"].value < found.quantities["bound"].value
     export_run(tmp_path / "whole", tmp_path / "exported")
     assert (
-        "estimator" not in (tmp_path / "exported" / "README.md").read_text().partition("How it was made")[2]
+        "estimator"
+        not in (tmp_path / "exported" / "README.md").read_text().partition("How it was made")[2]
     )
     images = load_pretrained(tmp_path / "exported").sample(2, torch.Generator().manual_seed(0))
     expected = load_vae(tmp_path / "whole").sample(2, torch.Generator().manual_seed(0))

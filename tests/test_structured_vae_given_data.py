@@ -51,7 +51,9 @@ def test_drawn_splits_are_the_same_for_every_run():
     assert all(np.array_equal(first[name], second[name]) for name in SPLITS)
 
 
-@pytest.mark.parametrize("pair", [("train", "validation"), ("train", "test"), ("validation", "test")])
+@pytest.mark.parametrize(
+    "pair", [("train", "validation"), ("train", "test"), ("validation", "test")]
+)
 def test_splits_that_share_an_image_are_refused(pair):
     splits = {"train": GREY[:20].copy(), "validation": GREY[20:30].copy(), "test": GREY[30:].copy()}
     dataset_of_images(splits)
@@ -65,7 +67,9 @@ def test_splits_that_share_an_image_are_refused(pair):
 def test_an_npz_whose_splits_share_an_image_is_refused(tmp_path):
     file = tmp_path / "own.npz"
     np.savez(file, train_images=GREY[:20], validation_images=GREY[19:30], test_images=GREY[30:])
-    with pytest.raises(DataError, match=r"own\.npz: the splits overlap: 1 of the 11 images of validation"):
+    with pytest.raises(
+        DataError, match=r"own\.npz: the splits overlap: 1 of the 11 images of validation"
+    ):
         load_dataset(str(file))
 
 
@@ -77,7 +81,9 @@ def test_missing_splits_are_drawn_from_the_training_images(missing):
     everything = np.concatenate(list(kept.values())).reshape(-1, 24) / np.float32(255)
     assert rows(all_images(dataset)) == rows(everything)
     for name in set(kept) - {"train"}:
-        assert rows(dataset.split(name).images) == rows(splits[name].reshape(-1, 24) / np.float32(255))
+        assert rows(dataset.split(name).images) == rows(
+            splits[name].reshape(-1, 24) / np.float32(255)
+        )
     assert all(len(dataset.split(name)) == 2 for name in missing)
 
 
@@ -86,7 +92,10 @@ def test_missing_splits_are_drawn_from_the_training_images(missing):
 
 @pytest.mark.parametrize("binarisation", BINARISATIONS)
 def test_floats_are_what_their_bytes_are(binarisation):
-    stored, floats = dataset_of_images(GREY, binarisation), dataset_of_images(GREY / 255.0, binarisation)
+    stored, floats = (
+        dataset_of_images(GREY, binarisation),
+        dataset_of_images(GREY / 255.0, binarisation),
+    )
     np.testing.assert_allclose(stored.train.images, floats.train.images, atol=1e-7)
     assert (stored.name, stored.name[:6]) != (floats.name, floats.name)
 
@@ -99,10 +108,15 @@ def test_floats_are_not_rounded_to_bytes():
 
 
 def test_colours_lie_one_after_the_other():
-    last, first = dataset_of_images(COLOUR, "none"), dataset_of_images(COLOUR.transpose(0, 3, 1, 2), "none")
+    last, first = (
+        dataset_of_images(COLOUR, "none"),
+        dataset_of_images(COLOUR.transpose(0, 3, 1, 2), "none"),
+    )
     assert (last.channels, last.height, last.width, last.pixels) == (3, 4, 6, 72)
     assert np.array_equal(last.train.images, first.train.images)
-    assert rows(all_images(last)) == rows((COLOUR.transpose(0, 3, 1, 2) / np.float32(255)).reshape(-1, 72))
+    assert rows(all_images(last)) == rows(
+        (COLOUR.transpose(0, 3, 1, 2) / np.float32(255)).reshape(-1, 72)
+    )
 
 
 def test_features_are_images_of_one_row():

@@ -32,14 +32,22 @@ OF_INDEPENDENT_BITS = ("arm", "disarm", "rebar", "relax", "gumbel_softmax", "str
 INDEPENDENT = {"encoder": "independent", "n": 4}
 CATEGORIES = {"encoder": "categorical", "k": 4}
 CHANGES = {
-    **{f"{name}, independent": {**INDEPENDENT, "estimator": name} for name in (*BITS, *OF_INDEPENDENT_BITS)},
+    **{
+        f"{name}, independent": {**INDEPENDENT, "estimator": name}
+        for name in (*BITS, *OF_INDEPENDENT_BITS)
+    },
     **{f"{name}, general": {"estimator": name, "n": 4} for name in BITS},
     "direct, supermodular": {"encoder": "supermodular"},
     "direct, two sides": {"sides": 2},
     "direct, some flips": {**INDEPENDENT, "completions": 2},
     "ram, chain": {"estimator": "ram", "bandwidth": 1},
     "ram, long chain": {"estimator": "ram", "bandwidth": 1, "n": 30},
-    "score_function, long chain": {"estimator": "score_function", "bandwidth": 1, "n": 30, "recipe": "elbo"},
+    "score_function, long chain": {
+        "estimator": "score_function",
+        "bandwidth": 1,
+        "n": 30,
+        "recipe": "elbo",
+    },
     "direct, categories": CATEGORIES,
     "table_direct, categories": {**CATEGORIES, "estimator": "table_direct"},
     "relax, categories": {**CATEGORIES, "estimator": "relax"},
@@ -64,7 +72,9 @@ def test_a_training_resumes_to_the_same_end(tmp_path, change):
     train(replace(config, epochs=1), tmp_path / "resumed", progress=False)
     resume(tmp_path / "resumed", 2, progress=False)
     assert rows_but_times(tmp_path / "whole") == rows_but_times(tmp_path / "resumed")
-    whole, resumed = (evaluate_run(tmp_path / name, samples=2).quantities for name in ("whole", "resumed"))
+    whole, resumed = (
+        evaluate_run(tmp_path / name, samples=2).quantities for name in ("whole", "resumed")
+    )
     assert {name: each.value for name, each in whole.items()} == {
         name: each.value for name, each in resumed.items()
     }
@@ -90,7 +100,10 @@ def test_the_changes_of_the_cost_are_those_of_the_host(encoder):
 @pytest.mark.parametrize("n", [6, 40])
 def test_the_gibbs_distribution_is_that_of_the_host(n):
     torch.manual_seed(0)
-    unary, pairwise = torch.randn(3, n, dtype=torch.float64), torch.randn(3, n - 1, dtype=torch.float64)
+    unary, pairwise = (
+        torch.randn(3, n, dtype=torch.float64),
+        torch.randn(3, n - 1, dtype=torch.float64),
+    )
     edges = torch.stack([torch.arange(n - 1), torch.arange(1, n)], dim=1)
     here = gibbs(unary, pairwise, edges=edges)
     there = gibbs(*on_device(unary, pairwise), edges=edges.to(DEVICE))
@@ -115,7 +128,11 @@ def test_the_variance_of_a_gradient():
     x = torch.rand(5, 9).round()
     here, there = (
         gradient_variance(
-            vae.to(device), x.to(device), ScoreFunction(4), 4000, torch.Generator(device).manual_seed(0)
+            vae.to(device),
+            x.to(device),
+            ScoreFunction(4),
+            4000,
+            torch.Generator(device).manual_seed(0),
         )
         for device in ("cpu", DEVICE)
     )

@@ -32,7 +32,13 @@ from structured_vae import (
 )
 from structured_vae.cli import main
 from structured_vae.evaluation.gradients import GradientReport, gradient_report
-from structured_vae.runs.gradients import FAMILIES, SETTINGS, UNBIASED, bias_and_deviation, gradient_figure
+from structured_vae.runs.gradients import (
+    FAMILIES,
+    SETTINGS,
+    UNBIASED,
+    bias_and_deviation,
+    gradient_figure,
+)
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, picture_every=0)
@@ -45,7 +51,9 @@ def tiny_vae(family, n=4, scale=0.6):
     vae = DiscreteVAE(ENCODERS[family](PIXELS, n, 6), decoder(PIXELS, n, 6)).double()
     generator = seeded(1)
     for parameter in vae.parameters():
-        parameter.data = scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.data = scale * torch.randn(
+            parameter.shape, generator=generator, dtype=torch.float64
+        )
     return vae
 
 
@@ -92,7 +100,9 @@ def test_unbiased_estimators_have_no_bias_within_error(family):
 
 def test_the_exact_gradient_has_no_variance():
     for family in ("independent", "general", "categorical"):
-        report = gradient_report(tiny_vae(family), pictures(), {"exact": Exact()}, 10, seeded())["exact"]
+        report = gradient_report(tiny_vae(family), pictures(), {"exact": Exact()}, 10, seeded())[
+            "exact"
+        ]
         assert max(report.bias, report.variance, report.deviation) < 1e-12
         assert report.z_score == 0
         assert report.cosine == pytest.approx(1)
@@ -122,7 +132,10 @@ def test_variance_and_deviation_are_those_of_the_draws():
     vae, x = tiny_vae("independent", n=1), pictures(1)
     report = gradient_report(vae, x, {"arm": ARM()}, 40_000, seeded())["arm"]
     p = torch.sigmoid(vae.encoder(x).unary).item()
-    costs = [vae.decoder.cost(x, torch.full((1, 1), float(z), dtype=torch.float64)).item() for z in (0, 1)]
+    costs = [
+        vae.decoder.cost(x, torch.full((1, 1), float(z), dtype=torch.float64)).item()
+        for z in (0, 1)
+    ]
     u = (np.arange(100_000) + 0.5) / 100_000
     first, second = (np.array(costs)[(each < p).astype(int)] for each in (u, 1 - u))
     gradient = (second - first) * (u - 0.5)
@@ -142,7 +155,9 @@ def test_the_variance_of_few_draws_is_not_biased():
 def test_the_time_of_a_report_is_that_of_a_draw_for_an_image(monkeypatch):
     seconds = SimpleNamespace(perf_counter=itertools.count().__next__)
     monkeypatch.setattr(sys.modules["structured_vae.evaluation.gradients"], "time", seconds)
-    report = gradient_report(tiny_vae("independent"), pictures(5), {"exact": Exact()}, 20, seeded())["exact"]
+    report = gradient_report(
+        tiny_vae("independent"), pictures(5), {"exact": Exact()}, 20, seeded()
+    )["exact"]
     assert report.microseconds == pytest.approx(1e6 / (20 * 5))
 
 
@@ -190,7 +205,9 @@ def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, mo
     expected = {f"{name} {value:g}" for name in FAMILIES for value in SETTINGS} | set(UNBIASED)
     softmaxes = {name for name in expected if name.startswith(("Gumbel", "straight"))}
     of_pairs = softmaxes | {"REBAR", "ARM", "DisARM"}
-    left_out = {"general": of_pairs, "categorical": {"ARM", "DisARM"}, "independent": set()}[encoder]
+    left_out = {"general": of_pairs, "categorical": {"ARM", "DisARM"}, "independent": set()}[
+        encoder
+    ]
     assert set(record["reports"]) == expected - left_out
     for name, report in record["reports"].items():
         assert name in out

@@ -114,7 +114,9 @@ def test_a_file_of_options_names_no_code(case, planted, capsys):
 
 
 @pytest.mark.parametrize("option", ["--data", "--epsilon", "--temperature"])
-@pytest.mark.parametrize("value", ["planted.Planted", '{"class_path": "planted.Planted"}', "part.yaml"])
+@pytest.mark.parametrize(
+    "value", ["planted.Planted", '{"class_path": "planted.Planted"}', "part.yaml"]
+)
 def test_an_option_names_no_code(option, value, planted):
     Path("part.yaml").write_text("class_path: planted.Planted\n")
     with pytest.raises(SystemExit) as stop:

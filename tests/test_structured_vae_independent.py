@@ -72,14 +72,17 @@ def check(run, folder, images, labels):
         whole = ours if name == "bound" else whole
         deviation = stdev(theirs)
         if deviation < 1e-9:  # nothing is drawn
-            of_nats = {"rel": 1e-12, "abs": 2e-6 * whole} if name == "gap" else {"rel": 2e-6, "abs": 2e-5}
+            of_nats = (
+                {"rel": 1e-12, "abs": 2e-6 * whole} if name == "gap" else {"rel": 2e-6, "abs": 2e-5}
+            )
             assert ours == pytest.approx(theirs[0], **of_nats), (
                 name
             )  # a gap is a difference of two bounds in float32
             exact += 1
         else:
             error = deviation * math.sqrt(1 + 1 / AGAIN)
-            assert abs(ours - mean(theirs)) < 6 * error, name  # 12 draws: a t of 11 degrees of freedom
+            # 12 draws: a t of 11 degrees of freedom
+            assert abs(ours - mean(theirs)) < 6 * error, name
             assert error < 0.02 * abs(ours), name  # so that a wrong formula would not pass
     assert exact >= 1
 

@@ -56,7 +56,10 @@ def scores_of(form, batch=40, n=5, seed=0, dtype=torch.float64):
     }[form]
     if form == "independent":
         by_edge = np.zeros_like(by_edge)
-    leaves = [None if a is None else torch.from_numpy(a).to(dtype).requires_grad_() for a in (unary, given)]
+    leaves = [
+        None if a is None else torch.from_numpy(a).to(dtype).requires_grad_()
+        for a in (unary, given)
+    ]
     return *leaves, torch.from_numpy(edges) if form == "edges" else None, by_edge
 
 
@@ -121,7 +124,11 @@ def test_scores_of_pairs_may_be_of_another_type():
     pairwise = torch.ones(2, 1, dtype=torch.float64, requires_grad=True)
     z = plain()(unary, pairwise, edges=edges)
     z.sum().backward()
-    assert (z.dtype, unary.grad.dtype, pairwise.grad.dtype) == (torch.float32, torch.float32, torch.float64)
+    assert (z.dtype, unary.grad.dtype, pairwise.grad.dtype) == (
+        torch.float32,
+        torch.float32,
+        torch.float64,
+    )
 
 
 def test_edges_of_no_number_are_none():
@@ -144,7 +151,9 @@ def test_leading_dimensions_are_a_batch(form):
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
     flat = layer(unary, pairwise, edges=edges)
     expected = torch.autograd.grad((flat * weights).sum(), leaves)
-    shaped = [None if leaf is None else leaf.reshape(4, 10, *leaf.shape[1:]) for leaf in (unary, pairwise)]
+    shaped = [
+        None if leaf is None else leaf.reshape(4, 10, *leaf.shape[1:]) for leaf in (unary, pairwise)
+    ]
     z = layer(*shaped, edges=edges)
     assert torch.equal(z, flat.reshape(4, 10, 5))
     found = torch.autograd.grad((z * weights.reshape(4, 10, 5)).sum(), leaves)
@@ -224,7 +233,9 @@ def black_box(z):
 def test_a_cost_is_learned_by_direct_optimization(form, cost):
     unary, pairwise, edges, by_edge = scores_of(form)
     target = torch.randint(2, (40, 5), generator=seeded()).double()
-    given = {"hamming": Hamming(target), "function": black_box, "object": CostOfBits(black_box)}[cost]
+    given = {"hamming": Hamming(target), "function": black_box, "object": CostOfBits(black_box)}[
+        cost
+    ]
     estimate = plain(epsilon=0.7)(unary, pairwise, edges=edges, cost=given)
     assert isinstance(estimate, Estimate)
     leaves = [leaf for leaf in (unary, pairwise) if leaf is not None]
@@ -239,9 +250,9 @@ def test_a_cost_is_learned_by_direct_optimization(form, cost):
     else:
         values = black_box(torch.from_numpy(states).double()).numpy()
         place, value = np.arange(32), values[first]
-        slope = np.stack([values[place | 1 << i] - values[place & ~(1 << i)] for i in range(5)], axis=1)[
-            first
-        ]
+        slope = np.stack(
+            [values[place | 1 << i] - values[place & ~(1 << i)] for i in range(5)], axis=1
+        )[first]
     second = best_states(unary.detach().numpy() - 0.7 * slope, by_edge)
     expected = (s[first] - s[second]) / 0.7
     np.testing.assert_allclose(estimate.cost, value, rtol=0, atol=1e-12)
@@ -300,7 +311,9 @@ def test_the_default_step_is_that_of_scores_and_gradient(form, size):
     z = plain(epsilon=None if size is None else Relative(size))(unary, pairwise, edges=edges)
     (found,) = torch.autograd.grad((z * torch.from_numpy(coming)).sum(), unary)
     base, states = unary.detach().numpy(), all_bits(5)
-    epsilon = expected_step(base, by_edge, coming, z.detach().numpy(), 1.0 if size is None else size)
+    epsilon = expected_step(
+        base, by_edge, coming, z.detach().numpy(), 1.0 if size is None else size
+    )
     first, second = (best_states(each, by_edge) for each in (base, base - epsilon * coming))
     np.testing.assert_allclose(found, (states[first] - states[second]) / epsilon, atol=1e-12)
     assert 0.1 < (first != second).mean() < 1
@@ -326,7 +339,11 @@ def test_the_default_step_moves_the_same_argmaxes_whatever_the_scale(cost, facto
 
 
 def test_no_gradient_and_no_scores_give_none():
-    for unary, factor in ((torch.ones(2, 3), 0.0), (torch.zeros(2, 3), 1.0), (torch.ones(2, 3), 1e38)):
+    for unary, factor in (
+        (torch.ones(2, 3), 0.0),
+        (torch.zeros(2, 3), 1.0),
+        (torch.ones(2, 3), 1e38),
+    ):
         leaf = unary.clone().requires_grad_()
         (found,) = torch.autograd.grad((factor * plain()(leaf)).sum(), leaf)
         assert found.isfinite().all()
@@ -358,7 +375,9 @@ def test_a_layer_warns_once_when_nothing_moves(cost, seed, advice):
 
 
 @pytest.mark.parametrize(
-    ("scores", "coming"), [(0.5, 1.0), (1e6, 0.0), (1e6, -1.0)], ids=["moves", "nothing asked", "every third"]
+    ("scores", "coming"),
+    [(0.5, 1.0), (1e6, 0.0), (1e6, -1.0)],
+    ids=["moves", "nothing asked", "every third"],
 )
 def test_a_layer_that_moves_or_is_not_asked_does_not_warn(scores, coming):
     layer = plain("independent", epsilon=1.0)
@@ -392,11 +411,15 @@ def test_a_layer_draws_noise_of_its_seed_while_it_trains(cost):
     states = []
     for _ in range(2):
         z = state(layer(unary, pairwise, edges=edges, cost=cost))
-        assert torch.equal(z, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=stream)))
+        assert torch.equal(
+            z, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=stream))
+        )
         states.append(z)
     assert not torch.equal(*states)
     given = state(layer(unary, pairwise, edges=edges, cost=cost, generator=seeded(5)))
-    assert torch.equal(given, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=seeded(5))))
+    assert torch.equal(
+        given, state(plain()(unary, pairwise, edges=edges, cost=cost, generator=seeded(5)))
+    )
 
 
 @pytest.mark.parametrize("way", ["eval", "no_grad", "no gradient wanted"])
@@ -506,7 +529,9 @@ def test_what_a_structure_cannot_do_is_named():
         def argmax(self, scores):
             return scores[..., :2]
 
-    with pytest.raises(StructureError, match=r"Half.argmax must give states \[40, 5\]; it gave \[40, 2\]"):
+    with pytest.raises(
+        StructureError, match=r"Half.argmax must give states \[40, 5\]; it gave \[40, 2\]"
+    ):
         plain(Half())(unary)
 
 
@@ -522,7 +547,10 @@ def test_what_a_structure_cannot_do_is_named():
         ({"epsilon": float("inf")}, "epsilon must be a positive number or a schedule; got inf"),
         ({"epsilon": 10**400}, "epsilon must be a positive number or a schedule; got 1000"),
         ({"epsilon": "1"}, "epsilon must be a positive number or a schedule; got '1'"),
-        ({"epsilon": torch.nn.Linear(1, 1)}, r"epsilon is not a schedule: it fails at step 0 \(TypeError"),
+        (
+            {"epsilon": torch.nn.Linear(1, 1)},
+            r"epsilon is not a schedule: it fails at step 0 \(TypeError",
+        ),
         ({"epsilon": lambda step: -1.0}, "epsilon must be positive at step 0; got -1"),
         ({"estimator": None}, "straight_through; got None"),
         ({"estimator": ["implicit_mle"]}, "straight_through; got "),
@@ -584,7 +612,11 @@ def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(mo
     ],
 )
 def test_what_are_no_scores_is_named(changed, words):
-    given = {"unary": torch.ones(2, 3), "pairwise": torch.ones(2, 1), "edges": torch.tensor([[0, 1]])}
+    given = {
+        "unary": torch.ones(2, 3),
+        "pairwise": torch.ones(2, 1),
+        "edges": torch.tensor([[0, 1]]),
+    }
     with pytest.raises(ProblemError, match=words):
         plain()(**{**given, **changed})
 
@@ -609,7 +641,9 @@ def test_edges_of_any_integers(dtype):
 
 def test_no_edges_in_any_shape():
     z = plain()(
-        torch.ones(2, 3, requires_grad=True), torch.zeros(2, 0), edges=torch.zeros(0, dtype=torch.int64)
+        torch.ones(2, 3, requires_grad=True),
+        torch.zeros(2, 0),
+        edges=torch.zeros(0, dtype=torch.int64),
     )
     z.sum().backward()
     assert z.tolist() == [[1.0] * 3] * 2
@@ -629,10 +663,13 @@ def test_what_is_no_cost_is_named(cost):
 
 
 @pytest.mark.parametrize(
-    "cost", [lambda z: None, lambda z: 1.0, lambda z: z, lambda z: z.sum(), lambda z: z.sum(-1).numpy()]
+    "cost",
+    [lambda z: None, lambda z: 1.0, lambda z: z, lambda z: z.sum(), lambda z: z.sum(-1).numpy()],
 )
 def test_a_cost_of_another_shape_is_named(cost):
-    with pytest.raises(EstimatorError, match=r"the cost of states \[1, 2, 3\] must be a tensor \[1, 2\]"):
+    with pytest.raises(
+        EstimatorError, match=r"the cost of states \[1, 2, 3\] must be a tensor \[1, 2\]"
+    ):
         plain()(torch.ones(2, 3), cost=cost)
 
 
@@ -700,11 +737,17 @@ def test_activation_checkpointing_has_the_same_gradients_or_is_refused(reentrant
         unary = torch.linspace(-1, 1, 8).expand(16, 8).clone().requires_grad_()
         head = torch.nn.Linear(8, 1, dtype=unary.dtype)
         torch.nn.init.ones_(head.weight)
-        through = partial(checkpoint, use_reentrant=reentrant) if checkpointed else lambda call, u: call(u)
+        through = (
+            partial(checkpoint, use_reentrant=reentrant)
+            if checkpointed
+            else lambda call, u: call(u)
+        )
         through(lambda u: head(layer(u)), unary).sum().backward()
         return head.weight.grad, unary.grad
 
-    for one, other in zip(*(gradient(ArgmaxLayer(seed=None), each) for each in (False, True)), strict=True):
+    for one, other in zip(
+        *(gradient(ArgmaxLayer(seed=None), each) for each in (False, True)), strict=True
+    ):
         assert torch.equal(one, other)
     with pytest.raises(ConfigError, match="its noise would be another"):
         gradient(ArgmaxLayer(), True)

@@ -45,7 +45,9 @@ def graphs(seed=0, pair_features=True):
         (4, [[0, 1], [2, 1], [2, 3], [3, 0]]),
     )
     x = [
-        (random.normal(size=(n, D)), edges, random.normal(size=(len(edges), 2)))[: 3 if pair_features else 2]
+        (random.normal(size=(n, D)), edges, random.normal(size=(len(edges), 2)))[
+            : 3 if pair_features else 2
+        ]
         for n, edges in shapes
     ]
     return x, [random.integers(K, size=n) for n, _ in shapes]
@@ -108,7 +110,9 @@ def objective_of_ssvm(x, y, weights, borders, c):
     total = 0.5 * weights.vector() @ weights.vector()
     for each, labels in zip(x, y, strict=True):
         states, scores = scores_of(each, weights.places, weights.pairs, borders)
-        total += c * ((states != labels).sum(axis=1) + scores - scores[row_of(states, labels)]).max()
+        total += (
+            c * ((states != labels).sum(axis=1) + scores - scores[row_of(states, labels)]).max()
+        )
     return total
 
 
@@ -188,7 +192,9 @@ def test_predictions_and_probabilities_are_those_of_enumeration(name):
     right = np.concatenate(found) == np.concatenate(other_y)
     assert model.score(others, other_y) == right.mean()
     ones = np.repeat([1.0, 0, 0, 0], [len(each) for each in found])
-    assert model.score(others, other_y, sample_weight=[1.0, 0, 0, 0]) == np.average(right, weights=ones)
+    assert model.score(others, other_y, sample_weight=[1.0, 0, 0, 0]) == np.average(
+        right, weights=ones
+    )
 
 
 def test_attributes_give_the_scores():
@@ -216,7 +222,9 @@ def test_the_checks_of_scikit_learn_pass(make):
         warnings.simplefilter("ignore")  # its own, and those that it asks for
         found = check_estimator(make(), on_fail=None)
     assert len(found) > 40
-    assert [each["check_name"] for each in found if each["status"] not in ("passed", "skipped")] == []
+    assert [
+        each["check_name"] for each in found if each["status"] not in ("passed", "skipped")
+    ] == []
 
 
 @pytest.mark.parametrize("make", [ChainSSVM, GraphSSVM])
@@ -251,7 +259,9 @@ def test_sparse_features_and_words_are_learned_from_alike():
     )
     assert sparse._weights.vector() == pytest.approx(dense._weights.vector(), abs=1e-4)
     assert sparse.classes_.tolist() == ["B", "I", "O"]
-    for own, other in zip(dense.predict(x), sparse.predict([csr_array(each) for each in x]), strict=True):
+    for own, other in zip(
+        dense.predict(x), sparse.predict([csr_array(each) for each in x]), strict=True
+    ):
         assert names[own].tolist() == other.tolist()
 
 
@@ -259,7 +269,9 @@ def test_a_fitted_estimator_is_copied_by_its_state():
     x, y = chains()
     model = ChainCRF().fit(x, y)
     other = pickle.loads(pickle.dumps(model))  # noqa: S301  # our own
-    assert all(np.array_equal(*both) for both in zip(model.predict(x), other.predict(x), strict=True))
+    assert all(
+        np.array_equal(*both) for both in zip(model.predict(x), other.predict(x), strict=True)
+    )
 
 
 def test_what_cannot_be_learned_from_gets_an_error_of_ours():
@@ -313,5 +325,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    found = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True
+    )
     assert "pip install 'structured-vae[learn]'" in found.stdout

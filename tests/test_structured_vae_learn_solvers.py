@@ -41,7 +41,9 @@ def test_a_bound_of_a_prediction_is_that_of_its_solver():
     with pytest.warns(ConvergenceWarning):
         model.fit(x, y)
     found = model.solve(x)
-    best = [scores_of(each, model._weights.places, model._weights.pairs, False)[1].max() for each in x]
+    best = [
+        scores_of(each, model._weights.places, model._weights.pairs, False)[1].max() for each in x
+    ]
     assert (found.score < np.array(best) - 1e-6).any()
     assert (found.bound >= np.array(best) - 1e-9).all()
 
@@ -49,7 +51,9 @@ def test_a_bound_of_a_prediction_is_that_of_its_solver():
 def test_the_objective_holds_where_a_solver_proves_nothing():
     x, y = graphs()
     with pytest.warns(ConvergenceWarning):
-        model = GraphSSVM(C=2.0, solver=Independent(), max_iter=5, tol=1e-9, random_state=0).fit(x, y)
+        model = GraphSSVM(C=2.0, solver=Independent(), max_iter=5, tol=1e-9, random_state=0).fit(
+            x, y
+        )
     right = objective_of_ssvm(x, y, model._weights, False, 2.0)
     assert model.objective_ >= right - 1e-9
     exact = GraphSSVM(C=2.0, tol=2e-2, max_iter=2000, random_state=0).fit(x, y)
@@ -59,7 +63,9 @@ def test_the_objective_holds_where_a_solver_proves_nothing():
 def test_a_time_limit_is_for_each_instance_in_training_and_prediction():
     x, y = graphs()
     solver = Independent()
-    model = GraphSSVM(solver=solver, time_limit=20.0, batch_size=2, max_iter=5, tol=0.5, random_state=0)
+    model = GraphSSVM(
+        solver=solver, time_limit=20.0, batch_size=2, max_iter=5, tol=0.5, random_state=0
+    )
     with pytest.warns(ConvergenceWarning):
         model.fit(x, y)
     model.solve([x[0]] * 3)
@@ -124,8 +130,12 @@ def test_instances_of_as_many_edges_have_edges_of_their_own():
     shapes = [[0, 1], [1, 2]], [[0, 2], [1, 2]], [[2, 1], [0, 1]]
     x = [(random.normal(size=(3, D)), edges, random.normal(size=(2, 2))) for edges in shapes]
     model = GraphCRF(C=10.0).fit(x, [random.integers(K, size=3) for _ in x])
-    others = [(random.normal(size=(3, D)), edges, 5 * random.normal(size=(2, 2))) for edges in shapes]
-    for own, found, score in zip(others, model.predict(others), model.solve(others).score, strict=True):
+    others = [
+        (random.normal(size=(3, D)), edges, 5 * random.normal(size=(2, 2))) for edges in shapes
+    ]
+    for own, found, score in zip(
+        others, model.predict(others), model.solve(others).score, strict=True
+    ):
         states, scores = scores_of(own, model._weights.places, model._weights.pairs, False)
         assert score == pytest.approx(scores.max())
         assert scores[row_of(states, found)] == pytest.approx(scores.max())

@@ -10,7 +10,9 @@ import pytest
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.atomic import remove_leftovers, temporary_path, whole_file
 
-TINY = TrainConfig(n=2, hidden=2, epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=1000))
+TINY = TrainConfig(
+    n=2, hidden=2, epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=1000)
+)
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,9 @@ def test_the_direct_loss_is_what_is_counted_and_moves_by_its_definition(family, 
         best = scores.argmax()
         better, worse = (scores - epsilon * counted).argmax(), (scores + epsilon * counted).argmax()
         gradient = (s[best] - s[better] if side == "better" else s[worse] - s[best]) / epsilon
-        check(DirectLoss(epsilon=epsilon, side=side, weights=given), this, y, counted[best], gradient)
+        check(
+            DirectLoss(epsilon=epsilon, side=side, weights=given), this, y, counted[best], gradient
+        )
         moves += gradient.any()
     assert moves > 3
 
@@ -174,12 +176,16 @@ def test_the_perturbed_loss_is_unbiased_for_independent_bits(samples):
 def test_the_perturbed_loss_by_enumeration_of_every_draw(family):
     sigma, copies = 0.7, 200
     for this, y in cases(family, count=3):
-        noise = sigma * torch.randn((2, copies, 5), generator=seeded(4), dtype=torch.float64).numpy()
+        noise = (
+            sigma * torch.randn((2, copies, 5), generator=seeded(4), dtype=torch.float64).numpy()
+        )
         scores = this.scores() + noise @ this.states.T  # [2, copies, states]
         best = scores.argmax(axis=-1)
         gradient = this.statistics()[best] - this.statistics(y)
         value = scores.max(axis=-1) - this.statistics(y) @ this.parameters - noise @ y
-        values, gradients = found(PerturbedFenchelYoung(sigma=sigma, samples=2), this, y, seeded(4), copies)
+        values, gradients = found(
+            PerturbedFenchelYoung(sigma=sigma, samples=2), this, y, seeded(4), copies
+        )
         np.testing.assert_allclose(values, value.mean(axis=0), rtol=0, atol=1e-12)
         np.testing.assert_allclose(gradients, gradient.mean(axis=0), rtol=0, atol=1e-12)
 
@@ -204,7 +210,9 @@ CONVEX = [StructuredPerceptron(), StructuredHinge(), PerturbedFenchelYoung(), Gi
 def test_convex_losses_are_below_their_chords(loss):
     for (first, y), (second, _) in zip(cases("general"), reversed(cases("general")), strict=True):
         middle = first.with_parameters((first.parameters + second.parameters) / 2)
-        left, right, between = (found(loss, this, y, seeded(1))[0] for this in (first, second, middle))
+        left, right, between = (
+            found(loss, this, y, seeded(1))[0] for this in (first, second, middle)
+        )
         assert between <= (left + right) / 2 + 1e-12
         assert min(left, right, between) >= 0
 
@@ -230,7 +238,9 @@ def test_leading_dimensions_are_a_batch(family):
         given = {"pairwise": torch.from_numpy(this.pairwise), "edges": this.edges}
     for loss in (*CONVEX, DirectLoss(epsilon=1.0), ImplicitMLELoss(epsilon=1.0, seed=None)):
         flat = loss(unary, **given, target=target, generator=seeded())
-        shaped = loss(unary.reshape(2, 3, 5), **given, target=target.reshape(2, 3, 5), generator=seeded())
+        shaped = loss(
+            unary.reshape(2, 3, 5), **given, target=target.reshape(2, 3, 5), generator=seeded()
+        )
         assert flat.shape == (6,)
         torch.testing.assert_close(shaped, flat.reshape(2, 3))
 
@@ -330,7 +340,9 @@ def test_losses_of_a_structure():
     y = torch.nn.functional.one_hot(label, 4)
     picked = logits.gather(1, label[:, None])[:, 0]
     entropy = GibbsLikelihood(OneOf())(logits, target=y)
-    torch.testing.assert_close(entropy, torch.nn.functional.cross_entropy(logits, label, reduction="none"))
+    torch.testing.assert_close(
+        entropy, torch.nn.functional.cross_entropy(logits, label, reduction="none")
+    )
     best = logits.max(dim=1).values
     torch.testing.assert_close(StructuredPerceptron(OneOf())(logits, target=y), best - picked)
     hinge = (logits + 2 - 2 * y).max(dim=1).values - picked  # two variables differ
@@ -354,7 +366,10 @@ def test_losses_of_a_structure():
     [
         (lambda: StructuredHinge(margin=0.0), "margin must be a positive number; got 0"),
         (lambda: StructuredHinge(weights=torch.tensor([-1.0])), "finite numbers, none negative"),
-        (lambda: DirectLoss(weights=torch.tensor([1.0, torch.inf])), "finite numbers, none negative"),
+        (
+            lambda: DirectLoss(weights=torch.tensor([1.0, torch.inf])),
+            "finite numbers, none negative",
+        ),
         (lambda: StructuredHinge(weights=[1.0]), "finite numbers, none negative"),
         (lambda: PerturbedFenchelYoung(sigma=-1.0), "sigma > 0"),
         (lambda: PerturbedFenchelYoung(samples=0), "samples >= 1"),
@@ -362,7 +377,10 @@ def test_losses_of_a_structure():
         (lambda: DirectLoss(epsilon=0.0), "epsilon must be a positive number"),
         (lambda: DirectLoss(side="best"), "side must be 'better' or 'worse'; got 'best'"),
         (lambda: ImplicitMLELoss(epsilon="1"), "epsilon must be a positive number"),
-        (lambda: PerturbedFenchelYoung()(torch.ones(1, 2), target=torch.ones(1, 2)), "pass a generator"),
+        (
+            lambda: PerturbedFenchelYoung()(torch.ones(1, 2), target=torch.ones(1, 2)),
+            "pass a generator",
+        ),
     ],
 )
 def test_impossible_options(make, words):
@@ -371,13 +389,17 @@ def test_impossible_options(make, words):
 
 
 @pytest.mark.parametrize("loss", [*CONVEX, DirectLoss(), ImplicitMLELoss()], ids=_kind)
-@pytest.mark.parametrize("target", [torch.ones(2, 2), torch.ones(3), [[1, 0, 1]], torch.full((2, 3), 0.5)])
+@pytest.mark.parametrize(
+    "target", [torch.ones(2, 2), torch.ones(3), [[1, 0, 1]], torch.full((2, 3), 0.5)]
+)
 def test_a_target_that_is_no_state_is_named(loss, target):
     with pytest.raises(ProblemError, match=r"target must be"):
         loss(torch.ones(2, 3), target=target, generator=seeded())
 
 
-@pytest.mark.parametrize("loss", [StructuredPerceptron, StructuredHinge, DirectLoss, GibbsLikelihood])
+@pytest.mark.parametrize(
+    "loss", [StructuredPerceptron, StructuredHinge, DirectLoss, GibbsLikelihood]
+)
 def test_the_first_targets_are_states_of_the_structure(loss):
     scores, y = torch.ones(3, 4), torch.tensor([[1.0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0]])
     with pytest.raises(ProblemError, match=r"target\[2\] is no state of KOfN"):
@@ -387,7 +409,9 @@ def test_the_first_targets_are_states_of_the_structure(loss):
 
 def test_a_solver_that_cannot_take_the_scores_says_so():
     with pytest.raises(UnsupportedProblemError):
-        StructuredHinge("max_flow")(-torch.ones(1, 3), -torch.ones(1, 3, 3).triu(1), target=torch.ones(1, 3))
+        StructuredHinge("max_flow")(
+            -torch.ones(1, 3), -torch.ones(1, 3, 3).triu(1), target=torch.ones(1, 3)
+        )
 
 
 def test_direct_loss_warns_once_when_nothing_moves():
@@ -401,8 +425,13 @@ def test_direct_loss_warns_once_when_nothing_moves():
 
 
 def test_representations_name_solver_and_settings():
-    assert repr(StructuredHinge("max_flow", 0.5)) == "StructuredHinge('max_flow', margin=0.5, weights=None)"
-    assert repr(DirectLoss(epsilon=2)) == "DirectLoss('auto', epsilon=2, side='better', weights=None)"
+    assert (
+        repr(StructuredHinge("max_flow", 0.5))
+        == "StructuredHinge('max_flow', margin=0.5, weights=None)"
+    )
+    assert (
+        repr(DirectLoss(epsilon=2)) == "DirectLoss('auto', epsilon=2, side='better', weights=None)"
+    )
     assert repr(PerturbedFenchelYoung()) == "PerturbedFenchelYoung('auto', sigma=1.0, samples=1)"
     assert repr(GibbsLikelihood()) == "GibbsLikelihood('auto')"
 

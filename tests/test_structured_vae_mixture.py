@@ -41,7 +41,8 @@ def assert_same_run(first, second):
     assert rows_but_times(first) == rows_but_times(second)
     for which in ("best", "last"):
         one, other = (
-            read_checkpoint(f / "checkpoints" / f"{which}.ckpt")["state_dict"] for f in (first, second)
+            read_checkpoint(f / "checkpoints" / f"{which}.ckpt")["state_dict"]
+            for f in (first, second)
         )
         assert one.keys() == other.keys()
         assert all(torch.equal(one[name], other[name]) for name in one)
@@ -72,12 +73,16 @@ def test_the_exact_loss_is_minus_log_q_of_the_class():
     _, potentials, classes = scores(3)
     exponentials = [math.exp(score) for score in (1.0, -0.5, 0.2, 0.0)]
     expected = -math.log(exponentials[2] / sum(exponentials))
-    assert exact_loss(potentials, classes, torch.Generator()).tolist() == pytest.approx([expected] * 3)
+    assert exact_loss(potentials, classes, torch.Generator()).tolist() == pytest.approx(
+        [expected] * 3
+    )
 
 
 def test_the_relaxed_loss_is_the_cross_entropy_of_a_relaxed_sample():
     _, potentials, classes = scores(3)
-    found = RelaxedLoss(lambda step: step / 10)(potentials, classes, torch.Generator().manual_seed(1), 7)
+    found = RelaxedLoss(lambda step: step / 10)(
+        potentials, classes, torch.Generator().manual_seed(1), 7
+    )
     noise = gumbel(potentials.unary.detach()[None], torch.Generator().manual_seed(1))[0]
     relaxed = ((potentials.unary + noise) / 0.7).softmax(dim=-1)
     torch.testing.assert_close(found, -relaxed[:, 2].log())
@@ -96,7 +101,16 @@ def test_labels_are_balanced_distinct_and_of_the_seed_alone(tiny_images):
 
 
 def test_the_labels_of_a_seed_stay_the_same():
-    assert balanced_labels(np.arange(40) % 4, 4, 8, seed=0).tolist() == [24, 16, 1, 5, 34, 10, 35, 7]
+    assert balanced_labels(np.arange(40) % 4, 4, 8, seed=0).tolist() == [
+        24,
+        16,
+        1,
+        5,
+        34,
+        10,
+        35,
+        7,
+    ]
 
 
 def test_more_labels_contain_the_fewer(tiny_images):
@@ -124,7 +138,9 @@ def test_a_step_gets_images_and_labelled_ones_with_their_classes(tiny_images):
     assert [len(x) for x, _, _ in steps] == [80, 80, 80, 60]
     stored = {
         tuple(x): c
-        for x, c in zip(*map(_rows, (tiny_images.train.images, tiny_images.train.labels)), strict=True)
+        for x, c in zip(
+            *map(_rows, (tiny_images.train.images, tiny_images.train.labels)), strict=True
+        )
     }
     wanted = {tuple(x) for x in tiny_images.train.images[labelled].tolist()}
     for _, x, classes in steps:
@@ -183,15 +199,17 @@ def kl_of(style, q):
 
 
 def some_images():
-    return torch.rand((4, 6), generator=torch.Generator().manual_seed(1)).round().double(), torch.tensor(
-        [0, 1, 2, 0]
-    )
+    return torch.rand(
+        (4, 6), generator=torch.Generator().manual_seed(1)
+    ).round().double(), torch.tensor([0, 1, 2, 0])
 
 
 def test_without_labels_a_mixture_may_have_fewer_classes_than_the_images(vae):
     x = some_images()[0]
     noise = torch.Generator().manual_seed(2)
-    found = evaluate_mixture(vae, [(x, torch.tensor([9, 8, 7, 6]))], noise, samples=1, supervised=False)
+    found = evaluate_mixture(
+        vae, [(x, torch.tensor([9, 8, 7, 6]))], noise, samples=1, supervised=False
+    )
     assert found.images == 4
     assert not any(name.startswith("accuracy") for name in found.quantities)
 
@@ -251,12 +269,14 @@ def test_styles_of_the_encoder_are_weighted_by_prior_over_posterior(vae):
 @pytest.mark.statistical
 def test_minus_log_p_is_that_of_samples_of_the_prior(vae):
     x, classes = some_images()
-    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=500)["minus_log_p"]
+    found = mixture_columns(vae, x, classes, torch.Generator().manual_seed(2), samples=500)[
+        "minus_log_p"
+    ]
     style = torch.randn((10_000, 2), generator=torch.Generator().manual_seed(3)).double()
     with torch.no_grad():
-        log_p = torch.distributions.Bernoulli(logits=vae.decoder.every_class(style)[:, :, None, :]).log_prob(
-            x
-        )
+        log_p = torch.distributions.Bernoulli(
+            logits=vae.decoder.every_class(style)[:, :, None, :]
+        ).log_prob(x)
         p = log_p.sum(-1).exp().mean(dim=1)
     error = p.std(0) / p.mean(0) / 100
     # the importance weights of an untrained encoder vary about as little as the prior's
@@ -280,11 +300,17 @@ def test_a_class_with_a_style_of_its_own_is_decoded_with_that_and_costs_its_kl()
     drawn = style.sample(torch.Generator().manual_seed(4))
     assert left == 0
     for category, z in enumerate(torch.eye(3).double()):
-        rows = vae.decoder(z.expand(4, 3), drawn[:, category])  # as of a style that all classes share
-        cost = -torch.distributions.Bernoulli(logits=rows).log_prob(x).sum(-1) + style.kl()[:, category]
+        # as of a style that all classes share
+        rows = vae.decoder(z.expand(4, 3), drawn[:, category])
+        cost = (
+            -torch.distributions.Bernoulli(logits=rows).log_prob(x).sum(-1)
+            + style.kl()[:, category]
+        )
         torch.testing.assert_close(given.cost(x, z.expand(2, 4, 3)), cost.expand(2, 4))
         torch.testing.assert_close(given.table(x, z[None])[:, 0], cost)
-        torch.testing.assert_close(given.around(x, z.expand(4, 3)).slope[:, category], cost.detach())
+        torch.testing.assert_close(
+            given.around(x, z.expand(4, 3)).slope[:, category], cost.detach()
+        )
 
 
 @tiny
@@ -315,17 +341,23 @@ def test_the_gradient_of_the_objective_is_that_of_the_bound(vae):
     loss = (estimate.surrogate + objective.kl + kl).sum()
     found = torch.autograd.grad(loss, list(vae.parameters()))
     bound = bound_of(vae, x)
-    for one, other in zip(found, torch.autograd.grad(bound.sum(), list(vae.parameters())), strict=True):
+    for one, other in zip(
+        found, torch.autograd.grad(bound.sum(), list(vae.parameters())), strict=True
+    ):
         torch.testing.assert_close(one, other)
 
 
 def test_a_step_has_the_gradient_of_the_bound(vae):
     x, _ = some_images()
-    training = MixtureTraining(vae, Exact(), TrainingOptions(0.001, 0), label_loss=None, label_weight=1.0)
+    training = MixtureTraining(
+        vae, Exact(), TrainingOptions(0.001, 0), label_loss=None, label_weight=1.0
+    )
     training._noise = torch.Generator().manual_seed(4)
     found = torch.autograd.grad(training.loss(x), list(vae.parameters()))
     bound = bound_of(vae, x)
-    for one, other in zip(found, torch.autograd.grad(bound.mean(), list(vae.parameters())), strict=True):
+    for one, other in zip(
+        found, torch.autograd.grad(bound.mean(), list(vae.parameters())), strict=True
+    ):
         torch.testing.assert_close(one, other)
 
 
@@ -335,7 +367,10 @@ def test_a_step_has_the_gradient_of_the_bound(vae):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"encoder": "independent"}, "encoder has no meaning with model mixture; got 'independent'"),
+        (
+            {"encoder": "independent"},
+            "encoder has no meaning with model mixture; got 'independent'",
+        ),
         ({"recipe": "elbo"}, "recipe has no meaning with model mixture"),
         ({"n": 3}, "n has no meaning with model mixture; got 3"),
         ({"model": "discrete"}, "labels has no meaning with model discrete; got 20"),
@@ -347,9 +382,15 @@ def test_a_step_has_the_gradient_of_the_bound(vae):
         ({"labels": -1}, "labels must be at least 0"),
         ({"label_weight": 0.0}, "label_weight must be positive"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1; got 1.0"),
-        ({"dropout": 0.0, "dropout_decay": "cosine"}, "dropout_decay has no effect without dropout"),
+        (
+            {"dropout": 0.0, "dropout_decay": "cosine"},
+            "dropout_decay has no effect without dropout",
+        ),
         ({"evaluate_every": 0}, "evaluate_every must be at least 1; got 0"),
-        ({"model": "mixed"}, "model must be one of discrete, mixture, attributes, own; got 'mixed'"),
+        (
+            {"model": "mixed"},
+            "model must be one of discrete, mixture, attributes, own; got 'mixed'",
+        ),
     ],
     ids=str,
 )
@@ -378,7 +419,9 @@ def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, 
     images = getattr(tiny_images, split)
     other = replace(tiny_images, **{split: replace(images, labels=images.labels + 1)})
     monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: other)
-    with pytest.raises(ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"):
+    with pytest.raises(
+        ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"
+    ):
         train(SMALL, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -388,7 +431,8 @@ def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, 
 
 @tiny
 @pytest.mark.parametrize(
-    "estimator", [name for name in ESTIMATORS if name not in ("arm", "disarm", "maximum_likelihood")]
+    "estimator",
+    [name for name in ESTIMATORS if name not in ("arm", "disarm", "maximum_likelihood")],
 )
 def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
     train(replace(SMALL, estimator=estimator, epochs=1), tmp_path / "run")
@@ -397,16 +441,21 @@ def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
     kl = row["validation/kl_discrete"] + row["validation/kl_continuous"]
     assert row["validation/bound"] == pytest.approx(row["validation/reconstruction"] + kl, rel=1e-5)
     wrong = 1 - row["validation/accuracy"]
-    assert row["validation/objective"] == pytest.approx(row["validation/bound"] + 30 * wrong, rel=1e-5)
+    assert row["validation/objective"] == pytest.approx(
+        row["validation/bound"] + 30 * wrong, rel=1e-5
+    )
 
 
 @tiny
 @pytest.mark.parametrize("binarisation", ["threshold", "dynamic"])
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, monkeypatch, tiny_images, binarisation):
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    tmp_path, monkeypatch, tiny_images, binarisation
+):
     if binarisation == "dynamic":
         train_ = replace(tiny_images.train, grey=0.2 + 0.6 * tiny_images.train.images)
         monkeypatch.setattr(
-            "structured_vae.runs.assembly.load_dataset", lambda *_: replace(tiny_images, train=train_)
+            "structured_vae.runs.assembly.load_dataset",
+            lambda *_: replace(tiny_images, train=train_),
         )
     config = replace(SMALL, epochs=2, data=DataConfig(binarisation=binarisation))
     train(config, tmp_path / "whole")
@@ -458,7 +507,8 @@ def test_dropout_hides_pixels_from_the_encoder_alone(tmp_path, monkeypatch, drop
         assert set(hidden.unique().tolist()) == {0.0, 1 / (1 - dropout)}
         share = (hidden[x == 1] == 0).float().mean().item()
         assert share == pytest.approx(dropout, abs=0.02)
-    assert all(torch.equal(x.unique(), torch.tensor([0.0, 1.0])) for x in seen[steps:])  # evaluation sees all
+    # evaluation sees all
+    assert all(torch.equal(x.unique(), torch.tensor([0.0, 1.0])) for x in seen[steps:])
 
 
 @tiny
@@ -476,7 +526,9 @@ def test_labels_are_learned_and_the_best_epoch_has_the_lowest_objective(tmp_path
 def test_without_labels_there_is_no_accuracy_and_the_bound_decides(tmp_path):
     train(replace(SMALL, labels=0), tmp_path / "run")
     table = rows_but_times(tmp_path / "run")
-    assert not any(name.endswith(("accuracy", "accuracy_sampled", "/objective")) for name in table[0])
+    assert not any(
+        name.endswith(("accuracy", "accuracy_sampled", "/objective")) for name in table[0]
+    )
     bounds = [row["validation/bound"] for row in table]
     assert read_checkpoint(tmp_path / "run" / "checkpoints" / "best.ckpt")["epoch"] == bounds.index(
         min(bounds)
@@ -493,7 +545,8 @@ def test_the_command_trains_evaluates_and_draws_classes_by_styles(tmp_path, monk
     main(["evaluate", "mine", "--samples", "2"])
     printed = capsys.readouterr().out
     assert all(
-        word in printed for word in ("kl_discrete", "kl_continuous", "accuracy_sampled", "minus_log_p")
+        word in printed
+        for word in ("kl_discrete", "kl_continuous", "accuracy_sampled", "minus_log_p")
     )
     picture = image.imread(tmp_path / "mine" / "pictures" / "samples-0001.png")[::2, ::2, 0]
     vae = load_vae("mine", "last")
@@ -512,5 +565,7 @@ def test_an_evaluation_is_that_of_the_checkpoint(tmp_path, tiny_images):
     for name in ("accuracy", "accuracy_sampled", "kl_discrete", "kl_continuous"):
         assert found[name].value == pytest.approx(row[f"validation/{name}"], abs=1e-4)
     error = 4.5 * found["reconstruction"].standard_error
-    assert found["reconstruction"].value == pytest.approx(row["validation/reconstruction"], abs=error)
+    assert found["reconstruction"].value == pytest.approx(
+        row["validation/reconstruction"], abs=error
+    )
     assert found["minus_log_p"].value < found["bound"].value

@@ -39,7 +39,12 @@ EXAMPLES = int(os.environ.get("STRUCTURED_VAE_EXAMPLES", "40"))
 
 def config_of(kind):
     return TrainConfig(
-        **SMALL, **KINDS[kind], epochs=1, picture_every=0, logger="none", data=DataConfig(batch_size=20)
+        **SMALL,
+        **KINDS[kind],
+        epochs=1,
+        picture_every=0,
+        logger="none",
+        data=DataConfig(batch_size=20),
     )
 
 
@@ -79,7 +84,10 @@ def replaced(content, path, value):
         return value
     first, rest = path[0], path[1:]
     if isinstance(content, dict):
-        return {key: replaced(part, rest, value) if key == first else part for key, part in content.items()}
+        return {
+            key: replaced(part, rest, value) if key == first else part
+            for key, part in content.items()
+        }
     parts = [replaced(part, rest, value) if i == first else part for i, part in enumerate(content)]
     return type(content)(parts)
 
@@ -108,7 +116,9 @@ VALUES = st.one_of(
     st.floats(),
     st.text(max_size=5),
     st.sampled_from(["0.9.0", "1.4.0", "99.0", "2.6.6---", "nan", "(0.9, 0.999)"]),
-    st.sampled_from([[], {}, (), [1], {"a": 1}, {0: 1}, ("0.9", "0.999"), (0.9,), (0.9, 0.999, 0.5)]),
+    st.sampled_from(
+        [[], {}, (), [1], {"a": 1}, {0: 1}, ("0.9", "0.999"), (0.9,), (0.9, 0.999, 0.5)]
+    ),
     st.builds(
         torch.full,
         st.sampled_from([(), (0,), (1,), (3,), (2, 3), (4, 16), (3, 4)]),
@@ -148,10 +158,14 @@ def mutations(draw, content):
         return Mutation(lambda c: without(c, path), f"without {path}")
     if what == "add" and isinstance(old, dict):
         value = draw(VALUES)
-        return Mutation(lambda c: replaced(c, (*path, "foreign"), value), f"{path} with a foreign {value!r}")
+        return Mutation(
+            lambda c: replaced(c, (*path, "foreign"), value), f"{path} with a foreign {value!r}"
+        )
     if what == "tensor" and isinstance(old, torch.Tensor):
         number = draw(st.sampled_from([math.nan, math.inf, -1.0, 1e38]))
-        return Mutation(lambda c: replaced(c, path, torch.full_like(old, number)), f"{path} all {number}")
+        return Mutation(
+            lambda c: replaced(c, path, torch.full_like(old, number)), f"{path} all {number}"
+        )
     value = draw(VALUES)
     return Mutation(lambda c: replaced(c, path, value), f"{path} = {value!r}")
 
@@ -205,7 +219,10 @@ WRONG = {
     "no texts as version": (("pytorch-lightning_version",), 2.6),
     "nan weights": (("state_dict", "vae.encoder.network.0.bias"), torch.full((4,), math.nan)),
     "weights of another shape": (("state_dict", "vae.encoder.network.0.bias"), torch.zeros(5)),
-    "complex weights": (("state_dict", "vae.encoder.network.0.bias"), torch.zeros(4, dtype=torch.complex64)),
+    "complex weights": (
+        ("state_dict", "vae.encoder.network.0.bias"),
+        torch.zeros(4, dtype=torch.complex64),
+    ),
     "a text for weights": (("state_dict", "vae.encoder.network.0.bias"), "abc"),
     "foreign weights": (("state_dict", "vae.foreign"), torch.zeros(4)),
     "a number for a name": (("state_dict", 3), torch.zeros(4)),
@@ -213,7 +230,10 @@ WRONG = {
     "loops as a list": (("loops",), []),
     "a loop without progress": ((*LOOP, "epoch_progress"), {}),
     "progress of other epochs": ((*LOOP, "epoch_progress", "current", "ready"), 5),
-    "progress in the middle of an epoch": ((*LOOP, "epoch_loop.batch_progress", "is_last_batch"), False),
+    "progress in the middle of an epoch": (
+        (*LOOP, "epoch_loop.batch_progress", "is_last_batch"),
+        False,
+    ),
     "no callbacks": (("callbacks",), {}),
     "rows that are texts": (("callbacks", "RunRecord", "rows"), ["a"]),
     "seconds of nan": (("callbacks", "RunRecord", "seconds"), math.nan),
@@ -256,7 +276,9 @@ def test_weights_that_are_not_finite_are_refused_by_all_that_load_them(base, num
     weights = content["state_dict"][name].clone()
     weights[3] = number
     for which in ("last", "best"):
-        torch.save(replaced(content, ("state_dict", name), weights), file.with_name(f"{which}.ckpt"))
+        torch.save(
+            replaced(content, ("state_dict", name), weights), file.with_name(f"{which}.ckpt")
+        )
     for load in (
         lambda: load_vae(folder, "last"),
         lambda: load_vae(folder),
@@ -292,7 +314,12 @@ def test_any_mutated_checkpoint_is_resumed_or_refused(runs, tmp_path_factory, ki
     folder, content = runs[kind]
     place = tmp_path_factory.mktemp("mutated")
 
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
     @given(mutation=mutations(content))
     def check(mutation):
         target = place / "run"

@@ -1,6 +1,7 @@
 """What an earlier state of the library left behind is read, gone on with and evaluated as it was.
 
-`tests/older` was written by `structured-vae train --n 4 --hidden 4 --epochs 1 --data.batch_size 500`, by `evaluate`
+`tests/older` was written by
+`structured-vae train --n 4 --hidden 4 --epochs 1 --data.batch_size 500`, by `evaluate`
 `--samples 10` and by `export`, at the state before the folders were laid out anew.
 """
 
@@ -28,7 +29,9 @@ def test_an_older_run_is_evaluated_as_it_was(run):
     name = "evaluation-test-best.json"
     (run / name).unlink()
     main(["evaluate", str(run), "--samples", "10"])
-    before, now = (json.loads((folder / name).read_text())["quantities"] for folder in (OLDER / "run", run))
+    before, now = (
+        json.loads((folder / name).read_text())["quantities"] for folder in (OLDER / "run", run)
+    )
     assert list(now) == list(before)
     for quantity, value in before.items():
         assert now[quantity]["value"] == pytest.approx(value["value"], rel=1e-4, abs=1e-4), quantity

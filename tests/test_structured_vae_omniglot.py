@@ -37,7 +37,9 @@ def save_mat(root, content):
     columns = {}
     for name, prefix in (("train", ""), ("test", "test")):
         images = content[name].astype(float) / 255
-        columns[f"{prefix}data"] = np.stack([image.reshape(-1, order="F") for image in images], axis=1)
+        columns[f"{prefix}data"] = np.stack(
+            [image.reshape(-1, order="F") for image in images], axis=1
+        )
         columns[f"{prefix}target"] = np.eye(50)[:, content[f"{name}_alphabet"]]
     scipy_io.savemat(root / "omniglot" / "chardata.mat", columns)
 
@@ -61,18 +63,23 @@ def test_both_files_give_the_same_images_upright(root, save):
 def test_train_and_validation_share_no_image_and_are_always_the_same(root):
     save_npz(root, arrays())
     first, second = (read_omniglot(root, validation=10) for _ in range(2))
-    keys = [{image.tobytes() for image in split.images} for split in (first.train, first.validation)]
+    keys = [
+        {image.tobytes() for image in split.images} for split in (first.train, first.validation)
+    ]
     assert len(keys[0] | keys[1]) == COUNT
     np.testing.assert_array_equal(first.validation.images, second.validation.images)
     in_order = arrays()["train"]
-    drawn = np.sort(np.random.default_rng(2015).permutation(COUNT)[:10])  # the seed of all published splits
+    # the seed of all published splits
+    drawn = np.sort(np.random.default_rng(2015).permutation(COUNT)[:10])
     np.testing.assert_array_equal(first.validation.images, in_order[drawn])
 
 
 def test_the_official_file_goes_first(root):
     save_npz(root, arrays(seed=1))
     save_mat(root, arrays(seed=2))
-    np.testing.assert_array_equal(read_omniglot(root, validation=1).test.images, arrays(seed=2)["test"])
+    np.testing.assert_array_equal(
+        read_omniglot(root, validation=1).test.images, arrays(seed=2)["test"]
+    )
 
 
 def test_other_archives_beside_it_are_passed_over(root):
@@ -166,7 +173,8 @@ def test_the_static_draw_has_the_grey_values_as_probabilities():
 
 def test_dynamic_evaluates_on_the_static_draw_and_keeps_the_grey_values_to_train_on():
     dynamic, static, none = (
-        load_dataset("fashion-mnist-mini", binarisation=name) for name in ("dynamic", "static", "none")
+        load_dataset("fashion-mnist-mini", binarisation=name)
+        for name in ("dynamic", "static", "none")
     )
     for name in ("train", "validation", "test"):
         np.testing.assert_array_equal(dynamic.split(name).images, static.split(name).images)

@@ -101,7 +101,13 @@ def test_own_networks_are_evaluated_exactly(finished, arrays):
 
 
 def test_validation_images_can_be_trained_on(tmp_path, arrays):
-    options = {**SMALL, "epochs": 1, "model": convolutional_vae(), "data": arrays, "estimator": "exact"}
+    options = {
+        **SMALL,
+        "epochs": 1,
+        "model": convolutional_vae(),
+        "data": arrays,
+        "estimator": "exact",
+    }
     joined = train(folder=tmp_path / "joined", train_on="train+validation", **options)
     apart = train(folder=tmp_path / "apart", **options)
     assert (joined.metrics["step"][-1], apart.metrics["step"][-1]) == (4, 3)  # batches of 50
@@ -117,7 +123,9 @@ def test_own_networks_learn(tmp_path, arrays):
     assert bounds[-1] < bounds[0] - 50
 
 
-@pytest.mark.parametrize("estimator", ["direct", "score_function", "gumbel_softmax", "maximum_likelihood"])
+@pytest.mark.parametrize(
+    "estimator", ["direct", "score_function", "gumbel_softmax", "maximum_likelihood"]
+)
 def test_own_networks_of_categories(tmp_path, arrays, estimator):
     vae = DiscreteVAE(Categories(784, 5), nn.Linear(5, 784))
     run = train(folder=tmp_path / "run", model=vae, data=arrays, estimator=estimator, **SMALL)
@@ -186,12 +194,16 @@ def test_a_run_goes_on_with_images_of_its_name_alone(tmp_path, arrays):
         resume(run.folder, epochs=3, data=tmp_path / "other.npz")
     with pytest.raises(ConfigError, match="these images are 'given-"):
         resume(run.folder, epochs=3, data=arrays)
-    assert resume(run.folder, epochs=3, data=tmp_path / "own.npz", progress=False).recorded_epochs() == 3
+    assert (
+        resume(run.folder, epochs=3, data=tmp_path / "own.npz", progress=False).recorded_epochs()
+        == 3
+    )
 
 
 def test_what_is_drawn_from_other_grey_values_is_another_dataset(arrays):
     first, other = (
-        dataset_of_images({**arrays, "train": arrays["train"] * scale}, "dynamic") for scale in (1.0, 0.5)
+        dataset_of_images({**arrays, "train": arrays["train"] * scale}, "dynamic")
+        for scale in (1.0, 0.5)
     )
     mixed = replace(first, train=replace(first.train, grey=other.train.grey))
     config, _ = configured(None, None, first, None, {})
@@ -209,8 +221,13 @@ def test_images_in_memory_have_the_binarisation_that_is_asked_for_or_the_usual_o
 
 def test_images_that_are_binarised_already_are_not_said_to_be_otherwise(arrays):
     images = dataset_of_images(arrays, "static")
-    assert configured(None, None, images, None, {"binarisation": "static"})[0].data.binarisation == "static"
-    with pytest.raises(ConfigError, match="binarised already, static: leave binarisation out; got 'dynamic'"):
+    assert (
+        configured(None, None, images, None, {"binarisation": "static"})[0].data.binarisation
+        == "static"
+    )
+    with pytest.raises(
+        ConfigError, match="binarised already, static: leave binarisation out; got 'dynamic'"
+    ):
         configured(None, None, images, None, {"binarisation": "dynamic"})
 
 
@@ -233,7 +250,9 @@ def test_what_a_call_leaves_unset_follows_from_what_it_sets(options):
 
 def test_a_dataset_of_images_alone_is_one_of_tuples(arrays):
     images = torch.from_numpy(arrays["train"])
-    first, second = (dataset_of_images({**arrays, "train": each}) for each in (TensorDataset(images), images))
+    first, second = (
+        dataset_of_images({**arrays, "train": each}) for each in (TensorDataset(images), images)
+    )
     assert first.name == second.name
     with pytest.raises(DataError, match="alone or with a label; got 3 parts"):
         dataset_of_images(TensorDataset(images, images, images))
@@ -296,7 +315,9 @@ def test_networks_of_the_library_are_given_as_well(tmp_path, arrays):
     vae = paper_vae("supermodular", n=3, hidden=5)
     run = train(folder=tmp_path / "run", model=vae, data=arrays, **SMALL)
     again = load_vae(run.folder, "last", paper_vae("supermodular", n=3, hidden=5))
-    assert all(torch.equal(value, again.state_dict()[name]) for name, value in vae.state_dict().items())
+    assert all(
+        torch.equal(value, again.state_dict()[name]) for name, value in vae.state_dict().items()
+    )
 
 
 # --- going on -----------------------------------------------------------------------------------
@@ -306,8 +327,11 @@ class PowerCutError(Exception):
     """What a test raises in the midst of a training."""
 
 
-@pytest.mark.parametrize("step", [2, 5])  # in the first epoch, before any checkpoint, and in the second
-def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(finished, arrays, tmp_path, monkeypatch, step):
+# in the first epoch, before any checkpoint, and in the second
+@pytest.mark.parametrize("step", [2, 5])
+def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(
+    finished, arrays, tmp_path, monkeypatch, step
+):
     plain, calls = ArgmaxTraining.training_step, []
 
     def cut(*arguments, **named):
@@ -358,14 +382,26 @@ def test_a_killed_run_goes_on_with_the_same_networks(finished, arrays, tmp_path)
 
 def test_an_estimator_of_ones_own(tmp_path, arrays):
     named = train(
-        folder=tmp_path / "named", n=3, hidden=5, data=arrays, estimator="score_function", samples=2, **SMALL
+        folder=tmp_path / "named",
+        n=3,
+        hidden=5,
+        data=arrays,
+        estimator="score_function",
+        samples=2,
+        **SMALL,
     )
-    given = train(folder=tmp_path / "given", n=3, hidden=5, data=arrays, estimator=ScoreFunction(2), **SMALL)
+    given = train(
+        folder=tmp_path / "given", n=3, hidden=5, data=arrays, estimator=ScoreFunction(2), **SMALL
+    )
     assert_same(named.folder, given.folder)
-    with pytest.raises(ConfigError, match=r"the estimator of this training is one of your own: give it"):
+    with pytest.raises(
+        ConfigError, match=r"the estimator of this training is one of your own: give it"
+    ):
         resume(given.folder, epochs=3, data=arrays)
     resume(given.folder, epochs=3, data=arrays, estimator=ScoreFunction(2), progress=False)
-    assert evaluate_run(given.folder, data=arrays, estimator=ScoreFunction(2), samples=5).images == 50
+    assert (
+        evaluate_run(given.folder, data=arrays, estimator=ScoreFunction(2), samples=5).images == 50
+    )
     with pytest.raises(ConfigError, match="estimator must be an Estimator or its name; got 3"):
         train(data=arrays, estimator=3)
     with pytest.raises(ConfigError, match="the estimator Direct does not fit"):
@@ -406,7 +442,13 @@ def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
     first, second = Counting(), Counting(logs=True)
     logger = CSVLogger(tmp_path, name="curves", version="")
     run = train(
-        folder=tmp_path / "run", n=3, hidden=5, data=arrays, callbacks=[first], logger=logger, **SMALL
+        folder=tmp_path / "run",
+        n=3,
+        hidden=5,
+        data=arrays,
+        callbacks=[first],
+        logger=logger,
+        **SMALL,
     )
     assert first.steps == 6
     assert (tmp_path / "curves" / "metrics.csv").exists()
@@ -417,7 +459,9 @@ def test_callbacks_and_loggers_of_ones_own(tmp_path, arrays):
     assert run.metrics["train/counted"][2] == 9
 
 
-@pytest.mark.parametrize(("name", "left"), [("csv", "csv"), ("none", None), ("tensorboard", "tensorboard")])
+@pytest.mark.parametrize(
+    ("name", "left"), [("csv", "csv"), ("none", None), ("tensorboard", "tensorboard")]
+)
 def test_loggers_by_name(tmp_path, arrays, name, left):
     run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger=name, **SMALL)
     there = {path.name for path in run.folder.iterdir()} & {"csv", "tensorboard", "wandb"}
@@ -439,7 +483,9 @@ def test_mlflow_has_one_run_however_often_a_training_goes_on(tmp_path, arrays, m
     (tracked,) = client.search_runs([experiment.experiment_id])
     assert tracked.info.run_id == run.tracked.read_text()
     assert (tracked.data.params["hidden"], tracked.data.params["data/batch_size"]) == ("5", "50")
-    bounds = [each.value for each in client.get_metric_history(tracked.info.run_id, "validation/bound")]
+    bounds = [
+        each.value for each in client.get_metric_history(tracked.info.run_id, "validation/bound")
+    ]
     assert bounds == pytest.approx(run.metrics["validation/bound"].tolist(), rel=1e-5)
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
@@ -476,7 +522,9 @@ def test_a_run_of_the_callers_at_weights_and_biases_stays_open(tmp_path, arrays,
 
 def test_the_package_of_weights_and_biases_may_not_be_imported_yet(tmp_path, monkeypatch):
     run = Run.at(tmp_path)
-    trainer = SimpleNamespace(logger=object.__new__(WandbLogger), callbacks=[Tracked(TrainConfig(), run)])
+    trainer = SimpleNamespace(
+        logger=object.__new__(WandbLogger), callbacks=[Tracked(TrainConfig(), run)]
+    )
     monkeypatch.delitem(sys.modules, "wandb", raising=False)
     with ended(trainer):  # nothing is logged
         pass
@@ -492,7 +540,9 @@ def test_the_package_of_weights_and_biases_may_not_be_imported_yet(tmp_path, mon
 def test_a_logger_whose_package_is_missing(tmp_path, arrays, monkeypatch, name):
     monkeypatch.setattr("lightning.pytorch.loggers.wandb._WANDB_AVAILABLE", False)
     monkeypatch.setattr("lightning.pytorch.loggers.mlflow._MLFLOW_AVAILABLE", False)
-    monkeypatch.setattr("lightning.pytorch.loggers.mlflow._MLFLOW_SKINNY_AVAILABLE", False, raising=False)
+    monkeypatch.setattr(
+        "lightning.pytorch.loggers.mlflow._MLFLOW_SKINNY_AVAILABLE", False, raising=False
+    )
     with pytest.raises(MissingPackageError, match=f"pip install {name}"):
         train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger=name, **SMALL)
     assert not (tmp_path / "run").exists()
@@ -519,7 +569,9 @@ def test_metrics_are_columns_and_drawn(finished):
 
 
 def test_options_by_name(tmp_path, arrays):
-    with pytest.raises(ConfigError, match=r"no option is called epoch\. Did you mean epochs\?; there are:"):
+    with pytest.raises(
+        ConfigError, match=r"no option is called epoch\. Did you mean epochs\?; there are:"
+    ):
         train(data=arrays, epoch=3)
     with pytest.raises(ConfigError, match="expected a TrainConfig"):
         train({"n": 3})
@@ -540,7 +592,9 @@ def test_one_array_a_torch_dataset_and_pairs_are_the_same_images(tmp_path, array
     forms = [(together, labels), (torch.from_numpy(together), torch.from_numpy(labels)), tensors]
     names = set()
     for number, form in enumerate(forms):
-        run = train(folder=tmp_path / str(number), n=3, hidden=5, data=form, **{**SMALL, "epochs": 1})
+        run = train(
+            folder=tmp_path / str(number), n=3, hidden=5, data=form, **{**SMALL, "epochs": 1}
+        )
         names.add(run.config().data.name)
     assert len(names) == 1
     assert_same(tmp_path / "0", tmp_path / "2")
@@ -549,7 +603,8 @@ def test_one_array_a_torch_dataset_and_pairs_are_the_same_images(tmp_path, array
 def test_splits_that_overlap_are_refused(tmp_path, arrays):
     shared = {**arrays, "test": np.concatenate([arrays["test"], arrays["train"][7:9]])}
     with pytest.raises(
-        DataError, match=r"the splits overlap: 2 of the 52 images of test are in train too \(numbers 50, 51"
+        DataError,
+        match=r"the splits overlap: 2 of the 52 images of test are in train too \(numbers 50, 51",
     ):
         train(folder=tmp_path / "run", data=shared)
     assert not (tmp_path / "run").exists()

@@ -40,7 +40,9 @@ def kl_by_sum(this):
 def slopes_of(function, parameters, step=1e-5):
     """Finite differences."""
     moves = step * np.eye(len(parameters))
-    return np.array([(function(parameters + m) - function(parameters - m)) / (2 * step) for m in moves])
+    return np.array(
+        [(function(parameters + m) - function(parameters - m)) / (2 * step) for m in moves]
+    )
 
 
 # --- exact sums ---------------------------------------------------------------------------------
@@ -86,8 +88,12 @@ def test_gradients_are_those_of_the_sums(family):
     covariance = (statistics * probabilities[:, None]).T @ statistics - np.outer(means, means)
     # grad KL is the covariance of statistics and log q, which is h up to a constant.
     np.testing.assert_allclose(gradient(q.log_partition), means, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(gradient(q.kl().value), covariance @ this.parameters, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(gradient(q.entropy()), -covariance @ this.parameters, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        gradient(q.kl().value), covariance @ this.parameters, rtol=0, atol=1e-10
+    )
+    np.testing.assert_allclose(
+        gradient(q.entropy()), -covariance @ this.parameters, rtol=0, atol=1e-10
+    )
     weights = np.random.default_rng(1).normal(size=len(means))
     unary, pairs = q.marginals
     total = (unary * torch.from_numpy(weights[: this.n])).sum()
@@ -121,7 +127,11 @@ def test_host_kernel_and_device_table_agree(family):
     for sums in (lambda h: Gibbs(h)._sums, _table_sums):
         h = this.potentials(2, tracked=True)
         log_z, (unary, pairs) = sums(h)
-        weighted = log_z.sum() + (unary * unary.detach().cos()).sum() + (pairs * pairs.detach().sin()).sum()
+        weighted = (
+            log_z.sum()
+            + (unary * unary.detach().cos()).sum()
+            + (pairs * pairs.detach().sin()).sum()
+        )
         found.append([log_z, unary, pairs, *torch.autograd.grad(weighted, leaves_of(h))])
     for host, table in zip(*found, strict=True):
         torch.testing.assert_close(host, table, rtol=0, atol=1e-11)
@@ -131,7 +141,9 @@ def test_host_kernel_and_device_table_agree(family):
 def test_a_device_has_a_table_of_as_many_states_as_fit(n, expected):
     def chain(device):
         edges = torch.tensor([[i, i + 1] for i in range(n - 1)], device=device)
-        return Potentials(torch.zeros(1, n, device=device), torch.zeros(1, n - 1, device=device), edges)
+        return Potentials(
+            torch.zeros(1, n, device=device), torch.zeros(1, n - 1, device=device), edges
+        )
 
     assert by_table(chain("meta")) is expected
     assert not by_table(chain("cpu"))
@@ -144,7 +156,9 @@ def test_float32_scores_give_float32_sums(family):
     if family == "categorical":
         single = CategoricalPotentials(h.unary.float())
     else:
-        single = Potentials(h.unary.float(), None if h.pairwise is None else h.pairwise.float(), h.edges)
+        single = Potentials(
+            h.unary.float(), None if h.pairwise is None else h.pairwise.float(), h.edges
+        )
     q = Gibbs(single)
     assert q.log_partition.dtype == q.kl().value.dtype == q.sample(seeded()).dtype == torch.float32
     torch.testing.assert_close(q.kl().value.double(), Gibbs(h).kl().value, rtol=0, atol=1e-4)
@@ -205,13 +219,16 @@ def test_samples_depend_on_the_generator_alone(family):
     assert not first.requires_grad
 
 
-# --- what posteriors of the same potentials share --------------------------------------------------
+# --- what posteriors of the same potentials share
+# --------------------------------------------------
 
 
 def separate(h):
     """The same scores as potentials of their own."""
     return Potentials(
-        h.unary.detach().clone().requires_grad_(), h.pairwise.detach().clone().requires_grad_(), h.edges
+        h.unary.detach().clone().requires_grad_(),
+        h.pairwise.detach().clone().requires_grad_(),
+        h.edges,
     )
 
 
@@ -259,9 +276,13 @@ def test_one_pass_back_serves_the_kl_and_the_conditionals_of_completions(monkeyp
 
     calls = []
     derive = solvers.Completions.derivative
-    monkeypatch.setattr(solvers.Completions, "derivative", lambda *given: calls.append(0) or derive(*given))
     monkeypatch.setattr(
-        solvers.Gibbs, "covariance_product", lambda *given: pytest.fail("another pass over the states")
+        solvers.Completions, "derivative", lambda *given: calls.append(0) or derive(*given)
+    )
+    monkeypatch.setattr(
+        solvers.Gibbs,
+        "covariance_product",
+        lambda *given: pytest.fail("another pass over the states"),
     )
     together = gradients(h, h)
     assert len(calls) == 1
@@ -284,7 +305,8 @@ def test_sums_after_completions_have_the_gradients_that_are_wanted():
         assert not Gibbs(h).kl().value.requires_grad
     h.pairwise.requires_grad_()
     found, expected = (
-        torch.autograd.grad(Gibbs(each).kl().value.sum(), leaves_of(each)) for each in (h, separate(h))
+        torch.autograd.grad(Gibbs(each).kl().value.sum(), leaves_of(each))
+        for each in (h, separate(h))
     )
     assert all(map(torch.equal, found, expected))
 
@@ -396,7 +418,9 @@ def test_chains_and_grids_of_any_length(rows, columns):
     for found, mean in zip(q.marginals, means, strict=True):
         torch.testing.assert_close(found[0], mean, rtol=0, atol=1e-10)
     torch.testing.assert_close(q.entropy()[0], entropy, rtol=0, atol=1e-9)
-    for found, slope in zip(torch.autograd.grad(q.entropy(), [unary, pairwise]), expected, strict=True):
+    for found, slope in zip(
+        torch.autograd.grad(q.entropy(), [unary, pairwise]), expected, strict=True
+    ):
         torch.testing.assert_close(found, slope, rtol=0, atol=1e-9)
 
 
@@ -407,7 +431,9 @@ def test_samples_of_a_long_chain_have_its_marginals():
     unary, pairwise = (torch.from_numpy(random.normal(size=size)) for size in (30, 29))
     tracked = [each.clone().requires_grad_() for each in (unary, pairwise)]
     means = torch.autograd.grad(transfer_log_z(*tracked, 1, 30), tracked)
-    z = Gibbs(Potentials(unary[None], pairwise[None], torch.from_numpy(edges))).sample(seeded(), 40_000)
+    z = Gibbs(Potentials(unary[None], pairwise[None], torch.from_numpy(edges))).sample(
+        seeded(), 40_000
+    )
     z = z[:, 0].numpy()
     drawn = np.concatenate([z, z[:, :-1] * z[:, 1:]], axis=1)
     expected = torch.cat(means).numpy()
@@ -439,7 +465,8 @@ def test_histogram_kl_is_an_upper_bound_in_expectation(seed):
     error = values.value.std().item() / 4000**0.5
     bias = values.value.mean().item() - kl
     assert bias > LEVEL * error
-    assert bias == pytest.approx(3 / (2 * 25), rel=0.3)  # (states - 1) / (2 draws), Miller and Madow
+    # (states - 1) / (2 draws), Miller and Madow
+    assert bias == pytest.approx(3 / (2 * 25), rel=0.3)
     close = PerturbAndMAP(this.potentials(2), draws=100_000).kl("histogram", seeded(seed)).value
     np.testing.assert_allclose(close, kl, rtol=0, atol=0.008)
 

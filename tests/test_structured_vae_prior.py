@@ -44,9 +44,11 @@ PRIORS = ["factorised", "gibbs", "chain"]
 
 
 def prior_of(kind):
-    return {"factorised": factorised_prior, "gibbs": gibbs_prior, "chain": lambda n: gibbs_prior(n, CHAIN)}[
-        kind
-    ](N)
+    return {
+        "factorised": factorised_prior,
+        "gibbs": gibbs_prior,
+        "chain": lambda n: gibbs_prior(n, CHAIN),
+    }[kind](N)
 
 
 def model(encoder, kind, seed=0):
@@ -74,7 +76,10 @@ def log_prior(vae):
         pairs = vae.prior.edges.numpy()
         scores = z @ vae.prior.unary.detach().numpy()
         if len(pairs):
-            scores = scores + (z[:, pairs[:, 0]] * z[:, pairs[:, 1]]) @ vae.prior.pairwise.detach().numpy()
+            scores = (
+                scores
+                + (z[:, pairs[:, 0]] * z[:, pairs[:, 1]]) @ vae.prior.pairwise.detach().numpy()
+            )
     return scores - np.log(np.exp(scores).sum())
 
 
@@ -83,7 +88,9 @@ def tables(vae, x):
     states = np.eye(N) if isinstance(vae.prior, CategoriesPrior) else all_bits(N)
     z = torch.as_tensor(states).double()
     with torch.no_grad():
-        costs = torch.stack([vae.decoder.cost(x, each.expand(IMAGES, -1)) for each in z], dim=-1).numpy()
+        costs = torch.stack(
+            [vae.decoder.cost(x, each.expand(IMAGES, -1)) for each in z], dim=-1
+        ).numpy()
         scores = vae.encoder(x).table(z).numpy()
     log_q = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
     return costs, log_q, log_prior(vae)
@@ -137,7 +144,9 @@ def test_the_kl_of_perturb_and_map_is_at_least_the_true_one(kind):
     for row in codes.T:
         q = np.bincount(row.numpy(), minlength=2**N) / len(row)
         true.append((q[q > 0] * (np.log(q[q > 0]) - log_p[q > 0])).sum())
-    drawn = image_costs(vae, x, lambda h: PerturbAndMAP(h, "exhaustive"), seeded(2), samples=100)["kl"]
+    drawn = image_costs(vae, x, lambda h: PerturbAndMAP(h, "exhaustive"), seeded(2), samples=100)[
+        "kl"
+    ]
     assert (drawn.detach().numpy() > np.array(true) - 0.1).all()
     found = evaluate(
         vae, [(x,)], lambda h: PerturbAndMAP(h, "exhaustive"), seeded(3), samples=5000
@@ -195,18 +204,26 @@ def test_maximum_likelihood_has_the_prior_in_it_whatever_a_kl_would_weigh(encode
     objective = elbo_recipe(vae, x, potentials, "none", weight)
     estimate = MaximumLikelihood()(potentials, objective.cost, seeded(0))
     costs, _, log_p = tables(vae, x)
-    np.testing.assert_allclose(estimate.cost, -np.log(np.exp(-costs + log_p).sum(axis=1)), rtol=1e-6)
+    np.testing.assert_allclose(
+        estimate.cost, -np.log(np.exp(-costs + log_p).sum(axis=1)), rtol=1e-6
+    )
     own = [*vae.decoder.parameters(), *vae.prior.parameters()]
     found = torch.autograd.grad(estimate.surrogate.mean(), own)
-    likelihood = exact_gradients(vae, x, lambda table, log_q, log_p: -(-table + log_p).logsumexp(dim=-1))
-    names = {id(each): gradient for each, gradient in zip(vae.parameters(), likelihood, strict=True)}
+    likelihood = exact_gradients(
+        vae, x, lambda table, log_q, log_p: -(-table + log_p).logsumexp(dim=-1)
+    )
+    names = {
+        id(each): gradient for each, gradient in zip(vae.parameters(), likelihood, strict=True)
+    }
     for parameter, gradient in zip(own, found, strict=True):
         torch.testing.assert_close(gradient, names[id(parameter)], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", [1.0, 1.1])
-@pytest.mark.parametrize("estimator", [Direct("exhaustive"), ScoreFunction(2)], ids=["folded", "exact"])
+@pytest.mark.parametrize(
+    "estimator", [Direct("exhaustive"), ScoreFunction(2)], ids=["folded", "exact"]
+)
 def test_the_priors_gradient_at_samples_is_that_of_the_bound(estimator, scale):
     vae, x = model("independent", "gibbs"), images()
     prior = list(vae.prior.parameters())
@@ -246,7 +263,9 @@ def test_samples_come_from_the_prior(kind):
     encoder = "categorical" if kind == "categories" else "independent"
     vae, draws = model(encoder, kind), 80_000
     z = drawn_states(vae.prior.potentials(), draws, seeded(0)).detach()
-    codes = z.argmax(dim=-1) if encoder == "categorical" else (z.long() << torch.arange(N)).sum(dim=-1)
+    codes = (
+        z.argmax(dim=-1) if encoder == "categorical" else (z.long() << torch.arange(N)).sum(dim=-1)
+    )
     expected = draws * np.exp(log_prior(vae))
     counts = np.bincount(codes.numpy(), minlength=len(expected))
     assert (
@@ -270,7 +289,9 @@ def test_many_bits_with_few_edges():
         message = before + unary
     log_z = np.logaddexp(*message)
     zeros = torch.zeros(1, n)
-    assert PriorExcess(prior.potentials()).at(zeros).item() == pytest.approx(log_z - n * np.log(2), rel=1e-5)
+    assert PriorExcess(prior.potentials()).at(zeros).item() == pytest.approx(
+        log_z - n * np.log(2), rel=1e-5
+    )
 
 
 def test_a_posterior_without_the_priors_edges():
@@ -303,13 +324,19 @@ def test_a_prior_is_trained_kept_and_exported(tmp_path, kind, estimator):
 
 def test_what_no_prior_can_be(tmp_path):
     with pytest.raises(
-        ConfigError, match="the recipe paper leaves out with the estimator direct: set recipe to elbo"
+        ConfigError,
+        match="the recipe paper leaves out with the estimator direct: set recipe to elbo",
     ):
         train(TrainConfig(prior="gibbs", recipe="paper", n=3, hidden=5), tmp_path / "run")
     with pytest.raises(ConfigError, match="log Z is out of reach"):
         train(
             TrainConfig(
-                prior="gibbs", encoder="independent", n=50, hidden=5, recipe="elbo", solver="independent"
+                prior="gibbs",
+                encoder="independent",
+                n=50,
+                hidden=5,
+                recipe="elbo",
+                solver="independent",
             ),
             tmp_path / "run",
         )

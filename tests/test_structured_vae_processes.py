@@ -13,7 +13,11 @@ import pytest
 
 from structured_vae import ConfigError, TrainConfig, train
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(__file__).parent.parent),
+    "OMP_NUM_THREADS": "1",
+}
 CORES = os.cpu_count()
 needs_two_cores = pytest.mark.skipif(CORES < 2, reason="two processes need two cores")
 
@@ -26,7 +30,8 @@ def test_there_is_at_least_one(key):
 
 @pytest.mark.parametrize("count", [10**6, CORES + 1])
 def test_more_processes_than_cores_are_refused(tmp_path, monkeypatch, count):
-    monkeypatch.setattr(subprocess, "Popen", None)  # should they not be: a machine that starts them is lost
+    # should they not be: a machine that starts them is lost
+    monkeypatch.setattr(subprocess, "Popen", None)
     config = TrainConfig(processes=count, device="cpu")
     with pytest.raises(ConfigError, match=f"processes is {count:,}, .* has {CORES} cores"):
         train(config, tmp_path / "run")
@@ -69,7 +74,11 @@ def lives(number):
         os.kill(number, 0)
     except ProcessLookupError:
         return False
-    return Path(f"/proc/{number}/stat").read_text().split()[2] != "Z" if Path("/proc").exists() else True
+    return (
+        Path(f"/proc/{number}/stat").read_text().split()[2] != "Z"
+        if Path("/proc").exists()
+        else True
+    )
 
 
 def rows(folder):
@@ -79,18 +88,24 @@ def rows(folder):
 
 def run(folder, *arguments):
     command = [sys.executable, "-m", "structured_vae", *arguments]
-    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=600
+    )
 
 
 @pytest.mark.slow
 @needs_two_cores
 def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path):
     common = ("--encoder", "independent", "--estimator", "exact", "--n", "6", "--epochs", "3")
-    two = run(tmp_path, "train", *common, "--processes", "2", "--data.batch_size", "50", "--run", "two")
+    two = run(
+        tmp_path, "train", *common, "--processes", "2", "--data.batch_size", "50", "--run", "two"
+    )
     one = run(tmp_path, "train", *common, "--data.batch_size", "100", "--run", "one")
     assert (two.returncode, one.returncode) == (0, 0), two.stderr + one.stderr
     assert two.stdout.count("files of this run") == 1
-    curves = [[float(row["test/bound"]) for row in rows(tmp_path / name)] for name in ("two", "one")]
+    curves = [
+        [float(row["test/bound"]) for row in rows(tmp_path / name)] for name in ("two", "one")
+    ]
     # Exact gradients draw no noise in training: what is left is the order of sums.
     assert curves[0] == pytest.approx(curves[1], rel=2e-3)
     more = run(tmp_path, "resume", "two", "--epochs", "4")
@@ -98,7 +113,18 @@ def test_two_processes_learn_as_one_with_the_doubled_batch(tmp_path):
     assert [row["epoch"] for row in rows(tmp_path / "two")] == ["1", "2", "3", "4"]
 
 
-SMALL = ("--encoder", "independent", "--n", "4", "--hidden", "8", "--processes", "2", "--run", "mine")
+SMALL = (
+    "--encoder",
+    "independent",
+    "--n",
+    "4",
+    "--hidden",
+    "8",
+    "--processes",
+    "2",
+    "--run",
+    "mine",
+)
 
 
 @pytest.fixture
@@ -114,7 +140,9 @@ def two(tmp_path):
         text=True,
     )
     try:
-        wait_until(lambda: process.poll() is not None or (tmp_path / "mine/checkpoints/last.ckpt").exists())
+        wait_until(
+            lambda: process.poll() is not None or (tmp_path / "mine/checkpoints/last.ckpt").exists()
+        )
         assert process.poll() is None, process.stderr.read()
         yield process
     finally:
@@ -132,7 +160,9 @@ def wait_until(true, seconds=240):
 
 def members(group):
     """The living processes of a group."""
-    found = [path.read_text().rpartition(")")[2].split() for path in Path("/proc").glob("[0-9]*/stat")]
+    found = [
+        path.read_text().rpartition(")")[2].split() for path in Path("/proc").glob("[0-9]*/stat")
+    ]
     return [state for state, _, its_group, *_ in found if int(its_group) == group and state != "Z"]
 
 

@@ -51,14 +51,20 @@ HEADS = {
     "layer with noise": (ArgmaxLayer(), lambda layer, x: layer(x)),
     "straight through": (ArgmaxLayer(estimator="straight_through"), lambda layer, x: layer(x)),
     "layer of a structure": (ArgmaxLayer(KOfN(2)), lambda layer, x: layer(x)),
-    "layer with a cost": (ArgmaxLayer(), lambda layer, x: layer(x, cost=lambda z: z.sum(-1)).surrogate),
+    "layer with a cost": (
+        ArgmaxLayer(),
+        lambda layer, x: layer(x, cost=lambda z: z.sum(-1)).surrogate,
+    ),
     "solve": (ArgmaxLayer(), lambda layer, x: layer.solve(x)[0]),
     "hinge": (StructuredHinge(), lambda loss, x: loss(x, target=TARGET)),
     "direct": (DirectLoss(), lambda loss, x: loss(x, target=TARGET)),
     "implicit MLE": (ImplicitMLELoss(), lambda loss, x: loss(x, target=TARGET)),
     "likelihood": (GibbsLikelihood(), lambda loss, x: loss(x, target=TARGET)),
     "structure": (Structured(KOfN(2)), lambda structure, x: structure(x)),
-    "chain": (LinearChainCRF(2, batch_first=True), lambda crf, x: crf(x.reshape(2, 2, 2), tags(x[:, :2]))),
+    "chain": (
+        LinearChainCRF(2, batch_first=True),
+        lambda crf, x: crf(x.reshape(2, 2, 2), tags(x[:, :2])),
+    ),
     "chain's solution": (
         LinearChainCRF(2, batch_first=True),
         lambda crf, x: crf.solve(x.reshape(2, 2, 2)).labels,

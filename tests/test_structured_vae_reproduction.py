@@ -116,7 +116,10 @@ def test_curves_are_cells_of_the_table():
     ("arguments", "message"),
     [
         ({"only": "["}, "not a regular expression"),
-        ({"only": "nothing"}, "no cell of structured fits 'nothing'; there are: independent-direct"),
+        (
+            {"only": "nothing"},
+            "no cell of structured fits 'nothing'; there are: independent-direct",
+        ),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"seeds": []}, "seeds is empty"),
     ],
@@ -153,7 +156,9 @@ def test_cells_run_once_and_leave_records(two_cells, capsys):
             == places.run(cell).pictures.joinpath("samples-0002.png").read_bytes()
         )
         assert record.seconds == pytest.approx(sum(row["seconds"] for row in record.epochs))
-        assert {"commit", "versions", "hardware"} <= set(json.loads(places.record(cell).read_text()))
+        assert {"commit", "versions", "hardware"} <= set(
+            json.loads(places.record(cell).read_text())
+        )
     found = record.evaluation["quantities"]  # of the general encoder
     assert found["kl"]["value"] == pytest.approx(3 * math.log(2))  # one draw has no entropy
     assert found["refined_bound"]["value"] <= found["bound"]["value"]
@@ -184,7 +189,9 @@ def test_a_stopped_cell_goes_on(two_cells):
 def test_dry_run_trains_nothing(two_cells, capsys):
     assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]") == 0
     out = capsys.readouterr().out
-    assert all(f"{name}-seed{seed}" in out for name in ("independent", "general") for seed in (0, 1))
+    assert all(
+        f"{name}-seed{seed}" in out for name in ("independent", "general") for seed in (0, 1)
+    )
     assert out.count("?") >= 4  # nothing is known of their time
     assert not Path("results").exists()
     assert not Path("runs").exists()
@@ -258,7 +265,9 @@ def test_a_run_with_other_settings_is_not_gone_on_with(two_cells, capsys, before
     Path("results/tiny/general-seed0.json").unlink()
     (experiments.CELLS / "tiny.yaml").write_text(falling.replace(before, after))
     assert command("reproduce", "tiny", "--only", "general") == 2
-    assert f"was trained with other settings ({key}): delete it" in " ".join(capsys.readouterr().err.split())
+    assert f"was trained with other settings ({key}): delete it" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 @tiny
@@ -276,7 +285,9 @@ def test_terminated_cells_end_all_and_the_same_command_goes_on(two_cells, monkey
         assert command("reproduce", "tiny") == 143
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "the same command goes on" in capsys.readouterr().err
-    assert sorted(path.name for path in Path("runs/reproduce/tiny").iterdir()) == ["independent-seed0"]
+    assert sorted(path.name for path in Path("runs/reproduce/tiny").iterdir()) == [
+        "independent-seed0"
+    ]
     assert command("reproduce", "tiny") == 0
 
 
@@ -294,7 +305,9 @@ def test_a_dask_cluster_trains_cells(tmp_path):
     cells = [Cell("x", "cell", replace(config, seed=seed)) for seed in (0, 1)]
     places = Places(tmp_path / "results", tmp_path / "runs")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):
@@ -315,7 +328,9 @@ def test_report_shows_the_records_beside_the_paper(two_cells, capsys):
     assert command("reproduce", "tiny", "--seeds", "[0,1]") == 0
     assert command("report") == 0
     page = Path("results/report/tiny.md").read_text()
-    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("|")}
+    rows = {
+        line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("|")
+    }
     assert "| 145 |" in rows["general"]
     assert "±" in rows["independent"]
     places = Places(Path("results"), Path("runs/reproduce"))
@@ -434,11 +449,15 @@ def test_an_order_is_looked_for_in_the_valid_bound_and_in_log_p_too(two_cells):
     }
     columns = ("bound_surrogate", "bound", "minus_log_p")
     records = {
-        name: [record_with(**dict(zip(columns, run, strict=True))) for run in zip(*found, strict=True)]
+        name: [
+            record_with(**dict(zip(columns, run, strict=True))) for run in zip(*found, strict=True)
+        ]
         for name, found in values.items()
     }
     said = verdict(Experiment.named("tiny"), records)
-    assert "by its recipe, is found (seeds tell neighbours apart, 95% by Welch's t): general" in said
+    assert (
+        "by its recipe, is found (seeds tell neighbours apart, 95% by Welch's t): general" in said
+    )
     assert (
         "By the valid bound it is that of the means, and seeds do not tell general from independent (95% by Welch's "
         "t). By -log p(x) it is not found." in said
@@ -494,7 +513,8 @@ def test_the_papers_number_is_that_after_as_many_epochs_where_it_is_known(two_ce
     assert experiment.paper_of("general", 2) == {"bound": 145}
     assert "1 of 1." in verdict(experiment, {"general": [record_with(bound=149.0)]})
     longer = replace(
-        record_with(bound=149.0), epochs=[{"epoch": 2, "ms_per_step": 1.0, "seconds": 1.0, "test/bound": 3.0}]
+        record_with(bound=149.0),
+        epochs=[{"epoch": 2, "ms_per_step": 1.0, "seconds": 1.0, "test/bound": 3.0}],
     )
     assert "0 of 1." in verdict(experiment, {"general": [longer]})
 
@@ -506,11 +526,15 @@ def test_hours_leave_out_an_epoch_in_which_the_training_stood_still():
 
 
 def test_hours_of_several_epochs_to_a_row_are_no_pause():
-    rows = [{"epoch": epoch, "seconds": 3600.0} for epoch in (1, 2, 3)] + [{"epoch": 23, "seconds": 72000.0}]
+    rows = [{"epoch": epoch, "seconds": 3600.0} for epoch in (1, 2, 3)] + [
+        {"epoch": 23, "seconds": 72000.0}
+    ]
     assert replace(record_with(), epochs=rows).hours == pytest.approx([1, 2, 3, 23])
 
 
-def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(two_cells, capsys):
+def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_commit(
+    two_cells, capsys
+):
     with (experiments.CELLS / "tiny.yaml").open("a") as file:
         file.write("\nreferences: [other/gaussian, other/not-run]\n")
     places = Places(Path("results"), Path("runs"))
@@ -519,19 +543,23 @@ def test_a_report_says_what_a_cell_holds_beside_references_and_of_code_in_no_com
         record_with(bound=2.0, refined_bound=1.0),
         replace(record_with(bound=3.0), commit="0a1b-dirty"),
     )
-    replace(clean, config=independent.config.to_dict(), commit="0a1b").write(places.record(independent))
+    replace(clean, config=independent.config.to_dict(), commit="0a1b").write(
+        places.record(independent)
+    )
     replace(dirty, config=general.config.to_dict()).write(places.record(general))
     gaussian = {**general.config.to_dict(), "encoder": "gaussian"}
-    replace(record_with(bound=1.5), config=gaussian).write(Path("results/other/gaussian-seed0.json"))
+    replace(record_with(bound=1.5), config=gaussian).write(
+        Path("results/other/gaussian-seed0.json")
+    )
     page = write_report(Experiment.named("tiny"), Path("results"), Path("report")).page.read_text()
     rows = table_of(page)
     assert [row["cell"] for row in rows] == ["independent", "general", "for reference: gaussian"]
     assert [row["holds at most"] for row in rows] == ["2.1", "2.1", ""]  # 3 log 2
     assert [row["code"] for row in rows] == ["", "in no commit", ""]
     assert rows[2]["bound"] == "1.50"
-    replace(clean, config=general.config.to_dict(), commit="0a1b", commits=["0a1b-dirty", "0a1b"]).write(
-        places.record(general)
-    )
+    replace(
+        clean, config=general.config.to_dict(), commit="0a1b", commits=["0a1b-dirty", "0a1b"]
+    ).write(places.record(general))
     assert command("report", "tiny") == 0
     assert "in no commit" in capsys.readouterr().out
 
@@ -542,7 +570,8 @@ def test_a_refined_bound_stands_beside_what_it_costs(two_cells):
         record_with(bound=2.0, refined_bound=1.0).write(places.record(cell))
     page = write_report(two_cells, Path("results"), Path("report")).page.read_text()
     general = next(row for row in table_of(page) if row["cell"] == "general")
-    assert general["decodes to refine"] == str(2 * (TrainConfig().n + 1))  # two moves, n + 1 decodes each
+    # two moves, n + 1 decodes each
+    assert general["decodes to refine"] == str(2 * (TrainConfig().n + 1))
 
 
 def table_of(page):
@@ -576,7 +605,9 @@ def test_hours_are_those_of_cells_of_the_same_kind(two_cells, capsys):
 def test_hours_of_a_plan_are_those_of_epochs_where_a_row_has_several(two_cells, capsys):
     cell = two_cells.cells()[0]
     rows = [{"epoch": epoch, "seconds": 5 * 3600.0} for epoch in (5, 10)]
-    replace(record_with(bound=2.0), epochs=rows).write(Places(Path("results"), Path("runs")).record(cell))
+    replace(record_with(bound=2.0), epochs=rows).write(
+        Places(Path("results"), Path("runs")).record(cell)
+    )
     assert command("reproduce", "tiny", "--dry_run", "--seeds", "[0,1]", "--epochs", "3") == 0
     assert "3.00" in capsys.readouterr().out
 
@@ -594,12 +625,17 @@ def test_a_curve_is_called_no_bound_where_states_are_perturbed(two_cells, estima
     settings = {**TrainConfig().to_dict(), "estimator": estimator, "encoder": encoder}
     rows = [{"epoch": 1, "seconds": 1.0, "test/bound": 5.0, "test/bound_surrogate": 4.0}]
     figure = curves(two_cells, {"cell": [replace(record_with(), config=settings, epochs=rows)]})
-    (line,) = [line for line in figure.subfigs[0].axes[0].get_lines() if line.get_label() == "cell" + note]
+    (line,) = [
+        line for line in figure.subfigs[0].axes[0].get_lines() if line.get_label() == "cell" + note
+    ]
     assert line.get_ydata() == pytest.approx([4.0 if note else 5.0])
 
 
 def test_a_curve_that_leaves_the_numbers_is_drawn_as_far_as_it_goes(two_cells):
-    rows = [{"epoch": epoch, "seconds": 1.0, "test/bound": loss} for epoch, loss in ((1, 5.0), (2, math.nan))]
+    rows = [
+        {"epoch": epoch, "seconds": 1.0, "test/bound": loss}
+        for epoch, loss in ((1, 5.0), (2, math.nan))
+    ]
     settings = {**TrainConfig().to_dict(), "encoder": "independent"}
     records = [replace(record_with(), config=settings, epochs=each) for each in (rows, rows[:1])]
     for of_seeds in (records, records[1:]):
@@ -610,7 +646,9 @@ def test_a_curve_that_leaves_the_numbers_is_drawn_as_far_as_it_goes(two_cells):
 def test_estimators_that_perturb_are_named_once():
     config = TrainConfig()
     perturbs = {
-        name for name, build in ESTIMATORS.items() if not build(config, "auto", 2, config.n).samples_gibbs
+        name
+        for name, build in ESTIMATORS.items()
+        if not build(config, "auto", 2, config.n).samples_gibbs
     }
     assert perturbs == set(PERTURB_AND_MAP)
 
@@ -621,16 +659,23 @@ def test_a_plan_needs_neither_data_nor_slow_packages():
         "atexit.register(lambda: os._exit(1) if {'torch', 'matplotlib'} & sys.modules.keys() else None); "
         "main(['reproduce', 'table1', '--dry_run'])"
     )
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "omniglot-k50-direct-seed0" in done.stdout
 
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_a_plain_call_finds_the_records_of_this_repository(name):
-    places, experiment = Places(Path(__file__).parents[1] / "results", Path("runs")), Experiment.named(name)
+    places, experiment = (
+        Places(Path(__file__).parents[1] / "results", Path("runs")),
+        Experiment.named(name),
+    )
     cells = experiment.cells(seeds=range(3))
-    records = [(cell, record) for cell in cells if (record := read_record(places.record(cell))) is not None]
+    records = [
+        (cell, record) for cell in cells if (record := read_record(places.record(cell))) is not None
+    ]
     assert records
     assert {cell.title: cell.config.epochs for cell, _ in records} == {
         cell.title: record.config["epochs"] for cell, record in records
@@ -654,7 +699,9 @@ def test_a_lost_picture_fails_its_cell_alone_and_leaves_no_record(two_cells, cap
     places.record(cell).unlink()
     (places.run(cell).pictures / "samples-0001.png").unlink()
     assert command("reproduce", "tiny", "--epochs", 1) == 2
-    assert "samples-0001.png is missing: put it back, or delete" in " ".join(capsys.readouterr().err.split())
+    assert "samples-0001.png is missing: put it back, or delete" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert not places.record(cell).exists()
 
 
@@ -680,7 +727,9 @@ def test_the_gradients_of_the_repository_are_drawn(tmp_path):
 
 
 def test_the_verdict_on_gradients_takes_each_estimator_at_its_best_setting():
-    report = GradientReport(0.3, 0, 0, 0.16, cosine=1, z_score=0, norm=2, microseconds=1, stats={}, draws=9)
+    report = GradientReport(
+        0.3, 0, 0, 0.16, cosine=1, z_score=0, norm=2, microseconds=1, stats={}, draws=9
+    )
     reports = {
         "direct 0.1": replace(report, bias=3.0),
         "direct 0.5": report,
@@ -704,8 +753,12 @@ def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_fin
 def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     references = {"other": [record_with(bound=5.0), record_with(bound=6.0)]}
     records = {"first": [record_with(bound=7.0)], "second": [record_with(bound=8.0)]}
-    without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
-    said = "Best bound: first, 7.00 nats, then second, 8.00, one seed each. For reference: other 5.50."
+    without = Experiment(
+        "", {key: value for key, value in two_cells.content.items() if key != "paper"}
+    )
+    said = (
+        "Best bound: first, 7.00 nats, then second, 8.00, one seed each. For reference: other 5.50."
+    )
     assert verdict(without, records, references) == said
     alone = {"first": records["first"] * 2}
     assert verdict(without, alone).startswith("Best bound: first, 7.00 ± 0.00 nats.")
@@ -721,7 +774,9 @@ def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     ],
 )
 def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
-    without = Experiment("", {key: value for key, value in two_cells.content.items() if key != "paper"})
+    without = Experiment(
+        "", {key: value for key, value in two_cells.content.items() if key != "paper"}
+    )
     records = {
         name: [record_with(bound=value) for value in values]
         for name, values in (("first", first), ("second", second))
@@ -732,7 +787,13 @@ def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
 @pytest.mark.parametrize(
     ("recipe", "rate_decay", "dropout", "paper_epochs", "expected"),
     [
-        ("elbo", "none", 0.0, 300, "1 epochs, and the paper has 300; the recipe differs from the paper's."),
+        (
+            "elbo",
+            "none",
+            0.0,
+            300,
+            "1 epochs, and the paper has 300; the recipe differs from the paper's.",
+        ),
         (
             "paper",
             "cosine",
@@ -740,7 +801,13 @@ def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
             300,
             "1 epochs, and the paper has 300; the recipe differs from the paper's.",
         ),
-        ("paper", "none", 0.5, None, "the paper does not say how many; the recipe differs from the paper's."),
+        (
+            "paper",
+            "none",
+            0.5,
+            None,
+            "the paper does not say how many; the recipe differs from the paper's.",
+        ),
         ("paper", "none", 0.0, 300, "training lasts 1 epochs, and the paper has 300."),
     ],
 )
@@ -766,7 +833,10 @@ def test_counts_of_cells_as_good_as_the_papers_name_another_binarisation(two_cel
 def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
     record = record_with(bound=146.0, bound_surrogate=144.0)
     said = "is as good as the paper's or better: 1 of 1."
-    for kind, word in (("bound", "bound"), ("not a bound", "number (not a bound where bits are coupled)")):
+    for kind, word in (
+        ("bound", "bound"),
+        ("not a bound", "number (not a bound where bits are coupled)"),
+    ):
         record.evaluation["quantities"]["bound_surrogate"]["kind"] = kind
         assert verdict(two_cells, {"general": [record]}).startswith(f"Cells whose {word} {said}")
 
@@ -779,7 +849,9 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeyp
     del values["config"]["consistency"]  # a default that came later, and one that changed
     values["config"]["data"]["train_on"] = "all"
     record.write_text(json.dumps(values))
-    (experiments.CELLS / "tiny.yaml").write_text(TINY.replace("picture_every: 0", "picture_every: 1"))
+    (experiments.CELLS / "tiny.yaml").write_text(
+        TINY.replace("picture_every: 0", "picture_every: 1")
+    )
     assert command("reproduce", "tiny", "--only", "general") == 0
     assert "1 of 1 cells are finished" in capsys.readouterr().out
     (experiments.CELLS / "tiny.yaml").write_text(

@@ -34,8 +34,14 @@ from structured_vae.runs.lock import locked
 from structured_vae.runs.processes import BY_HAND, NODE_COUNTS, check_nodes
 from structured_vae.runs.small_files import CONFIG_SIZE, read_small_text
 
-TINY = TrainConfig(n=2, hidden=2, epochs=2, picture_every=0, logger="none", data=DataConfig(batch_size=20))
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "OMP_NUM_THREADS": "1"}
+TINY = TrainConfig(
+    n=2, hidden=2, epochs=2, picture_every=0, logger="none", data=DataConfig(batch_size=20)
+)
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(__file__).parent.parent),
+    "OMP_NUM_THREADS": "1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +58,10 @@ def run(trained, tmp_path):
 
 
 def test_two_trainings_of_one_folder_exclude_each_other(run):
-    with locked(Run(run)), pytest.raises(RunError, match=f"process {os.getpid()} on .* is training in"):
+    with (
+        locked(Run(run)),
+        pytest.raises(RunError, match=f"process {os.getpid()} on .* is training in"),
+    ):
         resume(run, 4, progress=False)
     with locked(Run(run)):
         load_vae(run)
@@ -151,7 +160,9 @@ def launched(monkeypatch):
 
 
 def test_nodes_that_no_launcher_has_started_are_refused(tmp_path, launched):
-    with pytest.raises(ConfigError, match="nodes is 1,000, and no launcher has started this process"):
+    with pytest.raises(
+        ConfigError, match="nodes is 1,000, and no launcher has started this process"
+    ):
         train(TINY, tmp_path / "run", nodes=1000, progress=False)
     assert not (tmp_path / "run").exists()
     launched("SLURM_NNODES", "2")
@@ -188,7 +199,9 @@ def replaced_by(file, kind):
 
 @needs_pipes
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "huge"])
-@pytest.mark.parametrize("name", ["config.yaml", "metrics.csv", "record.json", "checkpoints/last.ckpt"])
+@pytest.mark.parametrize(
+    "name", ["config.yaml", "metrics.csv", "record.json", "checkpoints/last.ckpt"]
+)
 def test_a_file_of_another_kind_is_an_error_at_once(run, tmp_path, kind, name):
     replaced_by(run / name, kind)
     opening = {
@@ -262,7 +275,9 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
-@pytest.mark.parametrize(("mode", "kind"), [("RGBA", "PNG"), ("RGB", "PNG"), ("P", "PNG"), ("RGB", "JPEG")])
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("RGBA", "PNG"), ("RGB", "PNG"), ("P", "PNG"), ("RGB", "JPEG")]
+)
 def test_an_upload_of_25_megapixels_takes_little_more_than_its_pixels(tmp_path, mode, kind):
     Image.new(mode, (5000, 5000)).save(tmp_path / "large", kind)
     command = [sys.executable, "-c", MEASURED, str(tmp_path / "large")]

@@ -41,7 +41,9 @@ def of_bits(quantity):
 
 
 BITS = {
-    "likelihood": lambda unary, pairwise: GibbsLikelihood()(unary, pairwise, edges=TRIANGLE, target=TARGET),
+    "likelihood": lambda unary, pairwise: GibbsLikelihood()(
+        unary, pairwise, edges=TRIANGLE, target=TARGET
+    ),
     "log Z": of_bits(lambda q: q.log_partition),
     "marginals": of_bits(lambda q: q.marginals),
     "entropy": of_bits(lambda q: q.entropy()),

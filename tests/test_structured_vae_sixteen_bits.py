@@ -42,7 +42,8 @@ def test_chains_reduce_in_float64(dtype, reduction, masked):
     wanted = crf(scores, tags, mask, reduction)
     found = crf(scores.to(dtype), tags, mask, reduction)
     assert found.dtype == dtype
-    torch.testing.assert_close(found, wanted.to(dtype))  # minus infinity where a sum is beyond the type
+    # minus infinity where a sum is beyond the type
+    torch.testing.assert_close(found, wanted.to(dtype))
     if reduction != "sum":
         assert found.isfinite().all()
 
@@ -74,10 +75,14 @@ LOSSES = {
 def test_losses_are_those_of_the_same_scores_in_float64(dtype, name):
     unary = (200 * torch.randn(8, 12, generator=seeded())).to(dtype)
     pairwise = (200 * torch.randn(8, 12, 12, generator=seeded(1)).triu(1)).to(dtype)
-    target = ArgmaxLayer(seed=None)(unary + 100 * torch.randn(8, 12, generator=seeded(2)).to(dtype), pairwise)
+    target = ArgmaxLayer(seed=None)(
+        unary + 100 * torch.randn(8, 12, generator=seeded(2)).to(dtype), pairwise
+    )
     values = []
     for kind in (dtype, torch.float64):
-        value = LOSSES[name](unary.to(kind), pairwise.to(kind), target=target.to(kind), generator=seeded())
+        value = LOSSES[name](
+            unary.to(kind), pairwise.to(kind), target=target.to(kind), generator=seeded()
+        )
         values.append(value)
     assert values[0].dtype == dtype
     torch.testing.assert_close(values[0], values[1].to(dtype), atol=0.05, rtol=0.01)
@@ -153,7 +158,14 @@ class Overflows:
 
 @pytest.mark.parametrize(
     "estimator",
-    [Direct(), Direct(sides=2), Direct(KOfN(2)), Direct(epsilon=Relative()), ImplicitMLE(), "layer"],
+    [
+        Direct(),
+        Direct(sides=2),
+        Direct(KOfN(2)),
+        Direct(epsilon=Relative()),
+        ImplicitMLE(),
+        "layer",
+    ],
     ids=["direct", "two-sided", "structure", "relative", "implicit MLE", "layer"],
 )
 def test_estimators_pass_on_what_a_cost_overflows_to(estimator):
@@ -167,7 +179,9 @@ def test_estimators_pass_on_what_a_cost_overflows_to(estimator):
 
 
 def test_marginals_pass_it_on_too():
-    unary, pairwise = (torch.randn(2, 3, generator=seeded(seed), requires_grad=True) for seed in (0, 1))
+    unary, pairwise = (
+        torch.randn(2, 3, generator=seeded(seed), requires_grad=True) for seed in (0, 1)
+    )
     q = Gibbs(Potentials(unary, pairwise, torch.tensor([[0, 1], [1, 2], [0, 2]])))
     coming = torch.tensor([[1.0, 2, 3], [torch.inf, 0, 0]])
     found = torch.autograd.grad(q.marginals[0], (unary, pairwise), coming)

@@ -50,7 +50,20 @@ from structured_vae.structures.batches import integers
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]
 GRAPH = [[0, 1], [1, 2], [3, 0], [3, 4], [4, 5], [5, 2], [1, 4], [0, 5]]
-DIGRAPH = [[2, 0], [0, 1], [1, 0], [1, 3], [3, 1], [0, 4], [4, 3], [3, 0], [2, 4], [0, 2], [4, 1], [2, 1]]
+DIGRAPH = [
+    [2, 0],
+    [0, 1],
+    [1, 0],
+    [1, 3],
+    [3, 1],
+    [0, 4],
+    [4, 3],
+    [3, 0],
+    [2, 4],
+    [0, 2],
+    [4, 1],
+    [2, 1],
+]
 
 
 def is_path(arcs, source, target):
@@ -139,7 +152,9 @@ CASES = {
     "dag": Case(Paths(DAG, 4, 1), 11, is_path(DAG, 4, 1)),
     "trees": Case(SpanningTrees(GRAPH), 8, is_tree(GRAPH)),
     "trees of all pairs": Case(
-        SpanningTrees(np.stack(np.triu_indices(5, 1), 1)), 10, is_tree(list(nx.complete_graph(5).edges))
+        SpanningTrees(np.stack(np.triu_indices(5, 1), 1)),
+        10,
+        is_tree(list(nx.complete_graph(5).edges)),
     ),
     "one edge": Case(SpanningTrees([[1, 0]]), 1, lambda z: z[0] == 1),
     "arborescences": Case(Arborescences(DIGRAPH, 2), 12, is_arborescence(DIGRAPH, 2)),
@@ -164,7 +179,16 @@ CASES |= {
     "labels without pairs": Case(PairwiseLabels(3, 3), 9, are_labels([3, 3, 3], 3, [])),
 }
 TRACTABLE = [name for name, case in CASES.items() if isinstance(case.structure, TractableStructure)]
-LEARNT = ["k of n", "one to three of n", "knapsack", "grid", "dag", "trees", "arborescences", "permutations"]
+LEARNT = [
+    "k of n",
+    "one to three of n",
+    "knapsack",
+    "grid",
+    "dag",
+    "trees",
+    "arborescences",
+    "permutations",
+]
 every_case = pytest.mark.parametrize("name", CASES)
 every_tractable_case = pytest.mark.parametrize("name", TRACTABLE)
 
@@ -324,13 +348,17 @@ def test_large_arborescences_agree_with_networkx():
     found = Arborescences(arcs).argmax(torch.from_numpy(scores)).numpy()
     for s, z in zip(scores, found, strict=True):
         graph = nx.DiGraph()
-        graph.add_weighted_edges_from((*arc, value) for arc, value in zip(arcs.tolist(), s, strict=True))
+        graph.add_weighted_edges_from(
+            (*arc, value) for arc, value in zip(arcs.tolist(), s, strict=True)
+        )
         tree = nx.DiGraph(arcs[z == 1].tolist())
         assert nx.is_arborescence(tree)
         np.testing.assert_allclose(s @ z, nx.maximum_spanning_arborescence(graph).size("weight"))
 
 
-@pytest.mark.parametrize("name", ["trees", "arborescences", "dag", "k of n", "knapsack", "permutations"])
+@pytest.mark.parametrize(
+    "name", ["trees", "arborescences", "dag", "k of n", "knapsack", "permutations"]
+)
 def test_a_structure_is_copied_and_pickled(name):
     case = CASES[name]
     scores = torch.from_numpy(drawn(case.n))
@@ -356,11 +384,15 @@ def layer(structure, scores, y, generator):
 
 
 def implicit_mle(structure, scores, y, generator):
-    return ImplicitMLE(structure, Constant(2.0))(Potentials(scores), Hamming(y), generator).surrogate
+    return ImplicitMLE(structure, Constant(2.0))(
+        Potentials(scores), Hamming(y), generator
+    ).surrogate
 
 
 def perturbed_argmax(structure, scores, y, generator):
-    return PerturbedArgmax(structure, samples=16)(Potentials(scores), Hamming(y), generator).surrogate
+    return PerturbedArgmax(structure, samples=16)(
+        Potentials(scores), Hamming(y), generator
+    ).surrogate
 
 
 def score_function(structure, scores, y, generator):
@@ -451,7 +483,9 @@ def test_kl_entropy_and_log_prob(name):
 def test_the_gradient_of_the_kl_is_that_of_enumeration():
     case = CASES["trees"]
     scores = torch.from_numpy(drawn(case.n, 3)).requires_grad_()
-    (found,) = torch.autograd.grad(Gibbs(Potentials(scores), case.structure).kl().value.sum(), scores)
+    (found,) = torch.autograd.grad(
+        Gibbs(Potentials(scores), case.structure).kl().value.sum(), scores
+    )
     log_p = (scores @ torch.from_numpy(case.states).T).log_softmax(dim=-1)
     (expected,) = torch.autograd.grad((log_p.exp() * log_p).sum(), scores)
     torch.testing.assert_close(found, expected)
@@ -503,7 +537,9 @@ def test_structures_that_cannot_be(what):
 
 
 @pytest.mark.parametrize("name", LEARNT)
-@pytest.mark.parametrize("kind", ["wrong n", "integers", "NaN", "infinite", "huge", "a list", "a number"])
+@pytest.mark.parametrize(
+    "kind", ["wrong n", "integers", "NaN", "infinite", "huge", "a list", "a number"]
+)
 def test_scores_that_cannot_be(name, kind):
     case = CASES[name]
     n = 2 if kind == "wrong n" else case.n
@@ -532,7 +568,9 @@ def test_a_knapsack_larger_than_memory_is_refused():
 
 @pytest.mark.parametrize("kind", [Assignments, Matchings])
 def test_assignments_without_scipy_say_what_to_install(kind, monkeypatch):
-    monkeypatch.setattr("structured_vae.structures.assignments.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(
+        "structured_vae.structures.assignments.importlib.util.find_spec", lambda name: None
+    )
     with pytest.raises(MissingPackageError, match="pip install"):
         kind(2)
 

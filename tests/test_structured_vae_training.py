@@ -202,13 +202,25 @@ def test_every_setting_makes_a_difference(tmp_path, change):
     [
         ({}, 2, 0.1, "cosine", 0.002),
         ({"rate_decay": "none"}, 2, 0.1, "none", 0.001),
-        ({"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01}, 1, 0.5, "cosine", 0.01),
+        (
+            {"sides": 1, "epsilon": EpsilonConfig(start=0.5), "learning_rate": 0.01},
+            1,
+            0.5,
+            "cosine",
+            0.01,
+        ),
         ({"model": "own"}, 2, 0.1, "cosine", 0.002),
         ({"n": 10, "epochs": 99}, 2, 0.1, "cosine", 0.002),
         ({"n": 10, "epochs": 100}, 1, 0.1, "cosine", 0.002),
         ({"n": 11, "epochs": 100}, 2, 0.1, "cosine", 0.002),
         ({"encoder": "categorical", "epochs": 100}, 2, 0.1, "cosine", 0.002),
-        ({"encoder": "categorical", "variables": 3, "k": 8, "epochs": 100}, 1, 0.1, "cosine", 0.002),
+        (
+            {"encoder": "categorical", "variables": 3, "k": 8, "epochs": 100},
+            1,
+            0.1,
+            "cosine",
+            0.002,
+        ),
         ({"recipe": "paper"}, 1, 1.0, "none", 0.001),
         ({"recipe": "paper", "epsilon": EpsilonConfig(start=0.1)}, 1, 0.1, "none", 0.001),
         ({"encoder": "gaussian"}, 1, 0.1, "cosine", 0.002),
@@ -318,7 +330,8 @@ def test_the_cosine_gives_every_step_the_rate_of_its_epoch(tmp_path, monkeypatch
 
     monkeypatch.setattr(ArgmaxTraining, "training_step", watched)
     train(replace(SMALL, learning_rate=0.004, rate_decay="cosine"), tmp_path / "run")
-    assert rates == pytest.approx([0.004] * 3 + [0.003] * 3 + [0.001] * 3)  # (1 + cos(pi e / 3)) / 2
+    # (1 + cos(pi e / 3)) / 2
+    assert rates == pytest.approx([0.004] * 3 + [0.003] * 3 + [0.001] * 3)
 
 
 # --- stopping and going on ----------------------------------------------------------------------
@@ -353,14 +366,18 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one than glibc")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="the C library is another one than glibc"
+)
 def test_buffers_of_a_step_serve_the_next():
     """No page of 20 steps is asked for again; each step has 24 MiB, 6144 pages of 4 KiB."""
 
     def faults(how, **environment):
         given = {**os.environ, **environment}
         script = [sys.executable, "-c", FAULTS_OF_STEPS, how]
-        return subprocess.run(script, env=given, check=True, capture_output=True, text=True).stdout.split()
+        return subprocess.run(
+            script, env=given, check=True, capture_output=True, text=True
+        ).stdout.split()
 
     taken, kept = faults("kept")
     assert taken == "True"
@@ -475,7 +492,9 @@ def test_resume_refuses_impossible_epochs(tmp_path):
 
 
 @tiny
-def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(tmp_path, monkeypatch, tiny_images):
+def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(
+    tmp_path, monkeypatch, tiny_images
+):
     make_validation_hard(monkeypatch, tiny_images)
     train(SMALL, tmp_path / "run")
     bounds = [row["validation/bound_surrogate"] for row in rows_but_times(tmp_path / "run")]
@@ -499,7 +518,9 @@ def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_im
 
 @tiny
 @pytest.mark.parametrize("moved", [False, True], ids=["in place", "moved"])
-def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(tmp_path, monkeypatch, tiny_images, moved):
+def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(
+    tmp_path, monkeypatch, tiny_images, moved
+):
     folder = tmp_path / "run"
     train(replace(SMALL, epochs=2), folder)
     if moved:
@@ -533,7 +554,9 @@ def command(*arguments):
 
 def options(config):
     names = ("encoder", "recipe", "n", "hidden", "epochs", "picture_every", "seed")
-    values = {name: getattr(config, name) for name in names} | {"epsilon.start": config.epsilon.start}
+    values = {name: getattr(config, name) for name in names} | {
+        "epsilon.start": config.epsilon.start
+    }
     return [part for name, value in values.items() for part in (f"--{name}", value)]
 
 
@@ -581,7 +604,11 @@ def test_a_run_killed_again_and_again_resumes_to_the_same_end(tmp_path, seed):
         kills += kill_after(process, folder, epochs, delay) == -9
         assert_whole_files(folder)
         known = (folder / "config.yaml").exists()
-        process = command("resume", folder) if known else command("train", "--run", folder, *options(config))
+        process = (
+            command("resume", folder)
+            if known
+            else command("train", "--run", folder, *options(config))
+        )
     finish(process)
     assert kills >= 3
     assert_same_run(tmp_path / "whole", folder)
@@ -656,7 +683,9 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
     handler = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
         no_room_for(patch, tmp_path / "parts", name)
-        with pytest.raises(RunError, match=r"No space left on device.*structured-vae resume .*parts$"):
+        with pytest.raises(
+            RunError, match=r"No space left on device.*structured-vae resume .*parts$"
+        ):
             train(config, tmp_path / "parts")
     assert signal.getsignal(signal.SIGTERM) == handler
     assert "Traceback" not in capfd.readouterr().err
@@ -672,7 +701,9 @@ def test_a_full_disk_stops_a_run_that_can_be_resumed(tmp_path, monkeypatch, capf
 @pytest.mark.parametrize(
     "name", ["pictures/samples-0002.png", "pictures/reconstructions-0002.png", "tensorboard"]
 )
-def test_a_disk_that_is_full_for_a_picture_or_a_logger_is_a_warning(tmp_path, monkeypatch, capfd, name):
+def test_a_disk_that_is_full_for_a_picture_or_a_logger_is_a_warning(
+    tmp_path, monkeypatch, capfd, name
+):
     config = replace(SMALL, encoder="independent", picture_every=1)
     train(config, tmp_path / "whole")
     no_room_for(monkeypatch, tmp_path / "run", name)
@@ -705,7 +736,9 @@ def test_what_killed_runs_left_is_removed_at_the_next_start(run, tmp_path):
         f".metrics.csv.{tail}",
     )
     for folder in (run, tmp_path / "new"):
-        left = [folder / name.format(number) for number in (ended.pid, os.getpid()) for name in names]
+        left = [
+            folder / name.format(number) for number in (ended.pid, os.getpid()) for name in names
+        ]
         others = [folder / ".lock", folder / f".metrics.csv.{tail.format(os.getppid())}"]
         for path in (*left, *others):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -777,7 +810,10 @@ def test_a_commit_is_that_of_the_code_that_was_imported(monkeypatch):
 
 def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
     git(tmp_path, "init")
-    git(tmp_path, *(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "mine"]))
+    git(
+        tmp_path,
+        *(["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "mine"]),
+    )
     assert git(tmp_path, "rev-parse", "HEAD")
     installed = tmp_path / ".venv" / "site-packages" / "structured_vae" / "environment.py"
     installed.parent.mkdir(parents=True)
@@ -787,7 +823,8 @@ def test_record_does_not_take_the_commit_of_a_stranger(tmp_path, monkeypatch):
 
 
 def git(folder, *arguments):
-    answer = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=False)  # noqa: S607
+    command = ["git", "-C", folder, *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     return answer.stdout.strip()
 
 
@@ -880,7 +917,8 @@ def test_seconds_of_a_row_are_those_since_the_row_before(tmp_path, monkeypatch):
     clock = iter(range(1000))
     counter = SimpleNamespace(perf_counter=lambda: float(next(clock)))
     monkeypatch.setattr("structured_vae.training.record.time", counter)
-    train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")  # a reading at each call, one apart
+    # a reading at each call, one apart
+    train(replace(SMALL, epochs=5, evaluate_every=2), tmp_path / "run")
     rows = json.loads((tmp_path / "run" / "record.json").read_text())["epochs"]
     assert [row["seconds"] for row in rows] == [1 + 2, 1 + 2, 2]
     assert [row["ms_per_step"] for row in rows] == [
@@ -896,7 +934,9 @@ def test_a_stopped_run_without_an_evaluation_goes_on(tmp_path, monkeypatch):
         cut_power_at(patch, "training_step", 7)
         with pytest.raises(PowerCutError):
             train(config, tmp_path / "parts")
-    with pytest.raises(RunError, match=r"best.ckpt does not exist: the run has not come to its first eval"):
+    with pytest.raises(
+        RunError, match=r"best.ckpt does not exist: the run has not come to its first eval"
+    ):
         evaluate_run(tmp_path / "parts")
     resume(tmp_path / "parts")
     assert_same_run(tmp_path / "whole", tmp_path / "parts")
@@ -920,7 +960,9 @@ def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, tmp_path):
 
 
 @tiny
-def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(tmp_path, monkeypatch, tiny_images):
+def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(
+    tmp_path, monkeypatch, tiny_images
+):
     make_validation_hard(monkeypatch, tiny_images)
     config = replace(SMALL, hidden=100, learning_rate=1e-2)
     train(config, tmp_path / "whole")
@@ -939,7 +981,9 @@ def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(tmp_pa
 @tiny
 def test_a_run_without_a_best_checkpoint_is_gone_on_with_from_the_last(run):
     (run / "checkpoints" / "best.ckpt").unlink()
-    with pytest.raises(RunError, match=rf"best.ckpt does not exist.*structured-vae resume {run} --from last"):
+    with pytest.raises(
+        RunError, match=rf"best.ckpt does not exist.*structured-vae resume {run} --from last"
+    ):
         resume(run, epochs=2, start="best")
     resume(run, epochs=2)
     assert checkpoint(run)["epoch"] == 1
@@ -995,7 +1039,10 @@ def test_a_few_validation_images_are_reconstructed_in_whole_rows(
     )
     run = train(replace(SMALL, epochs=1), tmp_path / "run")
     picture = image.imread(run.pictures / "reconstructions-0001.png")
-    assert picture.shape[:2] == (tiles[0] * 2 * tiny_images.height, tiles[1] * 2 * tiny_images.width)
+    assert picture.shape[:2] == (
+        tiles[0] * 2 * tiny_images.height,
+        tiles[1] * 2 * tiny_images.width,
+    )
 
 
 def test_grid_puts_images_side_by_side_row_by_row():
@@ -1006,11 +1053,20 @@ def test_grid_puts_images_side_by_side_row_by_row():
         [12, 13, 14, 18, 19, 20],
         [15, 16, 17, 21, 22, 23],
     ]
-    np.testing.assert_array_equal(grid(tiles, columns=2, channels=1, height=2, width=3)[..., 0], expected)
+    np.testing.assert_array_equal(
+        grid(tiles, columns=2, channels=1, height=2, width=3)[..., 0], expected
+    )
 
 
 def test_saved_grid_is_dark_on_light(tmp_path):
-    save_grid(tmp_path / "a.png", torch.tensor([[0.0, 1.0, 0.5]]), columns=1, channels=1, height=1, width=3)
+    save_grid(
+        tmp_path / "a.png",
+        torch.tensor([[0.0, 1.0, 0.5]]),
+        columns=1,
+        channels=1,
+        height=1,
+        width=3,
+    )
     picture = image.imread(tmp_path / "a.png")
     assert picture.shape[:2] == (2, 6)
     assert picture[0, ::2, 0].tolist() == pytest.approx([1.0, 0.0, 0.5], abs=0.01)
@@ -1026,7 +1082,9 @@ def finished(tmp_path_factory, tiny_images):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
         train(replace(SMALL, epochs=1), folder)
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -1057,7 +1115,9 @@ def test_a_folder_that_cannot_be(tmp_path, place):
 
 @tiny
 @pytest.mark.parametrize(
-    "change", [{"encoder": "bogus"}, {"recipe": "bogus"}, {"device": "bogus"}, {"solver": "bogus"}], ids=str
+    "change",
+    [{"encoder": "bogus"}, {"recipe": "bogus"}, {"device": "bogus"}, {"solver": "bogus"}],
+    ids=str,
 )
 def test_a_choice_that_does_not_exist_leaves_no_folder(tmp_path, change):
     with pytest.raises((ConfigError, UnknownSolverError), match="bogus"):
@@ -1132,7 +1192,9 @@ class Reminder:
 
 @tiny
 def test_nothing_in_a_checkpoint_is_executed(run, tmp_path):
-    torch.save({"epoch": 0, "x": Reminder(tmp_path / "executed")}, run / "checkpoints" / "last.ckpt")
+    torch.save(
+        {"epoch": 0, "x": Reminder(tmp_path / "executed")}, run / "checkpoints" / "last.ckpt"
+    )
     for read in (lambda f: resume(f, 2), lambda f: load_vae(f, "last")):
         with pytest.raises(RunError, match="is damaged or not a checkpoint of ours"):
             read(run)
@@ -1158,10 +1220,14 @@ def test_a_configuration_that_does_not_fit_the_checkpoint(run, read, change):
 
 
 @tiny
-@pytest.mark.parametrize("content", [b"n: [", b"just words", b"\xff\xfe\x00", b"", b"- 1\n- 2"], ids=repr)
+@pytest.mark.parametrize(
+    "content", [b"n: [", b"just words", b"\xff\xfe\x00", b"", b"- 1\n- 2"], ids=repr
+)
 def test_a_damaged_configuration(run, content):
     (run / "config.yaml").write_bytes(content)
-    with pytest.raises((RunError, ConfigError), match=r"config.yaml (is damaged|is no YAML|does not hold)"):
+    with pytest.raises(
+        (RunError, ConfigError), match=r"config.yaml (is damaged|is no YAML|does not hold)"
+    ):
         resume(run, 2)
 
 
@@ -1174,7 +1240,9 @@ def cuts(text):
 @pytest.mark.parametrize("file", ["new", "older"])
 def test_a_configuration_that_is_cut_off_is_refused(run, file):
     if file == "older":
-        shutil.copyfile(Path(__file__).parent / "older" / "run" / "config.yaml", run / "config.yaml")
+        shutil.copyfile(
+            Path(__file__).parent / "older" / "run" / "config.yaml", run / "config.yaml"
+        )
     whole = (run / "config.yaml").read_text()
     for cut in (*cuts(whole), whole[:-2]):
         (run / "config.yaml").write_text(cut)
@@ -1228,7 +1296,9 @@ def test_the_oldest_configurations_are_read_unless_they_are_cut_off(tmp_path, te
     assert (config.seed, config.n, config.k, config.dropout) == (7, n, k, 0.0)
     for cut in cuts(text):
         file.write_text(cut)
-        with pytest.raises((RunError, ConfigError), match=r"is damaged|does not hold|must be a mapping"):
+        with pytest.raises(
+            (RunError, ConfigError), match=r"is damaged|does not hold|must be a mapping"
+        ):
             Run(tmp_path).config()
 
 
@@ -1365,7 +1435,8 @@ def test_a_training_that_diverges_late_keeps_the_epochs_before(tmp_path, monkeyp
 
     monkeypatch.setattr(ArgmaxTraining, "_loss", poisoned)
     with pytest.raises(
-        DivergedError, match=r"diverged in epoch 2, step 3: of the scores .* unary\[0, 0, 0\] is inf"
+        DivergedError,
+        match=r"diverged in epoch 2, step 3: of the scores .* unary\[0, 0, 0\] is inf",
     ):
         train(config, tmp_path / "run", progress=False)
     assert checkpoint(tmp_path / "run")["epoch"] == 0
@@ -1425,7 +1496,9 @@ def test_batches_in_order_are_the_images_in_order(tiny_images):
 
 def test_image_data_gives_validation_then_test(tiny_images):
     data = ImageData(tiny_images, batch_size=30, seed=0)
-    for loader, split in zip(data.val_dataloader(), (tiny_images.validation, tiny_images.test), strict=True):
+    for loader, split in zip(
+        data.val_dataloader(), (tiny_images.validation, tiny_images.test), strict=True
+    ):
         np.testing.assert_array_equal(torch.cat([x for x, _ in loader]), split.images)
     train_images = torch.cat([x for (x,) in data.train_dataloader()]).numpy()
     assert not np.array_equal(train_images, tiny_images.train.images)
@@ -1473,7 +1546,8 @@ def test_random_streams_differ_by_seed_purpose_and_epoch():
     keys = [(seed, stream, epoch) for seed in range(4) for stream in Stream for epoch in range(4)]
     seeds = {generator(*key).initial_seed() for key in keys}
     assert len(seeds) == len(keys)
-    assert sum(seed >= 2**32 for seed in seeds) > 0.99 * len(seeds)  # of 63 bits, lest many streams meet
+    # of 63 bits, lest many streams meet
+    assert sum(seed >= 2**32 for seed in seeds) > 0.99 * len(seeds)
     first, again = (torch.rand(3, generator=generator(*keys[5])) for _ in range(2))
     assert torch.equal(first, again)
 
@@ -1483,7 +1557,9 @@ def test_an_epoch_without_a_number_does_not_hide_the_best_one(tmp_path):
     for epoch, bound in enumerate((5.0, math.nan, 9.0, 3.0)):
         trainer = SimpleNamespace(
             callback_metrics={"validation/bound": torch.tensor(bound)},
-            save_checkpoint=lambda path, weights_only, epoch=epoch: saved.append((epoch, path.name)),
+            save_checkpoint=lambda path, weights_only, epoch=epoch: saved.append(
+                (epoch, path.name)
+            ),
         )
         checkpoints.on_train_epoch_end(trainer, None)
     assert [epoch for epoch, name in saved if name == "best.ckpt"] == [0, 3]

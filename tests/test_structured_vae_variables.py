@@ -57,7 +57,13 @@ VARIABLES, K, PIXELS = 3, 3, 6
 COUPLINGS = ("none", "potts", "general")
 every_coupling = pytest.mark.parametrize("couplings", COUPLINGS)
 SMALL = TrainConfig(
-    encoder="categorical", variables=VARIABLES, k=4, hidden=4, epochs=2, picture_every=0, recipe="elbo"
+    encoder="categorical",
+    variables=VARIABLES,
+    k=4,
+    hidden=4,
+    epochs=2,
+    picture_every=0,
+    recipe="elbo",
 )
 
 
@@ -91,7 +97,8 @@ class LatentLabels(Latent):
 
     def potentials(self, batch=1, tracked=False):
         unary, pairwise = (
-            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked) for a in (self.unary, self.pairwise)
+            torch.from_numpy(a).repeat(batch, 1).requires_grad_(tracked)
+            for a in (self.unary, self.pairwise)
         )
         if self.family == "none":
             return CategoricalPotentials(unary, variables=self.variables)
@@ -179,7 +186,9 @@ def test_argmaxes_and_fields_are_those_over_all_states(couplings):
     (best,) = argmax(h)
     assert h.score(best[None]).item() == pytest.approx(this.scores().max())
     changed = single_changes(states, VARIABLES)
-    adds = h.apart(h.score(changed.reshape(-1, 1, this.n)).reshape(-1, this.n) - h.score(states[:, None]))
+    adds = h.apart(
+        h.score(changed.reshape(-1, 1, this.n)).reshape(-1, this.n) - h.score(states[:, None])
+    )
     field = h.apart(h.field(states))
     here = (field * h.apart(states)).sum(dim=-1, keepdim=True)
     np.testing.assert_allclose(field - here, adds, atol=1e-12)
@@ -193,13 +202,17 @@ def test_samples_have_the_probabilities_of_the_states(couplings):
     assert away(this.statistics(z), this.probabilities() @ this.statistics()) < LEVEL
     drawn = PerturbAndMAP(this.potentials()).sample(seeded(1), 20_000)
     if couplings == "none":  # perturb-and-MAP is then the same distribution
-        assert away(this.statistics(drawn[:, 0].numpy()), this.probabilities() @ this.statistics()) < LEVEL
+        assert (
+            away(this.statistics(drawn[:, 0].numpy()), this.probabilities() @ this.statistics())
+            < LEVEL
+        )
     shares = np.bincount(this.index(drawn[:, 0]), minlength=K**VARIABLES) / len(drawn)
     expected = np.log(K**VARIABLES) + (shares[shares > 0] * np.log(shares[shares > 0])).sum()
     np.testing.assert_allclose(histogram_kl(this.potentials(), drawn).value, [expected], atol=1e-6)
 
 
-# --- bits and one variable are special cases ---------------------------------------------------------
+# --- bits and one variable are special cases
+# ---------------------------------------------------------
 
 
 def as_bits(h):
@@ -215,7 +228,10 @@ def as_bits(h):
 def decoders_of_bits(n):
     """A decoder of n bits, and that of n variables of two values with the same weights."""
     torch.manual_seed(0)
-    bits, labels = BinaryDecoder(PIXELS, n, 5).double(), CategoricalDecoder(PIXELS, 2, 5, n).double()
+    bits, labels = (
+        BinaryDecoder(PIXELS, n, 5).double(),
+        CategoricalDecoder(PIXELS, 2, 5, n).double(),
+    )
     labels.load_state_dict(bits.state_dict())
     ones, zeros = bits.first.weight.data.T.chunk(2)
     labels.first.weight.data = torch.stack([zeros, ones], dim=1).flatten(0, 1).T.contiguous()
@@ -243,9 +259,13 @@ def test_variables_of_two_values_are_bits(couplings):
     np.testing.assert_allclose(h.apart(around.slope).diff(dim=-1)[..., 0], flips.slope)
     gradients = [
         torch.cat(
-            torch.autograd.grad(Exact()(each, cost, seeded()).surrogate.sum(), leaves_of(leaves)), dim=1
+            torch.autograd.grad(Exact()(each, cost, seeded()).surrogate.sum(), leaves_of(leaves)),
+            dim=1,
         )
-        for each, cost in ((h, Reconstruction(same, x)), (as_bits(leaves), Reconstruction(decoder, x)))
+        for each, cost in (
+            (h, Reconstruction(same, x)),
+            (as_bits(leaves), Reconstruction(decoder, x)),
+        )
     ]
     np.testing.assert_allclose(*gradients, atol=1e-12)
 
@@ -268,14 +288,17 @@ def test_one_variable_is_the_categorical_one():
     assert arguments == {"encoder": "categorical", "pixels": PIXELS, "n": 5, "hidden": 7}
 
 
-# --- costs and gradients -----------------------------------------------------------------------------
+# --- costs and gradients
+# -----------------------------------------------------------------------------
 
 
 @every_coupling
 def test_costs_around_a_state_are_those_of_its_changes(couplings):
     vae, x = vae_of(couplings)
     z = Gibbs(vae.encoder(x)).sample(seeded(0), 2)
-    expected = vae.decoder.cost(x, single_changes(z, VARIABLES).movedim(-2, 0)).movedim(0, -1).detach()
+    expected = (
+        vae.decoder.cost(x, single_changes(z, VARIABLES).movedim(-2, 0)).movedim(0, -1).detach()
+    )
     found = vae.decoder.around(x, z)
     np.testing.assert_allclose(found.slope, expected)
     np.testing.assert_allclose(found.cost.detach(), vae.decoder.cost(x, z).detach())
@@ -369,7 +392,9 @@ def test_direct_optimization_over_a_table_expects_what_the_theorem_says(coupling
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("sides", [1, 2])
-def test_direct_optimization_of_a_cost_without_interactions_is_exact_coordinate_by_coordinate(sides):
+def test_direct_optimization_of_a_cost_without_interactions_is_exact_coordinate_by_coordinate(
+    sides,
+):
     """The coordinate-wise cost is then the cost itself, and perturb-and-MAP of no couplings the Gibbs distribution."""
     this, weights = latent_labels("none"), 2 * np.random.default_rng(5).normal(size=VARIABLES * K)
     expected = this.direct_gradient(this.states @ weights, 0.5, sides)
@@ -383,7 +408,9 @@ def test_direct_optimization_of_a_cost_without_interactions_is_exact_coordinate_
 def test_direct_optimization_moves_to_the_best_state_of_scores_less_costs(couplings):
     this, weights = latent_labels(couplings), np.random.default_rng(5).normal(size=VARIABLES * K)
     epsilon = 3.0
-    estimator = Direct(epsilon=Constant(epsilon), noise=lambda h, generator, samples: 0 * h.unary[None])
+    estimator = Direct(
+        epsilon=Constant(epsilon), noise=lambda h, generator, samples: 0 * h.unary[None]
+    )
     draws, estimate = draws_of(estimator, this, lambda z: z @ torch.from_numpy(weights), 1)
     scores, phi = this.scores(), this.statistics()
     low = phi[(scores - epsilon * (this.states @ weights)).argmax()]
@@ -418,7 +445,8 @@ def test_all_other_estimators_take_them_or_say_why_not(couplings):
     assert Exact().why_not(CategoricalPotentials(torch.zeros(1, 20 * 2), variables=20)) == ()
 
 
-# --- networks ----------------------------------------------------------------------------------------
+# --- networks
+# ----------------------------------------------------------------------------------------
 
 
 class OfVariables(nn.Module):
@@ -432,14 +460,23 @@ class OfVariables(nn.Module):
 
 def test_networks_of_ones_own_may_have_variables():
     vae, x = vae_of("none")
-    own = DiscreteVAE(OfVariables(VARIABLES * K), nn.Linear(VARIABLES * K, PIXELS), pixels=PIXELS).double()
-    assert (own.variables, own.n, own.categorical, own.arguments["variables"]) == (VARIABLES, 9, True, 3)
+    own = DiscreteVAE(
+        OfVariables(VARIABLES * K), nn.Linear(VARIABLES * K, PIXELS), pixels=PIXELS
+    ).double()
+    assert (own.variables, own.n, own.categorical, own.arguments["variables"]) == (
+        VARIABLES,
+        9,
+        True,
+        3,
+    )
     z = Gibbs(own.encoder(x)).sample(seeded(0))[0]
     expected = own.decoder.cost(x, single_changes(z, VARIABLES).movedim(-2, 0)).movedim(0, -1)
     np.testing.assert_allclose(own.decoder.around(x, z).slope, expected.detach())
     samples = vae.sample(5, seeded(0))
     assert samples.shape == (5, PIXELS)
-    with pytest.raises(ValueError, match="the encoder has 3 variables and the decoder 1; they must agree"):
+    with pytest.raises(
+        ValueError, match="the encoder has 3 variables and the decoder 1; they must agree"
+    ):
         DiscreteVAE(vae.encoder, CategoricalDecoder(PIXELS, VARIABLES * K, 7))
 
 
@@ -447,8 +484,14 @@ def test_networks_of_ones_own_may_have_variables():
     ("options", "message"),
     [
         ({"encoder": "general", "variables": 2}, "are of the encoder 'categorical'"),
-        ({"encoder": "categorical", "couplings": "none", "bandwidth": 1, "variables": 2}, "no pairs"),
-        ({"encoder": "categorical", "couplings": "some", "variables": 2}, "no couplings are called 'some'"),
+        (
+            {"encoder": "categorical", "couplings": "none", "bandwidth": 1, "variables": 2},
+            "no pairs",
+        ),
+        (
+            {"encoder": "categorical", "couplings": "some", "variables": 2},
+            "no couplings are called 'some'",
+        ),
         ({"encoder": "categorical", "prior": "factorised", "variables": 2}, "is uniform"),
     ],
 )
@@ -459,7 +502,13 @@ def test_impossible_networks(options, message):
 
 @pytest.mark.parametrize(
     ("scores", "pairwise", "edges", "variables"),
-    [(7, None, None, 3), (6, None, None, 0), (6, 3, [(0, 1)], 2), (6, 9, None, 2), (6, None, [(0, 1)], 2)],
+    [
+        (7, None, None, 3),
+        (6, None, None, 0),
+        (6, 3, [(0, 1)], 2),
+        (6, 9, None, 2),
+        (6, None, [(0, 1)], 2),
+    ],
 )
 def test_impossible_scores(scores, pairwise, edges, variables):
     pairwise = None if pairwise is None else torch.zeros(1, pairwise)
@@ -468,14 +517,16 @@ def test_impossible_scores(scores, pairwise, edges, variables):
         CategoricalPotentials(torch.zeros(1, scores), pairwise, edges, variables)
 
 
-# --- runs --------------------------------------------------------------------------------------------
+# --- runs
+# --------------------------------------------------------------------------------------------
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
 @tiny
 @pytest.mark.parametrize(
-    ("couplings", "estimator"), [("none", "direct"), ("potts", "direct"), ("general", "score_function")]
+    ("couplings", "estimator"),
+    [("none", "direct"), ("potts", "direct"), ("general", "score_function")],
 )
 def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, estimator):
     config = replace(SMALL, couplings=couplings, estimator=estimator)
@@ -506,7 +557,10 @@ def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, est
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"encoder": "general"}, "variables is of the encoder categorical; of general it is n; got 3"),
+        (
+            {"encoder": "general"},
+            "variables is of the encoder categorical; of general it is n; got 3",
+        ),
         (
             {"encoder": "independent", "variables": 1, "couplings": "none"},
             "k is of the encoder categorical; .* got 4",
@@ -517,7 +571,10 @@ def test_a_run_is_resumed_evaluated_exported_and_loaded(tmp_path, couplings, est
         ({"prior": "factorised"}, "the prior of several variables of categories is uniform"),
         ({"variables": 0}, "variables must be at least 1"),
         ({"couplings": "some"}, "couplings must be"),
-        ({"model": "mixture", "encoder": "general", "recipe": "paper", "hidden": 300}, "no meaning"),
+        (
+            {"model": "mixture", "encoder": "general", "recipe": "paper", "hidden": 300},
+            "no meaning",
+        ),
     ],
 )
 def test_impossible_configurations(options, message):

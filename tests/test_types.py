@@ -11,9 +11,14 @@ UNRELATED = ("dask", "distributed", "lightning", "matplotlib", "rich", "torchmet
 
 
 def test_a_script_in_another_folder_is_typed(tmp_path):
-    # No folder of the checkout is in reach: mypy finds the packages as users' mypy does, where they are installed.
-    modules = ",".join([*(f"torch.{part}.*" for part in OF_TORCH), *(f"{name}.*" for name in UNRELATED)])
-    (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = true\n[mypy-{modules}]\nfollow_imports = skip\n")
+    # No folder of the checkout is in reach: mypy finds the packages as users' mypy does, where they
+    # are installed.
+    modules = ",".join(
+        [*(f"torch.{part}.*" for part in OF_TORCH), *(f"{name}.*" for name in UNRELATED)]
+    )
+    (tmp_path / "mypy.ini").write_text(
+        f"[mypy]\nstrict = true\n[mypy-{modules}]\nfollow_imports = skip\n"
+    )
     command = [sys.executable, "-m", "mypy", f"--cache-dir={CACHE}", SCRIPT]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -57,7 +57,9 @@ def sums_are_of_the_callers_kind(unary: torch.Tensor) -> None:
     assert_type(gibbs([0.0]).log_partition, np.ndarray)
 
 
-def a_problem_remembers_the_kind(unary: torch.Tensor, many: Iterator[Problem[torch.Tensor]]) -> None:
+def a_problem_remembers_the_kind(
+    unary: torch.Tensor, many: Iterator[Problem[torch.Tensor]]
+) -> None:
     problem = Problem.from_arrays(unary)
     assert_type(problem.unary, np.ndarray | torch.Tensor)  # numpy's where the tensor is on the host
     assert_type(problem.score([1, 0]), torch.Tensor)

@@ -1,7 +1,7 @@
 """Learns to segment noisy images by a network whose last layer is a minimum cut.
 
-As a script it trains, prints the share of wrong pixels, and draws the picture of the page `argmax_layer`:
-`python docs/examples/segmentation.py docs/_static/segmentation.png`.
+As a script it trains, prints the share of wrong pixels, and draws the picture of the page
+`argmax_layer`: `python docs/examples/segmentation.py docs/_static/segmentation.png`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def learn(net: Segmenter, steps: int, generator: torch.Generator) -> None:
     for _ in range(steps):
         x, truth = images(32, generator)
         unary, pairwise = net(x)
-        estimate = LAYER(unary, pairwise, edges=edges_of(pairwise), cost=Hamming(truth), generator=generator)
+        estimate = LAYER(
+            unary, pairwise, edges=edges_of(pairwise), cost=Hamming(truth), generator=generator
+        )
         adam.zero_grad()
         estimate.surrogate.mean().backward()
         adam.step()

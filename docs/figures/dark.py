@@ -1,7 +1,7 @@
 """Makes a figure for a dark page of one in dark ink: lightness turned, hues kept, and nothing where there was paper.
 
-`python docs/figures/dark.py docs/_static/NAME.png` writes `NAME-dark.png` beside it. GitHub shows the README with
-the one or the other; the pages do the same by a rule in `pages.css`.
+`python docs/figures/dark.py docs/_static/NAME.png` writes `NAME-dark.png` beside it. GitHub shows
+the README with the one or the other; the pages do the same by a rule in `pages.css`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def dark(picture: Image.Image) -> Image.Image:
         axis=2, keepdims=True
     )  # what is black is nothing, and what is left is as bright as before
     bright = np.divide(turned, alpha, out=np.zeros_like(turned), where=alpha > 0)
-    return Image.fromarray(np.round(255 * np.concatenate([bright, alpha], axis=2)).astype(np.uint8), "RGBA")
+    return Image.fromarray(
+        np.round(255 * np.concatenate([bright, alpha], axis=2)).astype(np.uint8), "RGBA"
+    )
 
 
 def main(paths: Sequence[str]) -> None:

@@ -25,7 +25,9 @@ LABELS = (9, 1, 8)
 @torch.no_grad()
 def draw(vae: DiscreteVAE) -> Figure:
     test = load_dataset("fashion-mnist-mini").test
-    images = torch.from_numpy(test.images[[int((test.labels == label).argmax()) for label in LABELS]])
+    images = torch.from_numpy(
+        test.images[[int((test.labels == label).argmax()) for label in LABELS]]
+    )
     potentials = vae.encoder(images)
     z = solve(potentials.unary, potentials.pairwise, edges=potentials.edges).z.float()
     decoded = vae.decoder(z).sigmoid()

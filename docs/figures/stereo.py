@@ -2,7 +2,8 @@
 
     STRUCTURED_VAE_DATA=FOLDER python docs/figures/stereo.py docs/_static/stereo.png
 
-The pair is the motorcycle of the Middlebury stereo set of 2014, at a quarter of its size, as scikit-image has it.
+The pair is the motorcycle of the Middlebury stereo set of 2014, at a quarter of its size, as
+scikit-image has it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ class ModelCard:
             model: name of the class.
             arguments: of its networks.
             usage: a line of Python that uses a model called `vae`.
-            own: whether there are networks that are not ours, so that a reader has to bring their code.
+            own: whether there are networks that are not ours, so that a reader has to bring their
+                code.
         """
         front = yaml.safe_dump(self._front_matter(model), sort_keys=False, allow_unicode=True)
         parts = [
@@ -79,7 +80,9 @@ class ModelCard:
             )
         if self.facts:
             parts.append("## How it was made\n\n" + "\n".join(f"- {fact}" for fact in self.facts))
-        parts.append(f"## Licence\n\n`{self.license}`. The images it was trained on have terms of their own.")
+        parts.append(
+            f"## Licence\n\n`{self.license}`. The images it was trained on have terms of their own."
+        )
         return "\n\n".join(parts) + "\n"
 
     def _front_matter(self, model: str) -> dict[str, Any]:
@@ -111,7 +114,9 @@ class ModelCard:
             f"{'' if each.standard_error is None else f'{each.standard_error:.3f}'} | {each.meaning} |"
             for each in self.figures
         ]
-        return "\n".join(["| figure | value | standard error | meaning |", "|---|---|---|---|", *rows])
+        return "\n".join(
+            ["| figure | value | standard error | meaning |", "|---|---|---|---|", *rows]
+        )
 
 
 def _snippet(model: str, usage: str, own: bool) -> str:

@@ -66,15 +66,21 @@ def read_config(path: Path) -> PretrainedConfig:
     _check_keys(path, values, REQUIRED, ("training",))
     names, dtype, training = values["architectures"], values["dtype"], values.get("training")
     if not (isinstance(names, list) and len(names) == 1 and isinstance(names[0], str)):
-        raise PretrainedError(f"{path}: architectures must be a list of one name; got {shortened(names)}")
+        raise PretrainedError(
+            f"{path}: architectures must be a list of one name; got {shortened(names)}"
+        )
     if dtype not in FLOATS:
-        raise PretrainedError(f"{path}: dtype must be one of {', '.join(FLOATS)}; got {shortened(dtype)}")
+        raise PretrainedError(
+            f"{path}: dtype must be one of {', '.join(FLOATS)}; got {shortened(dtype)}"
+        )
     if not isinstance(values["arguments"], dict) or not isinstance(training, dict | None):
         raise PretrainedError(f"{path}: arguments and training must be mappings")
     return PretrainedConfig(names[0], dtype, values["arguments"], training)
 
 
-def checked_arguments(make: Callable[..., Any], values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def checked_arguments(
+    make: Callable[..., Any], values: Mapping[str, Any], path: Path
+) -> dict[str, Any]:
     """The arguments of `make`, whose signature says their names and types.
 
     Raises:

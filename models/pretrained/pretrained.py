@@ -45,7 +45,8 @@ Layout: TypeAlias = dict[str, tuple[tuple[int, ...], torch.dtype]]
 class Pretrained(nn.Module, ABC):
     """Networks that can be written to a folder and made again from it.
 
-    A subclass says what its networks are made of; `arguments` and `of_arguments` are inverse to each other.
+    A subclass says what its networks are made of; `arguments` and `of_arguments` are inverse to
+    each other.
 
     Attributes:
         usage: a line of Python for the model card, which uses a model called `vae`.
@@ -73,12 +74,15 @@ class Pretrained(nn.Module, ABC):
         return False
 
     def save_pretrained(
-        self, folder: str | Path, card: ModelCard | None = None, training: Mapping[str, Any] | None = None
+        self,
+        folder: str | Path,
+        card: ModelCard | None = None,
+        training: Mapping[str, Any] | None = None,
     ) -> None:
         """Writes model.safetensors, config.json and the model card README.md; older ones are replaced.
 
-        Of networks of one's own the folder has the weights, and in config.json their classes' names, for people:
-        whoever loads them gives the networks.
+        Of networks of one's own the folder has the weights, and in config.json their classes'
+        names, for people: whoever loads them gives the networks.
 
         Args:
             folder: is made where it does not exist.
@@ -86,8 +90,9 @@ class Pretrained(nn.Module, ABC):
             training: plain values on how the model was trained, kept in config.json.
 
         Raises:
-            PretrainedError: the networks are not those that the class makes, their weights have different
-                types, or the folder cannot be written to or has a README.md that is no model card of ours.
+            PretrainedError: the networks are not those that the class makes, their weights have
+                different types, or the folder cannot be written to or has a README.md that is no
+                model card of ours.
 
         Example:
             >>> import tempfile
@@ -98,11 +103,14 @@ class Pretrained(nn.Module, ABC):
             3
         """
         weights = {
-            name: value.detach().cpu().clone().contiguous() for name, value in self.state_dict().items()
+            name: value.detach().cpu().clone().contiguous()
+            for name, value in self.state_dict().items()
         }
         dtypes = {value.dtype for value in weights.values() if value.is_floating_point()}
         if len(dtypes) != 1:
-            raise PretrainedError(f"the weights must all be of one floating-point type; they are {dtypes}")
+            raise PretrainedError(
+                f"the weights must all be of one floating-point type; they are {dtypes}"
+            )
         arguments = self.arguments
         name, dtype = type(self).__name__, dtypes.pop()
         if not self.own and _expected(type(self), arguments, dtype) != _layout(weights):
@@ -119,16 +127,17 @@ class Pretrained(nn.Module, ABC):
     def from_pretrained(cls, folder: str | Path, model: Self | None = None) -> Self:
         """The model of a folder that `save_pretrained` wrote, on the host, in evaluation mode.
 
-        Every name, shape and type is compared with what the configuration says before a weight is read.
+        Every name, shape and type is compared with what the configuration says before a weight is
+        read.
 
         Args:
             folder: holds model.safetensors and config.json.
-            model: of a folder with networks of one's own these networks, whose weights are replaced: nothing in a
-                folder says which code to run.
+            model: of a folder with networks of one's own these networks, whose weights are
+                replaced: nothing in a folder says which code to run.
 
         Raises:
-            PretrainedError: a file is missing, damaged, or does not fit; the model is of another class; or it is to be
-                given, or must not be.
+            PretrainedError: a file is missing, damaged, or does not fit; the model is of another
+                class; or it is to be given, or must not be.
         """
         config = pretrained_config(folder)
         if config.model == OWN or model is not None:
@@ -142,7 +151,9 @@ class Pretrained(nn.Module, ABC):
         try:
             expected = _expected(cls, arguments, dtype)
         except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-            raise PretrainedError(f"{Path(folder) / CONFIG} makes no networks: {str(error)[:400]}") from error
+            raise PretrainedError(
+                f"{Path(folder) / CONFIG} makes no networks: {str(error)[:400]}"
+            ) from error
         weights = _weights(_file(Path(folder), WEIGHTS), expected)
         with torch.random.fork_rng(devices=[]):  # whose fresh weights no other draw should feel
             model = cls.of_arguments(**arguments).to(dtype)
@@ -159,11 +170,15 @@ def pretrained_config(folder: str | Path) -> PretrainedConfig:
     return read_config(_file(_path(folder), CONFIG))
 
 
-def _into_given(folder: Path, config: PretrainedConfig, kind: type[Model], model: Model | None) -> Model:
+def _into_given(
+    folder: Path, config: PretrainedConfig, kind: type[Model], model: Model | None
+) -> Model:
     """The weights of a folder in networks that the caller made."""
     said = ", ".join(f"{name} {shortened(value)}" for name, value in config.arguments.items())
     if config.model != OWN:
-        raise PretrainedError(f"{folder} holds a {config.model}, which needs no model: leave it out")
+        raise PretrainedError(
+            f"{folder} holds a {config.model}, which needs no model: leave it out"
+        )
     if not isinstance(model, kind):
         raise PretrainedError(
             f"{folder} holds weights of networks that are not ours ({said}), and a file never says which code to run: "
@@ -197,12 +212,16 @@ def _weights(path: Path, expected: Layout) -> dict[str, torch.Tensor]:
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
             found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-            header = {name: (tuple(each.get_shape()), each.get_dtype()) for name, each in found.items()}
+            header = {
+                name: (tuple(each.get_shape()), each.get_dtype()) for name, each in found.items()
+            }
             if misfit := _misfit(header, expected):
                 raise PretrainedError(f"{path} does not fit its {CONFIG}: {misfit}")
             return {name: file.get_tensor(name) for name in expected}
     except (SafetensorError, OSError) as error:
-        raise PretrainedError(f"{path} is damaged or no safetensors file: {error}. Fetch it again") from error
+        raise PretrainedError(
+            f"{path} is damaged or no safetensors file: {error}. Fetch it again"
+        ) from error
 
 
 def _misfit(header: Mapping[str, tuple[tuple[int, ...], str]], expected: Layout) -> str:
@@ -245,7 +264,9 @@ def _write(folder: Path, card: str, config: str, weights: bytes) -> None:
     if older.exists() and f"library_name: {LIBRARY}\n" not in older.read_text(
         encoding="utf-8", errors="replace"
     ):
-        raise PretrainedError(f"{older} is no model card of ours and would be lost: name another folder")
+        raise PretrainedError(
+            f"{older} is no model card of ours and would be lost: name another folder"
+        )
     contents = {WEIGHTS: weights, CONFIG: config.encode(), CARD: card.encode()}
     for name, content in contents.items():
         part = folder / f".{name}.{os.getpid()}-{secrets.token_hex(8)}.structured-vae-tmp"

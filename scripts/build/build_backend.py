@@ -1,10 +1,11 @@
 """The build of the package: scikit-build-core, with a compiler from PyPI where the machine has none.
 
-The kernels are C++20. Where no C++ compiler is found, the build requirements include `ziglang`, a wheel with clang
-inside, and `CC` and `CXX` name it. `STRUCTURED_VAE_ZIG=1` asks for it where there is another compiler, too.
+The kernels are C++20. Where no C++ compiler is found, the build requirements include `ziglang`, a
+wheel with clang inside, and `CC` and `CXX` name it. `STRUCTURED_VAE_ZIG=1` asks for it where there
+is another compiler, too.
 
-Run as a script, this compiles the kernels of the checkout with a line of progress, as pip shows none; an editable
-installation then finds everything compiled.
+Run as a script, this compiles the kernels of the checkout with a line of progress, as pip shows
+none; an editable installation then finds everything compiled.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def build_editable(
 ) -> str:
     """Build in the checkout, and return a wheel of one path entry.
 
-    scikit-build-core's own editable wheels have an import hook, which mypy and pyright cannot follow.
+    scikit-build-core's own editable wheels have an import hook, which mypy and pyright cannot
+    follow.
     """
     settings = {**(config_settings or {}), **IN_PLACE}
     return _built(backend.build_wheel, wheel_directory, settings, metadata_directory)

@@ -44,7 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _alone(options.seed, options.only)
     verdicts: list[Verdict] = []
     try:
-        verdicts.extend(_limited(options.seed, number) for number in tqdm(range(options.count), disable=None))
+        verdicts.extend(
+            _limited(options.seed, number) for number in tqdm(range(options.count), disable=None)
+        )
     except KeyboardInterrupt:
         print(f"stopped after {len(verdicts)} calls")
     print(report(verdicts))
@@ -57,7 +59,9 @@ def prepare() -> None:
         "STRUCTURED_VAE_KERNEL_FOLDER" not in os.environ
     ):  # AddressSanitizer needs more, and has a limit of its own
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    os.environ["STRUCTURED_VAE_DATA"] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="fuzz-")
+    os.environ["STRUCTURED_VAE_DATA"] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(
+        prefix="fuzz-"
+    )
     faulthandler.enable()
     warnings.simplefilter("error")
     signal.signal(signal.SIGPROF, _stuck)
@@ -77,10 +81,16 @@ def report(verdicts: Iterable[Verdict]) -> str:
     kinds = ("fine", "ours", "foreign", "false", "long", "unmade")
     lines = [f"{'call':32}" + "".join(f"{kind:>9}" for kind in kinds)]
     rows = {**dict(sorted(calls.items())), "all": sum(calls.values(), Counter())}
-    lines += [f"{name:32}" + "".join(f"{row[kind]:9}" for kind in kinds) for name, row in rows.items()]
+    lines += [
+        f"{name:32}" + "".join(f"{row[kind]:9}" for kind in kinds) for name, row in rows.items()
+    ]
     for (kind, group), found in sorted(groups.items(), key=lambda item: -len(item[1])):
         names = ", ".join(sorted({each.call for each in found}))
-        lines += [f"\n{len(found)} {kind}: {group}", f"    {found[0].group}", f"    {names}; calls "]
+        lines += [
+            f"\n{len(found)} {kind}: {group}",
+            f"    {found[0].group}",
+            f"    {names}; calls ",
+        ]
         lines[-1] += ", ".join(str(each.number) for each in found[:5])
     for each in slow:
         lines.append(
@@ -104,7 +114,11 @@ def _stuck(*_: Any) -> None:
 def _alone(seed: int, number: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         name, call = made(Draw(seed, number), Path(folder))
-        print(name, getattr(call, "__closure__", None) and [cell.cell_contents for cell in call.__closure__])
+        print(
+            name,
+            getattr(call, "__closure__", None)
+            and [cell.cell_contents for cell in call.__closure__],
+        )
         try:
             print(call())
         except Exception:

@@ -78,7 +78,16 @@ Call: TypeAlias = Callable[[], Claims | None]
 """Arguments in hand, ready to be called."""
 
 FAST: Final = (
-    *("auto", "auto", "auto", "independent", "exhaustive", "max_flow", "branch_and_bound", "elimination"),
+    *(
+        "auto",
+        "auto",
+        "auto",
+        "independent",
+        "exhaustive",
+        "max_flow",
+        "branch_and_bound",
+        "elimination",
+    ),
     *("pymaxflow", "mini_buckets", "dual_ascent"),
 )
 SLOW: Final = ("local_search", "cp_sat", "cplex", "highs", "cycle_cuts")
@@ -148,7 +157,11 @@ def _options(draw: Draw) -> dict[str, Any]:
     slow = getattr(solver, "name", solver) in SLOW
     limit = draw.of((0.05, 0.02)) if slow or draw.chance(0.2) else None
     given = {"solver": perhaps(draw, solver, 0.1), "time_limit": perhaps(draw, limit, 0.1)}
-    if slow and isinstance(given["time_limit"], int | float | np.number) and given["time_limit"] > ENDLESS:
+    if (
+        slow
+        and isinstance(given["time_limit"], int | float | np.number)
+        and given["time_limit"] > ENDLESS
+    ):
         given["time_limit"] = limit  # a heuristic searches as long as it is told
     return given
 
@@ -302,7 +315,22 @@ def _score(draw: Draw, folder: Path) -> Call:
 
 # --- conversions --------------------------------------------------------------------------------
 
-LABELS: Final = ("a", "b", 0, 1, 2, -1, True, 2.5, None, (), (0, 1), float("nan"), np.int64(1), b"c")
+LABELS: Final = (
+    "a",
+    "b",
+    0,
+    1,
+    2,
+    -1,
+    True,
+    2.5,
+    None,
+    (),
+    (0, 1),
+    float("nan"),
+    np.int64(1),
+    b"c",
+)
 
 
 def _couplings(draw: Draw) -> Any:
@@ -394,7 +422,10 @@ def _assignment(draw: Draw, folder: Path) -> Call:
 
 def _read_problem(draw: Draw, folder: Path) -> Call:
     path = perhaps(draw, problem_file(draw, folder), 0.05)
-    options = {"format": draw.of((None, None, *FORMATS)), "max_bytes": draw.of((2**28, 2**28, 2**28, 100))}
+    options = {
+        "format": draw.of((None, None, *FORMATS)),
+        "max_bytes": draw.of((2**28, 2**28, 2**28, 100)),
+    }
     return _claimed(read_problem, path, **_spoiled(draw, options, 0.05))
 
 
@@ -402,7 +433,12 @@ def _read_problem(draw: Draw, folder: Path) -> Call:
 
 
 COSTS: Final = (
-    *(lambda z: z.sum(-1), lambda z: z.sum(-1).round(), lambda z: z.prod(-1), lambda z: z.sum(-1) * NAN),
+    *(
+        lambda z: z.sum(-1),
+        lambda z: z.sum(-1).round(),
+        lambda z: z.prod(-1),
+        lambda z: z.sum(-1) * NAN,
+    ),
     *(lambda z: z, lambda z: 1.0, lambda z: None),  # which are none
 )
 
@@ -415,7 +451,9 @@ def _layer(draw: Draw, folder: Path) -> Call:
         "seed": draw.of((0, None)),
     }
     arrays = {
-        name: value if name == "edges" else torch.from_numpy(np.array(value, np.float32)).requires_grad_()
+        name: value
+        if name == "edges"
+        else torch.from_numpy(np.array(value, np.float32)).requires_grad_()
         for name, value in _arrays_small(draw).items()
     }
     if "edges" in arrays:
@@ -500,7 +538,9 @@ def _from_dict(draw: Draw, folder: Path) -> Call:
 
 
 def _load_dataset(draw: Draw, folder: Path) -> Call:
-    options: dict[str, Any] = {"binarisation": draw.of((None, "none", "static", "dynamic", "threshold"))}
+    options: dict[str, Any] = {
+        "binarisation": draw.of((None, "none", "static", "dynamic", "threshold"))
+    }
     if draw.chance(0.6):
         name: Any = str(images_file(draw, folder))
     else:

@@ -39,7 +39,14 @@ def _images() -> np.ndarray:
 
 
 def _train(folder: Path) -> None:
-    options = {"n": 3, "hidden": 4, "epochs": 1, "picture_every": 0, "logger": "none", "device": "cpu"}
+    options = {
+        "n": 3,
+        "hidden": 4,
+        "epochs": 1,
+        "picture_every": 0,
+        "logger": "none",
+        "device": "cpu",
+    }
     config = TrainConfig(**options, data=DataConfig(batch_size=20))
     train(config, folder, progress=False, data=_images())
 
@@ -63,7 +70,9 @@ def _at(content: Any, place: Place) -> Any:
 
 
 def _other_tensor(draw: Draw, value: torch.Tensor) -> Any:
-    shape = draw.of(((), (0,), (3,), (2, 2), (*value.shape, 1), tuple(reversed(value.shape)), (1, 1000)))
+    shape = draw.of(
+        ((), (0,), (3,), (2, 2), (*value.shape, 1), tuple(reversed(value.shape)), (1, 1000))
+    )
     spoiled = value.double().clone().reshape(-1)
     if len(spoiled):
         spoiled[draw.whole(0, len(spoiled) - 1)] = draw.of((math.nan, math.inf, -math.inf, 1e300))
@@ -73,7 +82,9 @@ def _other_tensor(draw: Draw, value: torch.Tensor) -> Any:
             torch.zeros(shape, dtype=value.dtype),
             spoiled.reshape(value.shape).to(value.dtype),
             spoiled.reshape(value.shape).to(value.dtype),
-            value.to(draw.of((torch.float64, torch.int64, torch.bool, torch.complex64, torch.float16))),
+            value.to(
+                draw.of((torch.float64, torch.int64, torch.bool, torch.complex64, torch.float16))
+            ),
             value.to_sparse() if value.ndim else value,
             value.tolist(),
             None,
@@ -93,7 +104,9 @@ def _change(draw: Draw, content: dict[str, Any]) -> str:
     """Put another value somewhere, or take one away; say what."""
     places = list(_places(content))
     if draw.chance(0.4):
-        places = [place for place in places if place[0] in ("optimizer_states", "state_dict", "epoch")]
+        places = [
+            place for place in places if place[0] in ("optimizer_states", "state_dict", "epoch")
+        ]
     place = draw.of(places)
     *outer, last = place
     holder = _at(content, tuple(outer))
@@ -138,7 +151,9 @@ def _read(run: Path, load_alone: bool, said: str) -> None:
 
 def _check_kept(folder: Path) -> None:
     """Check that a refused run keeps its configuration."""
-    claim(Run.at(folder).config().epochs in (1, 2), "the configuration of a refused run has changed")
+    claim(
+        Run.at(folder).config().epochs in (1, 2), "the configuration of a refused run has changed"
+    )
 
 
 CHECKPOINT_CALLS: Final = {"resume from a changed checkpoint": (4, _resume)}

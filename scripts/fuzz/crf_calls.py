@@ -21,7 +21,10 @@ def _linear_chain(draw: Draw, folder: Path) -> Callable[[], Any]:
     emissions = torch.from_numpy(draw.random.standard_normal((batch, length, k)))
     tags = torch.from_numpy(draw.random.integers(k, size=(batch, length)))
     mask = torch.arange(length) < torch.from_numpy(lengths)[:, None]
-    given = {"emissions": emissions.to(draw.of((torch.float32, torch.float64, torch.float16))), "tags": tags}
+    given = {
+        "emissions": emissions.to(draw.of((torch.float32, torch.float64, torch.float16))),
+        "tags": tags,
+    }
     given["mask"] = mask if draw.chance(0.7) else None
     given = {name: perhaps(draw, value, 0.1) for name, value in given.items()}
     reduction = perhaps(draw, draw.of(("none", "sum", "mean", "token_mean")), 0.05)

@@ -55,12 +55,21 @@ def _check(answer: Answer, network: tuple[Any, ...], names: list[Any]) -> None:
     states = [z for z in product((0, 1), repeat=n) if z[source] == 1 and z[sink] == 0]
     least = min(_capacity(arcs, capacities, z) for z in states)
     z = [answer.assignment[name] for name in names]
-    claim(z[source] == 1 and z[sink] == 0, f"source or sink has the wrong value: {z[source]} and {z[sink]}")
+    claim(
+        z[source] == 1 and z[sink] == 0,
+        f"source or sink has the wrong value: {z[source]} and {z[sink]}",
+    )
     low, high = answer.sides
     claim(names[source] in high and names[sink] in low, "source or sink is on the wrong side")
     cost = _capacity(arcs, capacities, z)
-    claim(_near(answer.value, cost), f"a value is not that of the cut: {answer.value} and {float(cost)}")
-    claim(answer.bound <= answer.value, f"a bound is above the value: {answer.bound} and {answer.value}")
+    claim(
+        _near(answer.value, cost),
+        f"a value is not that of the cut: {answer.value} and {float(cost)}",
+    )
+    claim(
+        answer.bound <= answer.value,
+        f"a bound is above the value: {answer.bound} and {answer.value}",
+    )
     below = answer.bound <= float(least) or _near(answer.bound, least)
     claim(below, f"a bound is above the minimum: {answer.bound} and {float(least)}")
     claim(
@@ -86,7 +95,10 @@ def _from_min_cut(draw: Draw, folder: Path) -> Callable[[], None]:
         try:
             conversion = from_min_cut(n, edges, kind(capacities), source, sink)
         except OURS:
-            claim(any(value > 1e300 for value in capacities), "a network of ordinary capacities is refused")
+            claim(
+                any(value > 1e300 for value in capacities),
+                "a network of ordinary capacities is refused",
+            )
             raise
         _check(solve(conversion), network, list(range(n)))
 

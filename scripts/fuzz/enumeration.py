@@ -41,15 +41,20 @@ class States:
         n = np.shape(unary)[-1]
         tables = np.zeros((*np.shape(pairwise), 2, 2))
         tables[..., 1, 1] = pairwise
-        return cls.of_labels(np.stack([np.zeros_like(unary), unary], axis=-1), tables, edges, np.full(n, 2))
+        return cls.of_labels(
+            np.stack([np.zeros_like(unary), unary], axis=-1), tables, edges, np.full(n, 2)
+        )
 
     @classmethod
-    def of_labels(cls, unary: np.ndarray, tables: np.ndarray, edges: np.ndarray, sizes: np.ndarray) -> States:
+    def of_labels(
+        cls, unary: np.ndarray, tables: np.ndarray, edges: np.ndarray, sizes: np.ndarray
+    ) -> States:
         """Enumerate the states of labels.
 
         Args:
             unary: `[..., n, k]`.
-            tables: `[..., e, k, k]`, rows being values of the first variable of an edge as it is given.
+            tables: `[..., e, k, k]`, rows being values of the first variable of an edge as it is
+                given.
             edges: `[e, 2]`.
             sizes: `[n]`.
         """
@@ -86,7 +91,9 @@ def answered(states: States, search: Callable[[], Solution]) -> Solution:
         return search()
     except InfeasibleError:
         best = states.scores.max(axis=1)
-        claim(bool(np.isneginf(best).any()), f"a problem is called infeasible: its maxima are {best}")
+        claim(
+            bool(np.isneginf(best).any()), f"a problem is called infeasible: its maxima are {best}"
+        )
         raise
 
 
@@ -111,7 +118,10 @@ def check_ranking(states: States, solution: Solution, count: int) -> None:
         others = states.scores[b].copy()
         for k in range(count):
             left = others.max()
-            claim(not k or score[k] <= score[k - 1], f"scores of several states are not in order: {score}")
+            claim(
+                not k or score[k] <= score[k - 1],
+                f"scores of several states are not in order: {score}",
+            )
             claim(
                 bound[k] >= left - states.slack[b],
                 f"a bound of several states is below another one: bound {k} is {bound[k]}, the score {left}",
@@ -128,7 +138,9 @@ def check_ranking(states: States, solution: Solution, count: int) -> None:
             others[place] = -np.inf
 
 
-def _instances(states: States, solution: Solution, further: tuple[int, ...]) -> list[tuple[Any, ...]]:
+def _instances(
+    states: States, solution: Solution, further: tuple[int, ...]
+) -> list[tuple[Any, ...]]:
     """Return state, score, bound and `optimal` of each instance, as numpy arrays."""
     batch, n = len(states.scores), states.z.shape[1]
     z = np.asarray(solution.z).reshape(batch, *further, n)
@@ -141,5 +153,8 @@ def _check_state(states: States, instance: int, z: np.ndarray, score: float) -> 
     claim(place >= 0, f"a state has values that it cannot have: {z.tolist()}")
     right = states.scores[instance, place]
     claim(right > -np.inf, f"a state is forbidden: {z.tolist()}, with the score {score}")
-    claim(abs(score - right) <= states.slack[instance], f"a score is wrong: {score} instead of {right}")
+    claim(
+        abs(score - right) <= states.slack[instance],
+        f"a score is wrong: {score} instead of {right}",
+    )
     return place

@@ -33,8 +33,33 @@ PROBLEMS: Final = {
 """Small problems in every format that is text; the name says which."""
 
 WORDS: Final = (
-    *(b"-1", b"0", b"1e308", b"1e400", b"nan", b"inf", b"0x10", b"1_000", b"9" * 18, b"9" * 30, b"9" * 6000),
-    *(b"", b"\n", b"\0", b"\xff\xfe", b"1.5", b"1,5", b"#", b"c", b"p", b"MARKOV", "١٢".encode(), b"'"),
+    *(
+        b"-1",
+        b"0",
+        b"1e308",
+        b"1e400",
+        b"nan",
+        b"inf",
+        b"0x10",
+        b"1_000",
+        b"9" * 18,
+        b"9" * 30,
+        b"9" * 6000,
+    ),
+    *(
+        b"",
+        b"\n",
+        b"\0",
+        b"\xff\xfe",
+        b"1.5",
+        b"1,5",
+        b"#",
+        b"c",
+        b"p",
+        b"MARKOV",
+        "١٢".encode(),
+        b"'",
+    ),
 )
 """In the place of a word."""
 
@@ -74,7 +99,9 @@ def _worded(draw: Draw, content: bytes) -> bytes:
 def _relined(draw: Draw, content: bytes) -> bytes:
     lines = content.split(b"\n")
     place = draw.whole(0, len(lines) - 1)
-    return b"\n".join(lines[:place] + draw.of(([], [lines[place]] * 2, [b""] * 50)) + lines[place + 1 :])
+    return b"\n".join(
+        lines[:place] + draw.of(([], [lines[place]] * 2, [b""] * 50)) + lines[place + 1 :]
+    )
 
 
 @cache
@@ -100,7 +127,11 @@ FAULTS: Final[tuple[Callable[[Draw, bytes], bytes], ...]] = (
 def problem_file(draw: Draw, folder: Path) -> Path:
     """A file that `read_problem` may be given."""
     if draw.chance(0.25):
-        arrays = {"unary": np.ones(3), "pairwise": np.array([1.0, -2.0]), "edges": np.array([[0, 1], [1, 2]])}
+        arrays = {
+            "unary": np.ones(3),
+            "pairwise": np.array([1.0, -2.0]),
+            "edges": np.array([[0, 1], [1, 2]]),
+        }
         name, content = "a.npz", archive(draw, arrays)
     else:
         name = draw.of(tuple(PROBLEMS))
@@ -115,7 +146,9 @@ def problem_file(draw: Draw, folder: Path) -> Path:
 def archive(draw: Draw, arrays: Mapping[str, np.ndarray]) -> bytes:
     """An .npz of these arrays, some of them changed or gone, or with headers that lie."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", draw.of((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as target:
+    with zipfile.ZipFile(
+        stream, "w", draw.of((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    ) as target:
         for name, array in arrays.items():
             if draw.chance(0.05):
                 continue
@@ -150,7 +183,11 @@ def images_file(draw: Draw, folder: Path) -> Path:
 
 
 DATA_FILES: Final = (
-    *(f"mnist/{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")),
+    *(
+        f"mnist/{part}-{kind}-ubyte"
+        for part in ("train", "t10k")
+        for kind in ("images-idx3", "labels-idx1")
+    ),
     *("omniglot/chardata.mat", "omniglot/a.npz", "celeba/list_attr_celeba.txt", "celeba/a.zip"),
     *("celeba/list_eval_partition.txt", "celeba/img_align_celeba/000001.jpg"),
 )
@@ -174,7 +211,9 @@ def model_folder(draw: Draw, folder: Path, kind: str) -> Path:
     """A copy of the small run, or of the exported model, with a fault."""
     target = Path(shutil.copytree(OLDER / kind, folder / kind))
     for _ in range(draw.whole(0, 2)):
-        file = draw.of(sorted(path for path in target.rglob("*") if path.is_file()) or [target / "none"])
+        file = draw.of(
+            sorted(path for path in target.rglob("*") if path.is_file()) or [target / "none"]
+        )
         draw.of(FOLDER_FAULTS)(draw, file)
     return target
 
@@ -183,7 +222,9 @@ def _changed_values(draw: Draw, file: Path) -> None:
     """Another value somewhere in a configuration."""
     if file.suffix not in (".json", ".yaml"):
         return _damaged_file(draw, file)
-    read, write = (json.loads, json.dumps) if file.suffix == ".json" else (yaml.safe_load, yaml.safe_dump)
+    read, write = (
+        (json.loads, json.dumps) if file.suffix == ".json" else (yaml.safe_load, yaml.safe_dump)
+    )
     try:
         values = read(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError, yaml.YAMLError):

@@ -140,7 +140,10 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
 
 
 def _from_dimod(draw: Draw, folder: Path) -> Callable[[], Any]:
-    model, sizes = dimod.DiscreteQuadraticModel(), [draw.whole(1, 3) for _ in range(draw.whole(0, 4))]
+    model, sizes = (
+        dimod.DiscreteQuadraticModel(),
+        [draw.whole(1, 3) for _ in range(draw.whole(0, 4))],
+    )
     for size in sizes:
         model.set_linear(model.add_variable(size), _scores(draw, (size,)))
     for i in range(1, len(sizes)):
@@ -158,7 +161,10 @@ def _from_factors(draw: Draw, folder: Path) -> Callable[[], Any]:
     sizes = [draw.whole(1, 3) for _ in range(3)]
     scopes = [draw.of(((), (0,), (1, 0), (0, 1, 2))) for _ in range(draw.whole(0, 3))]
     factors = [
-        (perhaps(draw, scope, 0.1), perhaps(draw, _scores(draw, tuple(sizes[v] for v in scope)), 0.1))
+        (
+            perhaps(draw, scope, 0.1),
+            perhaps(draw, _scores(draw, tuple(sizes[v] for v in scope)), 0.1),
+        )
         for scope in scopes
     ]
     arguments = [perhaps(draw, sizes, 0.1), perhaps(draw, factors, 0.1)]

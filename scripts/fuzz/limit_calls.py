@@ -20,12 +20,37 @@ LIMITS: Final = (1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05)
 """Seconds."""
 
 NAMES: Final = (
-    *("auto", "auto", "branch_and_bound", "branch_and_bound", "dual_ascent", "mini_buckets", "cycle_cuts"),
+    *(
+        "auto",
+        "auto",
+        "branch_and_bound",
+        "branch_and_bound",
+        "dual_ascent",
+        "mini_buckets",
+        "cycle_cuts",
+    ),
     *("local_search", "elimination", "exhaustive", "max_flow", "independent", "cp_sat", "highs"),
 )
-OF_CONSTRAINTS: Final = ("auto", "auto", "exhaustive", "branch_and_bound", "cp_sat", "highs", "elimination")
+OF_CONSTRAINTS: Final = (
+    "auto",
+    "auto",
+    "exhaustive",
+    "branch_and_bound",
+    "cp_sat",
+    "highs",
+    "elimination",
+)
 OF_LABELS: Final = (
-    *("auto", "auto", "dual_ascent", "elimination", "exhaustive", "bits", "expansion_moves", "toulbar2"),
+    *(
+        "auto",
+        "auto",
+        "dual_ascent",
+        "elimination",
+        "exhaustive",
+        "bits",
+        "expansion_moves",
+        "toulbar2",
+    ),
     *("branch_and_bound", "cp_sat"),
 )
 
@@ -49,10 +74,15 @@ def _bits(draw: Draw) -> tuple[dict[str, Any], States]:
     pairwise = _scores(draw, (batch, len(edges)))
     if draw.chance(0.3):
         pairwise = np.abs(pairwise)
-    given = {"unary": unary, "pairwise": pairwise, "edges": edges} if len(edges) else {"unary": unary}
+    given = (
+        {"unary": unary, "pairwise": pairwise, "edges": edges} if len(edges) else {"unary": unary}
+    )
     states = States.of_bits(unary, pairwise, edges)
     if draw.chance(0.2):
-        given = {name: part if name == "edges" else torch.from_numpy(part) for name, part in given.items()}
+        given = {
+            name: part if name == "edges" else torch.from_numpy(part)
+            for name, part in given.items()
+        }
     return given, states
 
 
@@ -119,7 +149,10 @@ def _in_time(draw: Draw, folder: Path) -> Callable[[], None]:
         solution = answered(states, lambda: solve(**given))
         check_solution(states, solution)
         worse = np.asarray(solution.score) < begun - states.slack
-        claim(not worse.any(), f"an answer is worse than the start: {np.asarray(solution.score)} and {begun}")
+        claim(
+            not worse.any(),
+            f"an answer is worse than the start: {np.asarray(solution.score)} and {begun}",
+        )
 
     return call
 
@@ -132,7 +165,8 @@ def _label_arrays(draw: Draw) -> tuple[dict[str, Any], States]:
     unary = _scores(draw, (batch, n, k))
     unary = np.where(draw.random.random(unary.shape) < draw.of((0.0, 0.2, 0.4)), -np.inf, unary)
     if draw.chance(0.9):
-        unary[..., 0] = np.where(np.isinf(unary[..., 0]), 0.0, unary[..., 0])  # a value of each is allowed
+        # a value of each is allowed
+        unary[..., 0] = np.where(np.isinf(unary[..., 0]), 0.0, unary[..., 0])
     shape = draw.of(((batch, len(edges), k, k), (len(edges), k, k)))
     tables = _scores(draw, shape)
     tables = np.where(draw.random.random(shape) < draw.of((0.0, 0.0, 0.2)), -np.inf, tables)
@@ -171,7 +205,10 @@ def _label_sums(draw: Draw, folder: Path) -> Callable[[], None]:
         given, states = (
             {"unary": np.zeros((1, 1, 1))},
             States.of_labels(
-                np.zeros((1, 1, 1)), np.zeros((0, 1, 1)), np.zeros((0, 2), np.int64), np.ones(1, np.int64)
+                np.zeros((1, 1, 1)),
+                np.zeros((0, 1, 1)),
+                np.zeros((0, 2), np.int64),
+                np.ones(1, np.int64),
             ),
         )
 
@@ -187,7 +224,9 @@ def _label_sums(draw: Draw, folder: Path) -> Callable[[], None]:
         p = weights / weights.sum(axis=1, keepdims=True)
         k = given["unary"].shape[-1]
         marginals = np.einsum("bs,sna->bna", p, np.eye(k)[states.z])
-        claim(np.allclose(found.unary_marginals, marginals), "marginals are not those of all states")
+        claim(
+            np.allclose(found.unary_marginals, marginals), "marginals are not those of all states"
+        )
 
     return call
 

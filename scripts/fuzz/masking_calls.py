@@ -48,7 +48,9 @@ def _solver(draw: Draw, left: int) -> Any:
     return draw.of((KOfN(draw.whole(1, left)), KOfN(left, least=1)))
 
 
-def _differentiated(run: Run, scores: torch.Tensor, mask: torch.Tensor, fill: float) -> list[torch.Tensor]:
+def _differentiated(
+    run: Run, scores: torch.Tensor, mask: torch.Tensor, fill: float
+) -> list[torch.Tensor]:
     """Return the answer and the gradient in the scores: of losses, or of squares of what is not masked."""
     given = scores.clone().requires_grad_()
     answer = run(given.masked_fill(mask, fill))
@@ -65,7 +67,9 @@ def _compared(draw: Draw, run: Run, scores: torch.Tensor, mask: torch.Tensor) ->
         right, wanted = _differentiated(run, scores, mask, REFERENCE)
         answer, gradient = _differentiated(run, scores, mask, fill)
         claim(bool(answer.isfinite().all()), f"an answer of masked scores is not finite: {fill:g}")
-        claim(bool(gradient.isfinite().all()), f"a gradient of masked scores is not finite: {fill:g}")
+        claim(
+            bool(gradient.isfinite().all()), f"a gradient of masked scores is not finite: {fill:g}"
+        )
         claim(_alike(answer, right), f"answers depend on the fill: {fill:g} and {REFERENCE:g}")
         claim(_alike(gradient, wanted), f"gradients depend on the fill: {fill:g} and {REFERENCE:g}")
         if answer.ndim > 1:
@@ -171,12 +175,20 @@ def _chain(draw: Draw, folder: Path) -> Callable[[], None]:
         masked = given.masked_fill(mask, fill)
         tags = torch.zeros(batch, length, dtype=torch.long)
         log_p = crf(masked, tags, reduction=reduction)
-        claim(bool(log_p.isfinite().all()), f"log p is not finite: {log_p.detach().tolist()} in {kind}")
+        claim(
+            bool(log_p.isfinite().all()),
+            f"log p is not finite: {log_p.detach().tolist()} in {kind}",
+        )
         log_p.sum().backward()
         parts = [given.grad, *(each.grad for each in crf.parameters())]
-        claim(all(bool(part.isfinite().all()) for part in parts if part is not None), "no finite gradient")
+        claim(
+            all(bool(part.isfinite().all()) for part in parts if part is not None),
+            "no finite gradient",
+        )
         taken = torch.tensor(crf.decode(masked.detach()))
-        claim(not bool(mask.gather(-1, taken[..., None]).any()), f"a masked tag is decoded: {fill:g}")
+        claim(
+            not bool(mask.gather(-1, taken[..., None]).any()), f"a masked tag is decoded: {fill:g}"
+        )
 
     return call
 

@@ -66,14 +66,17 @@ def _place(found: TracebackType | None) -> str:
         for frame in traceback.extract_tb(found)
         if Path(frame.filename).is_relative_to(ROOT)
     ]
-    ours = [f"{file}:{frame.lineno} {frame.name}" for file, frame in frames if file.parts[0] in PACKAGES]
+    ours = [
+        f"{file}:{frame.lineno} {frame.name}" for file, frame in frames if file.parts[0] in PACKAGES
+    ]
     return ours[-1] if ours else "no line of ours"
 
 
 def in_child(function: Callable[..., None], arguments: tuple[Any, ...], seconds: float) -> None:
     """Call a function in a process of its own, so that a crash or a hang ends that process alone.
 
-    The process is a fork of one without threads: a fork of this one would wait for locks that others held.
+    The process is a fork of one without threads: a fork of this one would wait for locks that
+    others held.
 
     Args:
         function: at the top of a module; what it raises counts.
@@ -91,7 +94,9 @@ def in_child(function: Callable[..., None], arguments: tuple[Any, ...], seconds:
     writing.close()
     try:
         if not reading.poll(seconds):
-            raise Decided("foreign", f"no end in time: {function.__name__}, {seconds:g} s of wall-clock time")
+            raise Decided(
+                "foreign", f"no end in time: {function.__name__}, {seconds:g} s of wall-clock time"
+            )
         kind, group = reading.recv()
     except EOFError:
         process.join()

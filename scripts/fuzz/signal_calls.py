@@ -29,7 +29,15 @@ PATIENCE: Final = 90.0
 """Seconds of wall-clock time for a search, and for the kernels that a new process loads."""
 
 DELAYS: Final = (0.0, 1e-4, 1e-3, 0.01, 0.05, 0.3)
-SOLVERS: Final = ("auto", "auto", "branch_and_bound", "cycle_cuts", "dual_ascent", "local_search", "cp_sat")
+SOLVERS: Final = (
+    "auto",
+    "auto",
+    "branch_and_bound",
+    "cycle_cuts",
+    "dual_ascent",
+    "local_search",
+    "cp_sat",
+)
 OF_CONSTRAINTS: Final = ("auto", "auto", "cp_sat", "highs")
 
 
@@ -123,13 +131,18 @@ def _judge_bits(given: dict[str, Any], states: States | None, delay: float, load
         check_ranking(states, found, given["k_best"])
 
 
-def _check_large(found: Solution, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> None:
+def _check_large(
+    found: Solution, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray
+) -> None:
     """Check what can be said without enumeration: the scores, and that bounds are no lower."""
     z = np.asarray(found.z).reshape(-1, len(unary))
     score, bound = (np.asarray(part).reshape(-1) for part in (found.score, found.bound))
     there = score > -np.inf
     right = z @ unary + (z[:, edges[:, 0]] * z[:, edges[:, 1]]) @ pairwise
-    claim(np.allclose(score[there], right[there], rtol=1e-9), f"scores are wrong: {score} instead of {right}")
+    claim(
+        np.allclose(score[there], right[there], rtol=1e-9),
+        f"scores are wrong: {score} instead of {right}",
+    )
     claim(bool((bound >= score).all()), f"bounds are below the scores: {bound} and {score}")
 
 

@@ -111,7 +111,10 @@ def _read(path: Path, name: str, made: int) -> None:
     read = READERS[name] if name in READERS else OF_FOLDERS[name][1]
     path.unlink(missing_ok=True)
     SPECIAL[made](path)
-    used = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5]) * resource.getpagesize()
+    used = (
+        int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5])
+        * resource.getpagesize()
+    )
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = used + ROOM if hard == resource.RLIM_INFINITY else min(used + ROOM, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

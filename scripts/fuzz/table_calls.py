@@ -20,7 +20,9 @@ Row = tuple[int, int | None, float]
 
 def _rows(draw: Draw) -> list[Row]:
     ids = draw.of(((0, 1, 2, 3), (5, 10, 20), (0, 1)))
-    rows: list[Row] = [(draw.of(ids), draw.of((*ids, None)), draw.whole(-3, 3) / 2) for _ in range(4)]
+    rows: list[Row] = [
+        (draw.of(ids), draw.of((*ids, None)), draw.whole(-3, 3) / 2) for _ in range(4)
+    ]
     return rows[: draw.whole(1, 4)]
 
 

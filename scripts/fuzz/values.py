@@ -21,7 +21,10 @@ from .draws import Draw
 NAN, INF = float("nan"), float("inf")
 
 NUMBERS: Final[tuple[Callable[[], Any], ...]] = (
-    *(lambda number=number: number for number in (True, 0, -1, 1, 3, 2**31, 2**63, -(2**63) - 1, 10**400)),
+    *(
+        lambda number=number: number
+        for number in (True, 0, -1, 1, 3, 2**31, 2**63, -(2**63) - 1, 10**400)
+    ),
     *(lambda number=number: number for number in (0.5, -0.0, NAN, INF, -INF, 1e308, 5e-324, 1j)),
     lambda: Decimal("0.5"),
     lambda: Decimal("nan"),
@@ -39,7 +42,10 @@ NUMBERS: Final[tuple[Callable[[], Any], ...]] = (
 """Of every kind."""
 
 OTHERS: Final[tuple[Callable[[], Any], ...]] = (
-    *(lambda text=text: text for text in ("", "auto", "max_flow", "maxflow", "\0", "é" * 50, "x" * 5000)),
+    *(
+        lambda text=text: text
+        for text in ("", "auto", "max_flow", "maxflow", "\0", "é" * 50, "x" * 5000)
+    ),
     *(lambda name=name: name for name in ("..", "/", "/dev/null", "no-such-folder/file.npz", "*")),
     lambda: None,
     lambda: b"bytes",
@@ -126,11 +132,15 @@ def _sparse(draw: Draw, values: np.ndarray) -> Any:
     tensor = torch.from_numpy(np.atleast_2d(values).astype(np.float32))
     kinds = ("coo", "csr", "csc") if tensor.ndim == 2 else ("coo",)
     kind = draw.of(kinds)
-    return {"coo": tensor.to_sparse, "csr": tensor.to_sparse_csr, "csc": tensor.to_sparse_csc}[kind]()
+    return {"coo": tensor.to_sparse, "csr": tensor.to_sparse_csr, "csc": tensor.to_sparse_csc}[
+        kind
+    ]()
 
 
 def _quantised(draw: Draw, values: np.ndarray) -> torch.Tensor:
-    return torch.quantize_per_tensor(torch.from_numpy(values.astype(np.float32)), 0.1, 0, torch.qint8)
+    return torch.quantize_per_tensor(
+        torch.from_numpy(values.astype(np.float32)), 0.1, 0, torch.qint8
+    )
 
 
 def _typed(draw: Draw, values: np.ndarray) -> Any:
@@ -142,13 +152,22 @@ def _typed(draw: Draw, values: np.ndarray) -> Any:
 
 
 def _tensor_typed(draw: Draw, values: np.ndarray) -> torch.Tensor:
-    kinds = (torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.uint8, torch.uint16, torch.int64)
+    kinds = (
+        torch.bfloat16,
+        torch.float16,
+        torch.float8_e4m3fn,
+        torch.uint8,
+        torch.uint16,
+        torch.int64,
+    )
     kind = draw.of((*kinds, torch.bool, torch.complex64, torch.complex32))
     return torch.from_numpy(values.astype(np.float32)).to(kind)
 
 
 def _shaped(draw: Draw, values: np.ndarray) -> np.ndarray:
-    shape = draw.of(((), (0,), (0, 0), (1,), (3, 0), (0, 3), (2, 3), (7,), (5, 5), (1,) * 40, (2, 3, 3)))
+    shape = draw.of(
+        ((), (0,), (0, 0), (1,), (3, 0), (0, 3), (2, 3), (7,), (5, 5), (1,) * 40, (2, 3, 3))
+    )
     return np.ones(shape)
 
 
@@ -179,13 +198,19 @@ REMADE: Final[tuple[Callable[[Draw, np.ndarray], Any], ...]] = (
     lambda draw, values: -values if values.dtype.kind == "f" else values - 1,
     lambda draw, values: values.reshape(-1)[0] if values.size else values,
     lambda draw, values: np.asfortranarray(values)[::-1] if values.ndim else values,
-    lambda draw, values: np.broadcast_to(values.reshape(-1)[:1], (2**44, 3)) if values.size else values,
+    lambda draw, values: (
+        np.broadcast_to(values.reshape(-1)[:1], (2**44, 3)) if values.size else values
+    ),
     lambda draw, values: np.ma.masked_less(values, 0),
     lambda draw, values: np.asmatrix(np.atleast_2d(values).reshape(1, -1)),
     lambda draw, values: np.rec.fromarrays([values.reshape(-1)]),
-    lambda draw, values: scipy.sparse.csr_array(np.atleast_2d(values)) if values.ndim < 3 else values,
+    lambda draw, values: (
+        scipy.sparse.csr_array(np.atleast_2d(values)) if values.ndim < 3 else values
+    ),
     lambda draw, values: array_api_strict.asarray(values),
-    lambda draw, values: array_api_strict.asarray(values, device=array_api_strict.Device("device1")),
+    lambda draw, values: array_api_strict.asarray(
+        values, device=array_api_strict.Device("device1")
+    ),
     lambda draw, values: memoryview(np.ascontiguousarray(values)),
     lambda draw, values: values.tobytes(),
     lambda draw, values: set(np.ravel(values).tolist()),

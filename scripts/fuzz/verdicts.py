@@ -32,8 +32,8 @@ class Verdict:
     Attributes:
         number: of the call.
         call: its name.
-        kind: "fine", "ours", "foreign", "long" (an error message of ours above the maximum length), "false" (a claim),
-            or "unmade" (a fault of the fuzz itself).
+        kind: "fine", "ours", "foreign", "long" (an error message of ours above the maximum length),
+            "false" (a claim), or "unmade" (a fault of the fuzz itself).
         group: what stands in the report: the error and its place, or the claim.
         seconds: of CPU that the call took.
     """
@@ -81,7 +81,9 @@ def _refuted(claims: Claims) -> str:
 def _host(array: Any) -> np.ndarray:
     if isinstance(array, torch.Tensor):
         return array.cpu().numpy()
-    return array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array, device="cpu")
+    return (
+        array if isinstance(array, np.ndarray | np.generic) else np.from_dlpack(array, device="cpu")
+    )
 
 
 def _all_scores(host: Problem | LabelProblem) -> np.ndarray:

@@ -53,8 +53,8 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
     def sample(self, bqm: Any, *, time_limit: float | None = None, **others: Any) -> Any:
         """A `SampleSet` of the one sample that was found; a warning for arguments that mean nothing here.
 
-        Its `info` has `optimal` (whether it is proved that no energy is lower), `lower_bound` of the energies, and
-        the name of the `solver`.
+        Its `info` has `optimal` (whether it is proved that no energy is lower), `lower_bound` of
+        the energies, and the name of the `solver`.
 
         Args:
             bqm: `dimod.BinaryQuadraticModel`, of binaries or spins.
@@ -98,7 +98,12 @@ class ArgmaxSampler(_Sampler):  # type: ignore[misc]  # a class of another packa
         answer = solve(conversion, solver=self.solver, time_limit=limit)
         spins = {label for label in cqm.variables if cqm.vartype(label) is dimod.SPIN}
         sample = {
-            label: 2 * value - 1 if label in spins else value for label, value in answer.assignment.items()
+            label: 2 * value - 1 if label in spins else value
+            for label, value in answer.assignment.items()
         }
-        info = {"optimal": answer.optimal, "lower_bound": answer.bound, "solver": answer.solution.solver}
+        info = {
+            "optimal": answer.optimal,
+            "lower_bound": answer.bound,
+            "solver": answer.solution.solver,
+        }
         return dimod.SampleSet.from_samples_cqm(sample, cqm, info=info)

@@ -22,8 +22,9 @@ _OptModel: Any = importlib.import_module("pyepo.model.opt").optModel if _PRESENT
 class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another package, which may be missing
     """A PyEPO `optModel` whose decisions maximise a pairwise binary score.
 
-    The costs c `[n + e]` are unary scores and then pairwise ones; the decision x `[n + e]` is the state z and its
-    products z_i z_j, so that c @ x = score(z) is linear in what is predicted, as PyEPO's losses need it.
+    The costs c `[n + e]` are unary scores and then pairwise ones; the decision x `[n + e]` is the
+    state z and its products z_i z_j, so that c @ x = score(z) is linear in what is predicted, as
+    PyEPO's losses need it.
 
     Args:
         edges: `[e, 2]`.
@@ -37,7 +38,11 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
     """
 
     def __init__(
-        self, edges: Any, n: int, solver: str | ArgmaxSolver = "auto", time_limit: float | None = None
+        self,
+        edges: Any,
+        n: int,
+        solver: str | ArgmaxSolver = "auto",
+        time_limit: float | None = None,
     ):
         if not _PRESENT:
             raise ConversionUnavailableError("PairwiseModel needs PyEPO: pip install pyepo")
@@ -59,7 +64,9 @@ class PairwiseModel(_OptModel):  # type: ignore[misc]  # a class of another pack
         """
         costs = np.asarray(to_numpy(as_array(c, "costs")), np.float64)
         if costs.shape != (self.num_cost,):
-            raise ProblemError(f"costs must be [{self.num_cost}], n + e; their shape is {costs.shape}")
+            raise ProblemError(
+                f"costs must be [{self.num_cost}], n + e; their shape is {costs.shape}"
+            )
         self._costs = costs
 
     def solve(self) -> tuple[np.ndarray, float]:

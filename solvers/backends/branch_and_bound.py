@@ -32,10 +32,11 @@ from ..starts import given_states
 class BranchAndBound(ArgmaxSolver):
     """Exact for dense problems of any signs: quick up to about 100 variables, on a good day at 200.
 
-    Depth-first search with a bound from a concave relaxation on the box, whose diagonal is near the dual of
-    the semidefinite relaxation. Where that leaves a large gap, best-first search with triangle inequalities in the
-    semidefinite relaxation. Instances of a batch share the cores. Constraints on how many variables of a group are 1
-    become a linear and a concave term of problems without constraints.
+    Depth-first search with a bound from a concave relaxation on the box, whose diagonal is near the
+    dual of the semidefinite relaxation. Where that leaves a large gap, best-first search with
+    triangle inequalities in the semidefinite relaxation. Instances of a batch share the cores.
+    Constraints on how many variables of a group are 1 become a linear and a concave term of
+    problems without constraints.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -43,12 +44,12 @@ class BranchAndBound(ArgmaxSolver):
             `local_search`.
 
     References:
-        Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the unconstrained
-        quadratic 0-1 problem.
+        Billionnet, Elloumi (2007), Using a mixed integer quadratic programming solver for the
+        unconstrained quadratic 0-1 problem.
         Wang, Chang, Kolter (2017), The mixing method: low-rank coordinate descent for semidefinite
         programming with diagonal constraints.
-        Rendl, Rinaldi, Wiegele (2010), Solving max-cut to optimality by intersecting semidefinite and polyhedral
-        relaxations.
+        Rendl, Rinaldi, Wiegele (2010), Solving max-cut to optimality by intersecting semidefinite
+        and polyhedral relaxations.
     """
 
     threads: int | None = None
@@ -72,14 +73,18 @@ class BranchAndBound(ArgmaxSolver):
             return "it takes how many variables of one group are 1, and fixed ones, and no other constraints"
         return None
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         deadline, count = Deadline.after(time_limit), constraints.as_count()
         if count is None or count.impossible:
             raise InfeasibleError(constraints.names)
         start = given_states(self.start, problem)
         given = [None] * problem.batch if start is None else list(start)
         firsts = [z if z is not None and constraints.satisfied(z[None])[0] else None for z in given]
-        calls = [partial(_solve_within, problem, b, count, deadline, z) for b, z in enumerate(firsts)]
+        calls = [
+            partial(_solve_within, problem, b, count, deadline, z) for b, z in enumerate(firsts)
+        ]
         states, bounds = zip(*in_threads(calls, self.threads or available_cores()), strict=True)
         return Maximiser(np.stack(states), np.array(bounds))
 
@@ -88,7 +93,9 @@ class BranchAndBound(ArgmaxSolver):
         return ranked(problem, count, time_limit, _rank, self.threads or available_cores())
 
 
-def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+def _solve(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None
+) -> tuple[np.ndarray, float]:
     return search_dense(problem, deadline, start)[:2]
 
 
@@ -111,7 +118,9 @@ def _solve_within(
         int(values[count.group & ~free].sum()),
     )
     part = slice(instance, instance + 1)
-    mine = deadline.within_whole(rest, lambda known: _lifted(known, left, whole)._replace(part=part))
+    mine = deadline.within_whole(
+        rest, lambda known: _lifted(known, left, whole)._replace(part=part)
+    )
     ends = count.low - given, count.high - given
     first = None if start is None else start[free]
     z, bound = search_counted(rest, count.group[free], *ends, mine, first)

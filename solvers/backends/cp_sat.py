@@ -30,8 +30,8 @@ from ..starts import given_states
 class CpSat(ArgmaxSolver):
     """Exact for any pairwise problem, by clause learning over integer scores (`FixedPoint`).
 
-    A product z_i z_j is a Boolean of its own, tied to its two variables on the side that the sign of
-    its score needs.
+    A product z_i z_j is a Boolean of its own, tied to its two variables on the side that the sign
+    of its score needs.
 
     Attributes:
         threads: search workers of one instance.
@@ -44,7 +44,11 @@ class CpSat(ArgmaxSolver):
 
     name = "cp_sat"
     capabilities = Capabilities(
-        exact=True, time_limit=True, constraints=2**54, packages=("ortools",), install="pip install ortools"
+        exact=True,
+        time_limit=True,
+        constraints=2**54,
+        packages=("ortools",),
+        install="pip install ortools",
     )
 
     def __post_init__(self) -> None:
@@ -53,7 +57,9 @@ class CpSat(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, self._solve, start=given_states(self.start, problem))
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         solve_one = partial(self._solve_within, constraints=constraints)
         start = given_states(self.start, problem)
         return each_instance(problem, constraints, time_limit, solve_one, start)
@@ -71,7 +77,9 @@ class CpSat(ArgmaxSolver):
         except NoTimeToBuildError:
             return None, math.inf
         for terms, low, high in constraints.terms():
-            model.add_linear_constraint(sum(weight * variables[i] for i, weight in terms), low, high)
+            model.add_linear_constraint(
+                sum(weight * variables[i] for i, weight in terms), low, high
+            )
         heard = _Heard(scores, variables)
         solver, status = self._searched(cp_model, model, deadline, heard, (cp_model.INFEASIBLE,))
         if status == cp_model.INFEASIBLE:
@@ -82,7 +90,12 @@ class CpSat(ArgmaxSolver):
         return found, float(scores.bound(_whole_above(solver.best_objective_bound))[0])
 
     def _searched(
-        self, cp_model: Any, model: Any, deadline: Deadline, heard: _Heard, answers: tuple[Any, ...] = ()
+        self,
+        cp_model: Any,
+        model: Any,
+        deadline: Deadline,
+        heard: _Heard,
+        answers: tuple[Any, ...] = (),
     ) -> tuple[Any, Any]:
         """The solver after its search, and its status, unless that is an error; some more may be answers."""
         solver = cp_model.CpSolver()
@@ -94,11 +107,14 @@ class CpSat(ArgmaxSolver):
         listener = None if deadline.watch is None else heard.listener(cp_model, solver)
         statuses: list[Any] = []
         with deadline.alarm(solver.stop_search, heard.known):
-            over = ended(lambda: statuses.append(solver.solve(model, listener)), lambda: deadline.interrupted)
+            over = ended(
+                lambda: statuses.append(solver.solve(model, listener)), lambda: deadline.interrupted
+            )
         if not over:
             return solver, cp_model.UNKNOWN  # it presolves a large model, and stops after that
         (status,) = statuses
-        limited = deadline.passed or deadline.seconds is not None  # it may stop a little before its time
+        # it may stop a little before its time
+        limited = deadline.passed or deadline.seconds is not None
         expected = (cp_model.OPTIMAL, cp_model.FEASIBLE, *answers)
         if status not in expected and not (status == cp_model.UNKNOWN and limited):
             raise SolveFailedError(
@@ -167,10 +183,14 @@ class _Heard:
 
 def _whole_above(reported: float) -> np.ndarray:
     """`[1]`: the integer bound of which CP-SAT reports the nearest float64."""
-    return np.array([math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)])
+    return np.array(
+        [math.floor(reported) if abs(reported) < 2**53 else math.nextafter(reported, math.inf)]
+    )
 
 
-def _model(cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline) -> tuple[Any, list[Any]]:
+def _model(
+    cp_model: Any, scores: FixedPoint, state: np.ndarray, deadline: Deadline
+) -> tuple[Any, list[Any]]:
     """The model, with `state` as a hint, and its variables z_i."""
     model = cp_model.CpModel()
     variables = [model.new_bool_var("") for _ in range(scores.unary.shape[1])]

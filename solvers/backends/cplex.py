@@ -36,8 +36,8 @@ INTERRUPTED = (113, 114)
 class Cplex(ArgmaxSolver):
     """Exact for any pairwise problem, by branch and cut in floating point.
 
-    `bound` is CPLEX's own with its tolerances added (`FloatingPoint`), and `optimal` follows from that. The
-    community edition takes up to 1000 variables.
+    `bound` is CPLEX's own with its tolerances added (`FloatingPoint`), and `optimal` follows from
+    that. The community edition takes up to 1000 variables.
 
     Attributes:
         threads: threads of one instance.
@@ -76,15 +76,21 @@ class Cplex(ArgmaxSolver):
             return without_model(problem, state, deadline), math.inf
         with built as model:
             variables = list(model.iter_binary_vars())[: problem.n]
-            model.add_mip_start(model.new_solution(dict(zip(variables, state.tolist(), strict=True))))
+            model.add_mip_start(
+                model.new_solution(dict(zip(variables, state.tolist(), strict=True)))
+            )
             found = self._searched(model, problem, _Heard(scores, variables, state), deadline)
             _check_status(model.solve_details)
             if found is None:
                 return state, math.inf
             values = np.rint(found.get_value_list(variables)).astype(np.int8)
-            return best_state(problem, values, state), scores.bound(float(model.solve_details.best_bound))
+            return best_state(problem, values, state), scores.bound(
+                float(model.solve_details.best_bound)
+            )
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         solve_one = partial(self._solve_within, constraints=constraints)
         start = given_states(self.start, problem)
         return each_instance(problem, constraints, time_limit, solve_one, start)
@@ -104,7 +110,9 @@ class Cplex(ArgmaxSolver):
                 model.add_constraint(total >= low)
                 model.add_constraint(total <= high)
             if start is not None:
-                model.add_mip_start(model.new_solution(dict(zip(variables, start.tolist(), strict=True))))
+                model.add_mip_start(
+                    model.new_solution(dict(zip(variables, start.tolist(), strict=True)))
+                )
             found = self._searched(model, problem, _Heard(scores, variables), deadline)
             if model.solve_details.status_code in INFEASIBLE:
                 raise InfeasibleError(constraints.names)
@@ -131,7 +139,9 @@ class Cplex(ArgmaxSolver):
                 with deadline.alarm(aborter.abort, heard.known):
                     found = model.solve()
             except DOcplexException as error:
-                raise SolveFailedError(f"CPLEX refused an instance of n = {problem.n}: {error}") from error
+                raise SolveFailedError(
+                    f"CPLEX refused an instance of n = {problem.n}: {error}"
+                ) from error
             if model.solve_details.status_code in INTERRUPTED and not deadline.passed:
                 interrupt_solves()  # CPLEX took the signal itself
             return found

@@ -26,11 +26,11 @@ from ..starts import given_states
 class CycleCuts(ArgmaxSolver):
     """Exact for sparse problems of any signs, quick on nearly planar ones without a field, such as grids.
 
-    Branch and cut: the problem is a maximum cut, bounded by a linear program over odd-cycle inequalities, which are
-    separated by shortest paths. What that leaves open is closed by dynamic programming over a frontier of the
-    graph that the multipliers prune, or by branching where the frontier is too wide. Bounds are those of the
-    multipliers in whole numbers. Instances of a batch share the cores. `stats` counts `nodes` of the search
-    and `iterations` of the simplex.
+    Branch and cut: the problem is a maximum cut, bounded by a linear program over odd-cycle
+    inequalities, which are separated by shortest paths. What that leaves open is closed by dynamic
+    programming over a frontier of the graph that the multipliers prune, or by branching where the
+    frontier is too wide. Bounds are those of the multipliers in whole numbers. Instances of a batch
+    share the cores. `stats` counts `nodes` of the search and `iterations` of the simplex.
 
     Attributes:
         threads: instances at once; None for all cores.
@@ -39,8 +39,8 @@ class CycleCuts(ArgmaxSolver):
 
     References:
         Barahona, Mahjoub (1986), On the cut polytope.
-        Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to statistical
-        physics and circuit layout design.
+        Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to
+        statistical physics and circuit layout design.
         Morin, Marsten (1976), Branch-and-bound strategies for dynamic programming.
     """
 
@@ -58,7 +58,9 @@ class CycleCuts(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         counts: list[Mapping[str, int]] = []
 
-        def solve(single: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+        def solve(
+            single: Problem, deadline: Deadline, start: np.ndarray | None
+        ) -> tuple[np.ndarray, float]:
             if not time_to_build(single.pairwise, deadline):
                 return without_model(single, start, deadline), math.inf
             z, bound, counted = search_cuts(single, deadline, start)
@@ -67,5 +69,7 @@ class CycleCuts(ArgmaxSolver):
 
         threads = self.threads or available_cores()
         found = one_by_one(problem, time_limit, solve, threads, given_states(self.start, problem))
-        summed = {name: sum(each.get(name, 0) for each in counts) for name in ("nodes", "iterations")}
+        summed = {
+            name: sum(each.get(name, 0) for each in counts) for name in ("nodes", "iterations")
+        }
         return Maximiser(found.z, found.bound, {**found.stats, **summed})

@@ -37,20 +37,21 @@ MOVES_SHARE = 0.1
 class DualAscent(ArgmaxSolver):
     """Exact for sparse problems of any signs and any treewidth: quick up to some hundred variables of degree 4.
 
-    Branch and bound; block coordinate ascent in the dual of the linear relaxation, by messages along the edges, bounds
-    the nodes and fixes variables. Instances of a batch share the cores.
+    Branch and bound; block coordinate ascent in the dual of the linear relaxation, by messages
+    along the edges, bounds the nodes and fixes variables. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
-        visits: nodes times n + e at which the search for a part of an instance ends, proved or not; 2^24 take about a
-            second. None to go on until a proof, or until the search needs more than 1 GiB.
+        visits: nodes times n + e at which the search for a part of an instance ends, proved or not;
+            2^24 take about a second. None to go on until a proof, or until the search needs more
+            than 1 GiB.
         start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
             `local_search`.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
-        Savchynskyy, Kappes, Swoboda, Schnoerr (2013), Global MAP-optimality by shrinking the combinatorial search
-        area with convex relaxation.
+        Savchynskyy, Kappes, Swoboda, Schnoerr (2013), Global MAP-optimality by shrinking the
+        combinatorial search area with convex relaxation.
     """
 
     threads: int | None = None
@@ -67,7 +68,9 @@ class DualAscent(ArgmaxSolver):
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         threads = self.threads or available_cores()
-        return one_by_one(problem, time_limit, self._solve, threads, given_states(self.start, problem))
+        return one_by_one(
+            problem, time_limit, self._solve, threads, given_states(self.start, problem)
+        )
 
     def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking:
         """Those of highest score, of one search that keeps so many."""

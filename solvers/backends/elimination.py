@@ -34,11 +34,12 @@ class Elimination(ArgmaxSolver):
     """Exact for problems of low treewidth (trees, chains, narrow grids) of any size and any signs.
 
     Max-sum elimination in an order found by heuristics and remembered for each topology, so that a
-    batch, and every later batch over the same edges, pays for it once. What limits it is memory: a bit for each
-    entry of the tables, and 8 bytes for those that live at the same time, so that those of a width of 26 take 3 to
-    11 GiB, and seconds to two minutes; tables of gigabytes are filled one after the other. Where a time limit ends it
-    before, the state is that of local search, and there is no bound. On trees and chains it takes constraints on how
-    many variables of a group are 1, by the count as one more dimension of the tables.
+    batch, and every later batch over the same edges, pays for it once. What limits it is memory: a
+    bit for each entry of the tables, and 8 bytes for those that live at the same time, so that
+    those of a width of 26 take 3 to 11 GiB, and seconds to two minutes; tables of gigabytes are
+    filled one after the other. Where a time limit ends it before, the state is that of local
+    search, and there is no bound. On trees and chains it takes constraints on how many variables of
+    a group are 1, by the count as one more dimension of the tables.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -50,7 +51,9 @@ class Elimination(ArgmaxSolver):
     threads: int | None = None
 
     name = "elimination"
-    capabilities = Capabilities(exact=True, time_limit=True, max_treewidth=WIDEST, constraints=2**54)
+    capabilities = Capabilities(
+        exact=True, time_limit=True, max_treewidth=WIDEST, constraints=2**54
+    )
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -97,12 +100,17 @@ class Elimination(ArgmaxSolver):
             return "it takes how many variables of one group are 1, and fixed ones, and no other constraints"
         if forest is None:
             return "within constraints it takes trees, and the graph has a circle"
-        needed, room = tables_of(forest, count.group, max(count.high, 0)).bytes, SHARE * free_memory()
+        needed, room = (
+            tables_of(forest, count.group, max(count.high, 0)).bytes,
+            SHARE * free_memory(),
+        )
         if needed > room:
             return f"the tables with counts take {needed / 2**30:.1f} GiB, and {room / 2**30:.1f} GiB may be used"
         return None
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         count, forest = constraints.as_count(), problem.topology.recall(forest_of)
         z = None
         if count is not None and forest is not None:  # as they are: others were refused
@@ -113,7 +121,9 @@ class Elimination(ArgmaxSolver):
             raise InfeasibleError(constraints.names)
         return Maximiser(z, stats={"width": 1, "counts": count.high + 1})
 
-    def best_states(self, problem: Problem, count: int, time_limit: float | None = None) -> Ranking | None:
+    def best_states(
+        self, problem: Problem, count: int, time_limit: float | None = None
+    ) -> Ranking | None:
         """Those of highest score; None where tables take half a gigabyte."""
         found = best_states(problem, count)
         return None if found is None else Ranking(found)

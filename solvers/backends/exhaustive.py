@@ -22,7 +22,8 @@ from ..solver import ArgmaxSolver, Capabilities
 class Exhaustive(ArgmaxSolver):
     """Exact for any pairwise problem of up to 25 variables, by enumeration.
 
-    On the host a compiled kernel on integers; on a device one matrix product for each chunk of the batch.
+    On the host a compiled kernel on integers; on a device one matrix product for each chunk of the
+    batch.
 
     Attributes:
         memory: bytes that the table of a chunk may take on a device; one instance needs 8 * 2^n.
@@ -33,7 +34,9 @@ class Exhaustive(ArgmaxSolver):
     threads: int | None = None
 
     name = "exhaustive"
-    capabilities = Capabilities(exact=True, max_size=MAX_VARIABLES, on_device=True, constraints=2**54)
+    capabilities = Capabilities(
+        exact=True, max_size=MAX_VARIABLES, on_device=True, constraints=2**54
+    )
 
     def __post_init__(self) -> None:
         check_threads(self.threads)
@@ -46,7 +49,9 @@ class Exhaustive(ArgmaxSolver):
         z = host_argmax(problem.unary, problem.pairwise, problem.topology, self.threads)
         return Maximiser(z, stats=stats)
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         z = best_feasible(problem, constraints.satisfied)
         if not z.shape[1]:
             raise InfeasibleError(constraints.names)

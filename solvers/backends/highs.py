@@ -24,7 +24,11 @@ from ..solution import Maximiser
 from ..solver import ArgmaxSolver, Capabilities
 from ..starts import given_states
 
-TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance")
+TOLERANCES = (
+    "mip_feasibility_tolerance",
+    "primal_feasibility_tolerance",
+    "dual_feasibility_tolerance",
+)
 """Options of HiGHS that are set to `TOLERANCE`."""
 
 
@@ -32,8 +36,9 @@ TOLERANCES = ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual
 class Highs(ArgmaxSolver):
     """Exact for any pairwise problem, by HiGHS' branch and cut on the linearised problem.
 
-    `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from that. It works in one
-    thread: HiGHS sets their number once for a process, so there is no option for it.
+    `bound` is HiGHS' own with its tolerances added (`FloatingPoint`), and `optimal` follows from
+    that. It works in one thread: HiGHS sets their number once for a process, so there is no option
+    for it.
 
     Attributes:
         start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
@@ -54,7 +59,9 @@ class Highs(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return one_by_one(problem, time_limit, _solve, start=given_states(self.start, problem))
 
-    def _argmax_within(self, problem: Problem, constraints: Rows, time_limit: float | None) -> Maximiser:
+    def _argmax_within(
+        self, problem: Problem, constraints: Rows, time_limit: float | None
+    ) -> Maximiser:
         solve_one = partial(_solve_within, constraints=constraints)
         start = given_states(self.start, problem)
         return each_instance(problem, constraints, time_limit, solve_one, start)
@@ -76,7 +83,9 @@ def _solve_within(
     return search.state, search.bound
 
 
-def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+def _solve(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None
+) -> tuple[np.ndarray, float]:
     if not time_to_build(problem.pairwise, deadline):
         return without_model(problem, start, deadline), math.inf
     state = first_state(problem, start, deadline)
@@ -91,7 +100,9 @@ def _solve(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> tu
 def _built(problem: Problem, deadline: Deadline, constraints: Rows | None = None) -> _Search | None:
     """Return a search that is ready to run; None where an interrupt came while its model was built."""
     searches: list[_Search] = []
-    over = ended(lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted)
+    over = ended(
+        lambda: searches.append(_Search(problem, constraints)), lambda: deadline.interrupted
+    )
     return searches[0] if over else None
 
 
@@ -153,8 +164,12 @@ class _Search:
             if not ended(highs.run, lambda: deadline.interrupted):
                 return  # it is in a linear program, and sees after it that nobody waits
         status, info = highs.getModelStatus(), highs.getInfo()
-        self.infeasible = status in (codes.kInfeasible, codes.kUnboundedOrInfeasible)  # nothing is unbounded
-        if status not in (codes.kOptimal, codes.kTimeLimit, codes.kInterrupt) and not self.infeasible:
+        # nothing is unbounded
+        self.infeasible = status in (codes.kInfeasible, codes.kUnboundedOrInfeasible)
+        if (
+            status not in (codes.kOptimal, codes.kTimeLimit, codes.kInterrupt)
+            and not self.infeasible
+        ):
             self._fail(highs.modelStatusToString(status))
         if self.infeasible:
             return
@@ -193,7 +208,8 @@ class _Search:
         columns = n + np.arange(len(weights))
         gain = weights > 0
         i, j = self._ends.T
-        # z_i z_j <= z_i and z_i z_j <= z_j where the score is positive, z_i + z_j - z_i z_j <= 1 where it is negative
+        # z_i z_j <= z_i and z_i z_j <= z_j where the score is positive, z_i + z_j - z_i z_j <= 1
+        # where it is negative
         above = np.stack((np.tile(columns[gain], 2), np.concatenate((i[gain], j[gain]))), axis=1)
         below = np.stack((i[~gain], j[~gain], columns[~gain]), axis=1)
         rows = [(above, np.array([1.0, -1.0]), 0.0), (below, np.array([1.0, 1.0, -1.0]), 1.0)]
@@ -217,7 +233,10 @@ class _Search:
         model.row_lower_, model.row_upper_ = low, high
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         model.a_matrix_.start_ = np.append(0, np.cumsum(length)).astype(np.int32)
-        model.a_matrix_.index_, model.a_matrix_.value_ = index.astype(np.int32), value.astype(np.float64)
+        model.a_matrix_.index_, model.a_matrix_.value_ = (
+            index.astype(np.int32),
+            value.astype(np.float64),
+        )
         return model
 
     def _ask(self, what: str, status: Any) -> None:

@@ -35,9 +35,9 @@ class LocalSearch(ArgmaxSolver):
     """Multi-start one-flip tabu search with path relinking, on the host or on the device of the arrays.
 
     With a time limit, problems of 100 variables and more recombine local optima cluster by cluster
-    (`recombination`), those of sparse ones found by moves of most variables at once (`subgraph_moves`).
-    Never says `optimal`. With a time limit it searches until the time is used up; without one it makes
-    `starts` runs an instance, and the answer depends on the seed alone.
+    (`recombination`), those of sparse ones found by moves of most variables at once
+    (`subgraph_moves`). Never says `optimal`. With a time limit it searches until the time is used
+    up; without one it makes `starts` runs an instance, and the answer depends on the seed alone.
 
     Attributes:
         starts: tabu runs an instance.
@@ -62,12 +62,15 @@ class LocalSearch(ArgmaxSolver):
         limited = None if time_limit is None else deadline
         if not isinstance(problem.unary, np.ndarray):
             return Maximiser(
-                device_tabu(problem, self.starts, self.seed, deadline=limited), problem.positive_part
+                device_tabu(problem, self.starts, self.seed, deadline=limited),
+                problem.positive_part,
             )
         large = problem.e > MOST_EDGES
         bound = (RoofDuality.free(problem) if large else roof_duality(problem, deadline)).bound
         if limited is not None:
-            limited = limited.within_whole(problem, lambda known: known._replace(bound=bound[known.part]))
+            limited = limited.within_whole(
+                problem, lambda known: known._replace(bound=bound[known.part])
+            )
         return Maximiser(self._states(problem, limited), bound)
 
     def _states(self, problem: Problem, deadline: Deadline | None) -> States:
@@ -84,7 +87,9 @@ class LocalSearch(ArgmaxSolver):
 
     def _tabu(self, problem: Problem, deadline: Deadline | None) -> States:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
-        search = partial(tabu_search, *arrays, starts=self.starts, seed=self.seed, threads=self.threads)
+        search = partial(
+            tabu_search, *arrays, starts=self.starts, seed=self.seed, threads=self.threads
+        )
         if deadline is None:
             return search()
         return search(deadline=deadline, found=lambda z: deadline.tell(lambda: Known(z)))

@@ -28,10 +28,10 @@ LARGEST_MATRIX = 2048
 class MaxFlow(ArgmaxSolver):
     """Exact for supermodular problems (every pairwise score >= 0, if need be after bit flips), at any size.
 
-    Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the ones
-    and the zeros. Three kernels of ours find it, instance by instance, in threads: up to 62 variables
-    `one_word` in float64; beyond, over integers (`FixedPoint`), so that flow and certificate are exact, `dense`
-    on a matrix of capacities and `sparse` on lists of arcs.
+    Since w z_i z_j = (w/2)(z_i + z_j) - (w/2)|z_i - z_j|, a maximiser is a minimum cut between the
+    ones and the zeros. Three kernels of ours find it, instance by instance, in threads: up to 62
+    variables `one_word` in float64; beyond, over integers (`FixedPoint`), so that flow and
+    certificate are exact, `dense` on a matrix of capacities and `sparse` on lists of arcs.
 
     Attributes:
         threads: most threads to use; None for all cores.
@@ -65,13 +65,15 @@ def _minimum_cut(problem: Problem, threads: int | None) -> tuple[States, Scores]
     scores = FixedPoint.of(problem)
     argmax = dense_argmax if _is_dense(problem) else sparse_argmax
     z, doubled = argmax(scores.unary, scores.pairwise, scores.edges, threads)
-    return z, scores.bound(doubled // 2)  # halves are exact where z attains them: scores are integers
+    # halves are exact where z attains them: scores are integers
+    return z, scores.bound(doubled // 2)
 
 
 def _is_dense(problem: Problem) -> bool:
     """Whether a matrix of capacities is faster than lists of arcs.
 
-    The mean degrees at which both take as long were, in random graphs and in bands about the diagonal: 5
-    with 63 nodes, 6 with 100, 7 and 13 with 200, 9 and 30 with 400, 12 and 50 with 1000, 55 and 110 with 2000.
+    The mean degrees at which both take as long were, in random graphs and in bands about the
+    diagonal: 5 with 63 nodes, 6 with 100, 7 and 13 with 200, 9 and 30 with 400, 12 and 50 with
+    1000, 55 and 110 with 2000.
     """
     return problem.n <= LARGEST_MATRIX and 2 * problem.e >= (4 + problem.n / 40) * problem.n

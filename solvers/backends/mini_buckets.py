@@ -37,16 +37,16 @@ NANOSECONDS = 5
 class MiniBuckets(ArgmaxSolver):
     """Exact for sparse problems of any signs: quick where the treewidth is at most about 26.
 
-    Elimination whose tables are split where they would be too wide, and a depth-first search for which the split
-    tables are the bound. Where no table had to be split, the search finds the maximiser in its first descent.
-    Instances of a batch share the cores.
+    Elimination whose tables are split where they would be too wide, and a depth-first search for
+    which the split tables are the bound. Where no table had to be split, the search finds the
+    maximiser in its first descent. Instances of a batch share the cores.
 
     Attributes:
         threads: instances at once; None for all cores.
 
     References:
-        Kask, Dechter (2001), A general scheme for automatic generation of search heuristics from specification
-        dependencies.
+        Kask, Dechter (2001), A general scheme for automatic generation of search heuristics from
+        specification dependencies.
         Ihler, Flerova, Dechter, Otten (2012), Join-graph based cost-shifting schemes.
     """
 
@@ -85,4 +85,6 @@ def _solve(problem: Problem, deadline: Deadline, _: np.ndarray | None) -> tuple[
         known.run(nodes, deadline, NODES_A_CALL)
         if known.finished or deadline.passed:
             break
-    return (z, bound) if known is None else (known.z, float(scores.bound(np.array([known.bound]))[0]))
+    return (
+        (z, bound) if known is None else (known.z, float(scores.bound(np.array([known.bound]))[0]))
+    )

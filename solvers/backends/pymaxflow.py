@@ -30,13 +30,14 @@ GRAPH = 1 << 22
 class Pymaxflow(ArgmaxSolver):
     """Exact for supermodular problems (every pairwise score >= 0, if need be after bit flips), by PyMaxflow.
 
-    The batch is one graph, whose parts no edge joins, or one for every 128 instances or four million nodes and
-    edges. Scores are integers (`FixedPoint`): cuts that weigh as much as the flow are minimum, and what they weigh
-    more, if they did, is added to every bound. PyMaxflow's licence is the GPL; it is not installed along.
+    The batch is one graph, whose parts no edge joins, or one for every 128 instances or four
+    million nodes and edges. Scores are integers (`FixedPoint`): cuts that weigh as much as the flow
+    are minimum, and what they weigh more, if they did, is added to every bound. PyMaxflow's licence
+    is the GPL; it is not installed along.
 
     References:
-        Boykov, Kolmogorov (2004), An experimental comparison of min-cut/max-flow algorithms for energy
-        minimization in vision.
+        Boykov, Kolmogorov (2004), An experimental comparison of min-cut/max-flow algorithms for
+        energy minimization in vision.
     """
 
     name = "pymaxflow"
@@ -52,7 +53,11 @@ class Pymaxflow(ArgmaxSolver):
         short = f"whole numbers of PyMaxflow have {LONG_BITS} bits on this system and it needs 64"
         reasons = super().why_not(problem)
         unbalanced = why_no_flips(problem) if reasons else ()
-        return (*(reasons if unbalanced else ()), *unbalanced, *((short,) if LONG_BITS < 64 else ()))
+        return (
+            *(reasons if unbalanced else ()),
+            *unbalanced,
+            *((short,) if LONG_BITS < 64 else ()),
+        )
 
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         return after_flips(problem, _in_graphs, graphs=len(_parts(problem)))
@@ -75,11 +80,14 @@ def _parts(problem: Problem) -> list[slice]:
     return [slice(first, first + size) for first in range(0, problem.batch, size)]
 
 
-def _minimum_cuts(scores: FixedPoint) -> tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch"]]:
+def _minimum_cuts(
+    scores: FixedPoint,
+) -> tuple[Int[np.ndarray, "batch n"], Int[np.ndarray, "batch"]]:
     """The maximisers of instances that are one graph, and what proves them: bounds on their integer scores.
 
     2 score(z) = sum_i b_i z_i - sum_(i,j) w_ij |z_i - z_j|, with b_i = 2 u_i + sum_j w_ij, is
-    what the arcs from the source weigh less a cut. All cuts together weigh as much as the flow if each is minimum.
+    what the arcs from the source weigh less a cut. All cuts together weigh as much as the flow if
+    each is minimum.
     """
     balance = 2 * scores.unary
     for end in scores.edges.T:
@@ -97,7 +105,9 @@ def _cut(balance: np.ndarray, weights: np.ndarray, edges: np.ndarray) -> tuple[n
     graph.add_grid_tedges(nodes, np.maximum(balance, 0), np.maximum(-balance, 0))
     if weights.size:
         ends = nodes[:, edges]  # [batch, e, 2]
-        graph.add_edges(ends[..., 0].ravel(), ends[..., 1].ravel(), weights.ravel(), weights.ravel())
+        graph.add_edges(
+            ends[..., 0].ravel(), ends[..., 1].ravel(), weights.ravel(), weights.ravel()
+        )
     flow = graph.maxflow()
     return (~graph.get_grid_segments(nodes)).astype(np.int8), flow
 

@@ -19,7 +19,9 @@ def neighbour_lists(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     """
     starts = np.empty(n + 1, np.int64)
     near, which = np.empty(2 * len(edges), np.int64), np.empty(2 * len(edges), np.int64)
-    kernels.neighbour_lists(n, np.ascontiguousarray(edges, np.int64).reshape(-1, 2), starts, near, which)
+    kernels.neighbour_lists(
+        n, np.ascontiguousarray(edges, np.int64).reshape(-1, 2), starts, near, which
+    )
     return starts, near, which
 
 

@@ -23,9 +23,10 @@ def survey_of(
         share_of_rounding: by how much of its magnitude a sum of scores may be wrong.
 
     Returns:
-        `[2, batch]`, float64, the magnitudes, sums of absolute scores, and how far sums of scores may be wrong; the
-        largest magnitude, infinite or NaN where a score is not finite; the lowest pairwise score, 0 where none is
-        negative; and whether rounding could confuse scores (see `resolution`).
+        `[2, batch]`, float64, the magnitudes, sums of absolute scores, and how far sums of scores
+        may be wrong; the largest magnitude, infinite or NaN where a score is not finite; the lowest
+        pairwise score, 0 where none is negative; and whether rounding could confuse scores (see
+        `resolution`).
     """
     sums = np.empty((2, len(unary)))
     try:
@@ -42,8 +43,8 @@ class Triangle(NamedTuple):
         upper: `[batch, n (n - 1) / 2]`: the entries above the diagonals, row by row.
         used: uint8, which of them are not zero everywhere.
         pairs: how many those are.
-        fault: 0 where all is well; 1 where an entry of a diagonal is not zero; 2 where the matrices are neither upper
-            triangular nor symmetric.
+        fault: 0 where all is well; 1 where an entry of a diagonal is not zero; 2 where the matrices
+            are neither upper triangular nor symmetric.
     """
 
     upper: np.ndarray
@@ -82,8 +83,9 @@ def proof_of(
         tolerance: `[batch]`: how far a bound may be above a score that it proves.
 
     Returns:
-        `[2, batch]`, float64, the score of each state and a bound on all scores; `[batch]`, whether the bound proves
-        the state. None where a bound is none, or a state has other numbers than 0 and 1.
+        `[2, batch]`, float64, the score of each state and a bound on all scores; `[batch]`, whether
+        the bound proves the state. None where a bound is none, or a state has other numbers than 0
+        and 1.
 
     Raises:
         TypeError: an array is of another type, or not in C order.

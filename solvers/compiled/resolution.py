@@ -1,7 +1,8 @@
 """What the scores of an instance are whole multiples of, where rounding would hide differences of that size.
 
-A float64 sum of whole multiples of a unit is exact while it stays below 2^53 units. So nothing has to be allowed for
-rounding there: two scores differ by a unit or not at all. Beyond that a sum loses units.
+A float64 sum of whole multiples of a unit is exact while it stays below 2^53 units. So nothing has
+to be allowed for rounding there: two scores differ by a unit or not at all. Beyond that a sum loses
+units.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def resolutions(
         factor: the part of the magnitude that is allowed for rounding.
 
     Returns:
-        The unit where all sums are exact; minus infinity where they are not, although the scores have few digits;
-        infinity for all other instances, such as those of real numbers.
+        The unit where all sums are exact; minus infinity where they are not, although the scores
+        have few digits; infinity for all other instances, such as those of real numbers.
     """
     digits = DOUBLE if first.dtype == np.float64 else SINGLE
     arrays = plain(first), plain(second), plain(magnitude)

@@ -1,7 +1,8 @@
 """Scores of assignments on the host, summed in float64.
 
 References:
-    Knuth (1997), The art of computer programming, volume 2, section 4.2.2, theorem B: the error of a sum.
+    Knuth (1997), The art of computer programming, volume 2, section 4.2.2, theorem B: the error of
+    a sum.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from ._kernels import common as kernels
 from .plain import plain
 
 
-def scores_of(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray) -> np.ndarray:
+def scores_of(
+    unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, z: np.ndarray
+) -> np.ndarray:
     """`[batch]`, float64: the score of the state `z[b]` of every instance b.
 
     Args:

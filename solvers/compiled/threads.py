@@ -37,7 +37,8 @@ def over_slices(
         arrays: `[batch, ...]` each, inputs and outputs, C-contiguous.
         nanoseconds: estimated work of an instance.
         threads: most threads to use; None for the cores that this process may use.
-        together: instances that the kernel works on side by side, which a signal therefore waits for.
+        together: instances that the kernel works on side by side, which a signal therefore waits
+            for.
     """
     batch = len(arrays[0])
     if batch * nanoseconds < 2 * NANOSECONDS_A_THREAD:  # most calls, too short for two threads

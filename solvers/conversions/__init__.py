@@ -1,8 +1,8 @@
 """Problems from other conventions and back, with the sign and the constant that each one needs.
 
-Every `from_` function gives a `Conversion`, whose `value` turns a score into the original objective.
-Every `to_` function writes -score(z), offset included, so that its minimum is our maximum; but `to_networkx` writes the
-scores themselves.
+Every `from_` function gives a `Conversion`, whose `value` turns a score into the original
+objective. Every `to_` function writes -score(z), offset included, so that its minimum is our
+maximum; but `to_networkx` writes the scores themselves.
 
 Public. Stands on problem; it does not know how problems are solved.
 """

@@ -16,10 +16,11 @@ class Answer:
     """A single solved instance, by name and in the original's own units.
 
     Attributes:
-        assignment: the value of every variable: 0 or 1, -1 or 1 for spins, the side of every node of a cut.
+        assignment: the value of every variable: 0 or 1, -1 or 1 for spins, the side of every node
+            of a cut.
         value: the original objective, with its constant.
-        bound: no assignment is better: at least the value where the original is maximised, at most where it is
-            minimised.
+        bound: no assignment is better: at least the value where the original is maximised, at most
+            where it is minimised.
         optimal: whether that is proved, up to rounding.
         solution: as the solver has it.
     """

@@ -43,10 +43,12 @@ class Conversion:
         constant: the original objective of a score of zero.
         labels: `[n]`, what the original calls each variable, in the order of z.
         values: what the original calls 0 and 1: -1 and 1 where its variables are spins.
-        constraints: what the original asks of the variables, which `problem` alone does not know; `solve` of the
-            conversion keeps to them.
-        original: the objective in the original's own terms; None where it is constant + sign * score(z).
-        fixed: {place in z: value} of variables that have no choice, such as the source and the sink of a cut.
+        constraints: what the original asks of the variables, which `problem` alone does not know;
+            `solve` of the conversion keeps to them.
+        original: the objective in the original's own terms; None where it is constant + sign *
+            score(z).
+        fixed: {place in z: value} of variables that have no choice, such as the source and the sink
+            of a cut.
 
     Example:
         >>> from solvers.conversions import from_qubo
@@ -104,14 +106,17 @@ class Conversion:
         """A bound on the original objective, by a bound on the scores.
 
         Args:
-            z: `[n]` of zeros and ones, any assignment; the closer its score to the bound, the fewer digits are lost.
+            z: `[n]` of zeros and ones, any assignment; the closer its score to the bound, the fewer
+                digits are lost.
             bound: no assignment scores more.
 
         Raises:
             ProblemError: `z` has another shape, or other numbers.
         """
         z = self._states_of(z)
-        value = self._objective_at(z) if self.original is None else total(self.original.solved_terms(z))
+        value = (
+            self._objective_at(z) if self.original is None else total(self.original.solved_terms(z))
+        )
         gap = max(0.0, total([float(bound), *(-self._score_terms(z)).tolist()]))
         margin = gap + self._rounding
         if margin <= UNSEEN * abs(value):
@@ -210,7 +215,9 @@ class Conversion:
                 )
             if value not in self.values:
                 low, high = self.values
-                raise OptionError(f"{shortened(label)} cannot be {shortened(value)}; it is {low} or {high}")
+                raise OptionError(
+                    f"{shortened(label)} cannot be {shortened(value)}; it is {low} or {high}"
+                )
             place, state = self.places[label], self.values.index(value)
             if self.fixed.get(place, state) != state:
                 raise OptionError(
@@ -221,9 +228,12 @@ class Conversion:
 
     def answer(self, solution: Solution[np.ndarray]) -> Answer:
         """A solution of `problem` in the words of the original."""
-        z, bound, optimal = (part.reshape(-1) for part in (solution.z, solution.bound, solution.optimal))
+        z, bound, optimal = (
+            part.reshape(-1) for part in (solution.z, solution.bound, solution.optimal)
+        )
         value, limit = self.objective(z), self.objective_bound(z, float(bound[0]))
-        # Where arcs were capped the two may be far apart, and no proof says that the value is optimal.
+        # Where arcs were capped the two may be far apart, and no proof says that the value is
+        # optimal.
         proved = bool(optimal[0]) and self._is_as_solved(z)
         return Answer(self.assignment(z), value, limit, proved, self.completed(solution))
 
@@ -264,7 +274,9 @@ def converted(
     if not isinstance(sense, str) or sense not in ("minimise", "maximise"):
         raise OptionError(f"sense must be 'minimise' or 'maximise'; got {shortened(sense)}")
     if not math.isfinite(constant):
-        raise ProblemError(f"the constant terms add up to {constant}; divide all terms by a constant")
+        raise ProblemError(
+            f"the constant terms add up to {constant}; divide all terms by a constant"
+        )
     sign = 1 if sense == "maximise" else -1
     original = original or Quadratic((constant,), linear, pairs, weights)
     problem = folded(sign * linear, pairs, sign * weights)

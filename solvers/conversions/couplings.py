@@ -19,7 +19,8 @@ def by_names(name: str, values: Any) -> Any:
 
     Args:
         name: of the argument, for errors.
-        values: a DataFrame, whose rows and columns are the same names in any order; a Series; or something else.
+        values: a DataFrame, whose rows and columns are the same names in any order; a Series; or
+            something else.
 
     Raises:
         ProblemError: a name that comes twice, or rows that are not named as columns are.
@@ -72,8 +73,12 @@ def ordered_labels(found: Iterable[Hashable]) -> Labels:
     """The different labels: in order where all are integers, else as they come."""
     labels = list(dict.fromkeys(found))
     if any(label != label for label in labels):
-        raise ProblemError("a label is nan, which equals no other and names no variable; drop or rename it")
-    return tuple(sorted(labels)) if all(isinstance(label, Integral) for label in labels) else tuple(labels)  # type: ignore[type-var]  # integers
+        raise ProblemError(
+            "a label is nan, which equals no other and names no variable; drop or rename it"
+        )
+    if all(isinstance(label, Integral) for label in labels):
+        labels.sort()  # type: ignore[call-overload]  # integers
+    return tuple(labels)
 
 
 def couplings_of(couplings: Any, labels: Labels) -> tuple[Pairs, Weights]:

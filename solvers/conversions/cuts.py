@@ -30,7 +30,8 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
         weights: `[e]`; None for ones.
 
     Raises:
-        ProblemError: shapes that do not match, a vertex outside 0..n-1, weights that are not finite.
+        ProblemError: shapes that do not match, a vertex outside 0..n-1, weights that are not
+            finite.
 
     Example:
         >>> triangle = from_max_cut(3, [[0, 1], [1, 2], [0, 2]])
@@ -41,7 +42,9 @@ def from_max_cut(n: int, edges: Any, weights: Any = None) -> Conversion:
     crossing = pairs[:, 0] != pairs[:, 1]
     pairs, values = pairs[crossing], values[crossing]
     linear = sums_at(n, pairs.ravel(), np.repeat(values, 2))
-    return converted("maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values))
+    return converted(
+        "maximise", range(n), linear, pairs, -2 * values, 0.0, original=Cut(pairs, values)
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused by name
@@ -49,14 +52,15 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
     """From the capacity of a cut between source and sink, minimised; its minimum is the maximum flow.
 
     cut(z) = sum_(u,v) c_uv z_u (1 - z_v), with z = 1 on the side of the source. The problem is
-    supermodular. Source and sink keep their places in z, without scores: `Conversion.fixed` says that the source is
-    1 and the sink is 0, and `solve` of the conversion keeps to it.
+    supermodular. Source and sink keep their places in z, without scores: `Conversion.fixed` says
+    that the source is 1 and the sink is 0, and `solve` of the conversion keeps to it.
 
     Args:
         n: number of nodes.
         arcs: `[e, 2]` integers, from and to; parallel and opposite arcs add up.
-        capacities: `[e]`, >= 0; infinity for an arc that may not be cut. In the problem a capacity that is larger than
-            some whole cut counts as twice that cut, so that it does not cost the others their digits.
+        capacities: `[e]`, >= 0; infinity for an arc that may not be cut. In the problem a capacity
+            that is larger than some whole cut counts as twice that cut, so that it does not cost
+            the others their digits.
         source: a node.
         sink: another node.
 
@@ -98,8 +102,8 @@ def from_min_cut(n: int, arcs: Any, capacities: Any, source: int, sink: int) -> 
 def _capped(n: int, arcs: Pairs, capacities: Weights, source: int, sink: int) -> Weights:
     """Capacities that give the same minimum cuts, none much larger than the value of these.
 
-    A cut through an arc of more than U is no minimum where some cut has U. So all that matters of such a capacity is
-    that it is more.
+    A cut through an arc of more than U is no minimum where some cut has U. So all that matters of
+    such a capacity is that it is more.
 
     Raises:
         ProblemError: every cut is infinite.
@@ -124,8 +128,8 @@ def _widest_path(
 ) -> tuple[float, np.ndarray]:
     """The least capacity along the path on which it is largest, 0 without a path, and a cut of no larger arcs.
 
-    Dijkstra's algorithm: nodes are settled in falling order of the width of the widest path to them. The cut separates
-    those that are settled before the width falls to that of the sink.
+    Dijkstra's algorithm: nodes are settled in falling order of the width of the widest path to
+    them. The cut separates those that are settled before the width falls to that of the sink.
 
     Returns:
         The width, and `[n]` which nodes lie on the source's side.

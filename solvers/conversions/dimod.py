@@ -31,12 +31,12 @@ class ConversionUnavailableError(SolverError, ImportError):
 def from_dimod(bqm: Any) -> Conversion:
     """From a dimod binary quadratic model, of binaries or spins, or a constrained one; minimised.
 
-    Linear constraints become `Conversion.constraints`, by their labels. In a constrained quadratic model spins come
-    back as binaries: s = 2 z - 1.
+    Linear constraints become `Conversion.constraints`, by their labels. In a constrained quadratic
+    model spins come back as binaries: s = 2 z - 1.
 
     Raises:
-        ProblemError: no such model, other variables than binaries and spins, or constraints that are soft or have
-            products.
+        ProblemError: no such model, other variables than binaries and spins, or constraints that
+            are soft or have products.
     """
     if hasattr(bqm, "objective") and hasattr(bqm, "constraints"):
         return _from_constrained(bqm)
@@ -58,19 +58,25 @@ def _from_constrained(model: Any) -> Conversion:
     """From a constrained quadratic model of binaries and spins, whose constraints are linear."""
     kinds = {model.vartype(label).name for label in model.variables}
     if not kinds <= {"BINARY", "SPIN"}:
-        raise ProblemError(f"variables must be binaries or spins; there are {', '.join(sorted(kinds))}")
+        raise ProblemError(
+            f"variables must be binaries or spins; there are {', '.join(sorted(kinds))}"
+        )
     model = model.spin_to_binary(inplace=False) if "SPIN" in kinds else model
     biases = dict.fromkeys(model.variables, 0.0) | _biases(model.objective.linear)
     quadratic = _biases(model.objective.quadratic)
     found = from_qubo({**{(label, label): bias for label, bias in biases.items()}, **quadratic})
-    constraints = tuple(_constraint(label, each, found.places) for label, each in model.constraints.items())
+    constraints = tuple(
+        _constraint(label, each, found.places) for label, each in model.constraints.items()
+    )
     return replace(_plus(found, float(model.objective.offset)), constraints=constraints)
 
 
 def _plus(conversion: Conversion, offset: float) -> Conversion:
     """The conversion of an objective with a constant more."""
     original = cast("Quadratic", conversion.original)  # of a QUBO or an Ising model
-    return replace(conversion, constant=conversion.constant + offset, original=original.plus(offset))
+    return replace(
+        conversion, constant=conversion.constant + offset, original=original.plus(offset)
+    )
 
 
 def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constraint:
@@ -86,7 +92,8 @@ def _constraint(label: Any, comparison: Any, place: Mapping[Any, int]) -> Constr
             f"the constraint {shortened(label)} is soft, and constraints hold here; write it as a penalty"
         )
     coefficients = {place[variable]: float(bias) for variable, bias in left.linear.items()}
-    right = float(Fraction(repr(float(comparison.rhs))) - Fraction(repr(float(left.offset))))  # as decimals
+    # as decimals
+    right = float(Fraction(repr(float(comparison.rhs))) - Fraction(repr(float(left.offset))))
     made = linear(coefficients, comparison.sense.value, right)
     return replace(made, name=str(label))
 

@@ -20,7 +20,9 @@ def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, 
     """
     check_problem(problem)
     if problem.batch != 1:
-        raise ProblemError(f"the problem is a batch of {problem.batch}; convert one instance at a time")
+        raise ProblemError(
+            f"the problem is a batch of {problem.batch}; convert one instance at a time"
+        )
     names = range(problem.n) if labels is None else _names(labels)
     if len(set(names)) != problem.n or len(names) != problem.n:
         raise ProblemError(f"labels must be {problem.n} different ones; got {shortened(labels)}")
@@ -35,7 +37,9 @@ def _names(labels: Labels) -> Labels:
         names = tuple(labels)
         hash(names)
     except TypeError as error:
-        raise ProblemError(f"labels must be names, one a variable; got {shortened(labels)}") from error
+        raise ProblemError(
+            f"labels must be names, one a variable; got {shortened(labels)}"
+        ) from error
     return names
 
 

@@ -23,8 +23,8 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
 
     Args:
         h: `[n]`, or a dict of labels, or a pandas Series.
-        J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as `from_qubo` takes one; an entry (i, i) is a
-            constant, since s_i^2 = 1.
+        J: `[n, n]`, a dict of label pairs, or a pandas DataFrame as `from_qubo` takes one; an entry
+            (i, i) is a constant, since s_i^2 = 1.
         sense: whether the original is minimised or maximised.
 
     Raises:
@@ -50,7 +50,9 @@ def from_ising(h: Any, J: Any, sense: Sense = "minimise") -> Conversion:  # noqa
     pairs, weights = pairs[~loops], weights[~loops]
     # h s = 2h z - h, and J s s' = 4J z z' - 2J (z + z') + J
     ends = sums_at(len(labels), pairs.ravel(), np.repeat(weights, 2))
-    return converted(sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS, original)
+    return converted(
+        sense, labels, 2 * (linear - ends), pairs, 4 * weights, float(constant), SPINS, original
+    )
 
 
 def to_ising(

@@ -36,8 +36,8 @@ def from_networkx(
 
     Raises:
         OptionError: another kind.
-        ProblemError: no graph of networkx; a node or an edge without its attribute, or with one that is not a
-            finite number.
+        ProblemError: no graph of networkx; a node or an edge without its attribute, or with one
+            that is not a finite number.
 
     Example:
         >>> import networkx
@@ -54,7 +54,9 @@ def from_networkx(
         raise OptionError(f"kind must be 'scores' or 'max_cut'; got {shortened(kind)}")
     for name, attribute in (("unary", unary), ("pairwise", pairwise), ("weight", weight)):
         if not isinstance(attribute, str):
-            raise ProblemError(f"{name} must be the name of an attribute; got {shortened(attribute)}")
+            raise ProblemError(
+                f"{name} must be the name of an attribute; got {shortened(attribute)}"
+            )
     if kind == "max_cut":
         return _heaviest_cut(graph, weight)
     nodes, edges = dict(graph.nodes(data=unary)), list(graph.edges(data=pairwise))
@@ -97,7 +99,9 @@ def to_networkx(problem: Problem, labels: Labels | None = None) -> Any:
 
     names, unary, pairs, weights = energy_of(problem, labels)
     graph = nx.Graph()
-    graph.add_nodes_from((name, {"unary": -bias}) for name, bias in zip(names, unary.tolist(), strict=True))
+    graph.add_nodes_from(
+        (name, {"unary": -bias}) for name, bias in zip(names, unary.tolist(), strict=True)
+    )
     couplings = named(names, pairs, weights).items()
     graph.add_edges_from((u, v, {"pairwise": -weight}) for (u, v), weight in couplings)
     return graph

@@ -80,7 +80,9 @@ class Quadratic:
             return 1 + _most(self.pairs.ravel())
         low, high = np.sort(self.pairs, axis=1).T
         own = np.flatnonzero(self.linear)
-        return _most(np.unique(np.concatenate([low * n + high, own * n + own]), return_inverse=True)[1])
+        return _most(
+            np.unique(np.concatenate([low * n + high, own * n + own]), return_inverse=True)[1]
+        )
 
     def plus(self, constant: float) -> Quadratic:
         """The objective with a constant more."""
@@ -215,7 +217,8 @@ def beyond(value: float, margin: float) -> float:
 def sums_are_exact(terms: np.ndarray) -> bool:
     """Whether float64 sums of these terms, and of up to eight times each, are exact in any order.
 
-    They are if all are whole multiples of one power of two, and their sum has no more than 53 digits of it.
+    They are if all are whole multiples of one power of two, and their sum has no more than 53
+    digits of it.
 
     Example:
         >>> import numpy as np

@@ -17,8 +17,8 @@ def from_qubo(Q: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  #
     """From sum_(i,j) Q[i,j] z_i z_j, every entry counted, those with i = j being the linear terms.
 
     Args:
-        Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas DataFrame, whose rows and
-            columns are the same labels in any order.
+        Q: a dict of label pairs, `[n, n]` (symmetric, triangular or neither), or a pandas
+            DataFrame, whose rows and columns are the same labels in any order.
         sense: whether the original is minimised or maximised.
 
     Raises:
@@ -36,7 +36,9 @@ def from_qubo(Q: Any, sense: Sense = "minimise") -> Conversion:  # noqa: N803  #
     return converted(sense, labels, np.zeros(len(labels)), pairs, weights, 0.0)
 
 
-def to_qubo(problem: Problem, labels: Labels | None = None) -> dict[tuple[Hashable, Hashable], float]:
+def to_qubo(
+    problem: Problem, labels: Labels | None = None
+) -> dict[tuple[Hashable, Hashable], float]:
     """The entries Q[i, j], i <= j, of -score(z) = sum Q[i,j] z_i z_j; every (i, i) is there.
 
     Args:

@@ -46,7 +46,9 @@ def folded(unary: Linear, pairs: Pairs, weights: Weights) -> Problem[np.ndarray]
     n = len(unary)
     outside = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
     if len(outside):
-        raise ProblemError(f"the pair {tuple(pairs[outside[0]].tolist())} has an end outside 0..{n - 1}")
+        raise ProblemError(
+            f"the pair {tuple(pairs[outside[0]].tolist())} has an end outside 0..{n - 1}"
+        )
     loops = pairs[:, 0] == pairs[:, 1]
     unary = unary + sums_at(n, pairs[loops, 0], weights[loops])
     low, high = np.sort(pairs[~loops], axis=1).T
@@ -80,7 +82,9 @@ def real_array(name: str, values: Any, dimensions: int) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def edge_list(n: int, edges: Any, weights: Any, largest: float = sys.float_info.max) -> tuple[Pairs, Weights]:
+def edge_list(
+    n: int, edges: Any, weights: Any, largest: float = sys.float_info.max
+) -> tuple[Pairs, Weights]:
     """Edges `[e, 2]` among 0..n-1 and their weights `[e]`, ones where there are none.
 
     Args:

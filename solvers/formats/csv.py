@@ -17,7 +17,22 @@ from .text import NUMBER, TextFile, shown
 COLUMNS = ("i", "j", "score")
 
 EMPTY = frozenset(
-    ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "NaT")
+    (
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "<NA>",
+        "#N/A",
+        "NaN",
+        "nan",
+        "-NaN",
+        "-nan",
+        "NULL",
+        "null",
+        "None",
+        "NaT",
+    )
 )
 """How pandas, R and spreadsheets write an empty cell."""
 
@@ -40,9 +55,10 @@ LONGEST = 40
 def read_csv(text: TextFile) -> Conversion:
     """From the columns `i`, `j` and `score`, in any order, maximised.
 
-    The score is that of a pair, or of a variable alone where j is i or empty. Variables are named by any texts. Blanks
-    around a name do not count, and an integer that is written as a float, such as 1.0, is the integer. Variables are
-    numbered in the order in which they come; rows of the same pair add up.
+    The score is that of a pair, or of a variable alone where j is i or empty. Variables are named
+    by any texts. Blanks around a name do not count, and an integer that is written as a float, such
+    as 1.0, is the integer. Variables are numbered in the order in which they come; rows of the same
+    pair add up.
 
     Raises:
         ProblemFileError: another form.
@@ -96,7 +112,9 @@ def _columns_of(text: TextFile, header: list[str]) -> _Columns:
     if missing := [name for name in COLUMNS if name not in names]:
         raise _missing(text, missing, header)
     if repeated := [name for name in COLUMNS if names.count(name) > 1]:
-        raise text.error(f"the column '{repeated[0]}' comes {names.count(repeated[0])} times; keep one")
+        raise text.error(
+            f"the column '{repeated[0]}' comes {names.count(repeated[0])} times; keep one"
+        )
     first = 1 if INDEX.fullmatch(header[0]) else 0
     if others := [name for name in header[first:] if name.lower() not in COLUMNS]:
         raise text.error(
@@ -140,7 +158,8 @@ def _name(text: TextFile, column: str, cell: str) -> str:
     """What the variable of a cell is called: of an integer always the same text.
 
     Raises:
-        ProblemFileError: an empty cell, or a float that may be another integer than the one that was meant.
+        ProblemFileError: an empty cell, or a float that may be another integer than the one that
+            was meant.
     """
     if cell in EMPTY:
         raise text.error(

@@ -69,7 +69,9 @@ class _Network:
             )
         source, sink = (self.terminals.get(name) for name in (b"s", b"t"))
         if source is None or sink is None:
-            raise self.text.error("the file ends without 'n v s' and 'n v t', the source and the sink")
+            raise self.text.error(
+                "the file ends without 'n v s' and 'n v t', the source and the sink"
+            )
         arcs = np.asarray(self.ends, np.int64).reshape(-1, 2)
         found = from_min_cut(self.n, arcs, np.asarray(self.capacities, np.float64), source, sink)
         return replace(found, labels=range(1, self.n + 1))

@@ -35,7 +35,9 @@ def read_entries(
             raise text.error(f"expected 'i j weight'; the line has {len(row)} words")
         if len(lines) == count:
             raise text.error(f"the header claims {count} entries, and there are more")
-        pairs.extend(text.integer(word, "a variable", first, n - 1 + first) - first for word in row[:2])
+        pairs.extend(
+            text.integer(word, "a variable", first, n - 1 + first) - first for word in row[:2]
+        )
         weights.append(text.number(row[2], "the weight"))
         lines.append(text.line)
     if len(lines) != count:
@@ -71,5 +73,7 @@ def _check_repeats(text: TextFile, pairs: Pairs, lines: np.ndarray, n: int, firs
     before, again = order[repeats[0]], order[repeats[0] + 1]
     pair = tuple((pairs[again] + first).tolist())
     raise ProblemFileError(
-        text.path, int(lines[again]), f"the pair {pair} came already in line {lines[before]}; keep one"
+        text.path,
+        int(lines[again]),
+        f"the pair {pair} came already in line {lines[before]}; keep one",
     )

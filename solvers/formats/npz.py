@@ -34,7 +34,9 @@ def read_npz(path: Path, max_bytes: int) -> Conversion:
     """
     arrays = _load(path, max_bytes)
     _check_batch(path, arrays, max_bytes)
-    problem = Problem.from_arrays(arrays["unary"], arrays.get("pairwise"), edges=arrays.get("edges"))
+    problem = Problem.from_arrays(
+        arrays["unary"], arrays.get("pairwise"), edges=arrays.get("edges")
+    )
     return Conversion(problem, 1, 0.0, range(problem.n))
 
 
@@ -42,14 +44,17 @@ def _load(path: Path, max_bytes: int) -> dict[str, np.ndarray]:
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
-                members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+                members = {
+                    member.filename.removesuffix(".npy"): member for member in archive.infolist()
+                }
                 _check_members(path, members, max_bytes)
                 return {name: _read(path, archive, member) for name, member in members.items()}
         except ProblemFileError:
             raise
         except (
             *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
-            *(RuntimeError, ValueError, OverflowError),  # zipfile: encrypted, badly named, badly placed
+            # zipfile: encrypted, badly named, badly placed
+            *(RuntimeError, ValueError, OverflowError),
         ) as error:
             raise ProblemFileError(path, None, f"the archive is damaged: {error}") from error
 
@@ -57,13 +62,19 @@ def _load(path: Path, max_bytes: int) -> dict[str, np.ndarray]:
 def _check_members(path: Path, members: dict[str, zipfile.ZipInfo], max_bytes: int) -> None:
     if "unary" not in members or set(members) - set(NAMES):
         names = [name[:40] for name in members][:8]
-        raise ProblemFileError(path, None, f"expected the arrays unary, pairwise, edges; there are {names}")
+        raise ProblemFileError(
+            path, None, f"expected the arrays unary, pairwise, edges; there are {names}"
+        )
     size = sum(member.file_size for member in members.values())
     if size > max_bytes:
-        raise ProblemFileError(path, None, f"the arrays take {size} bytes, more than max_bytes = {max_bytes}")
+        raise ProblemFileError(
+            path, None, f"the arrays take {size} bytes, more than max_bytes = {max_bytes}"
+        )
     for name, member in members.items():
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ProblemFileError(path, None, f"{name} is compressed in a way that numpy does not use")
+            raise ProblemFileError(
+                path, None, f"{name} is compressed in a way that numpy does not use"
+            )
 
 
 def _read(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
@@ -72,7 +83,10 @@ def _read(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.n
         header = HEADER.fullmatch(_header(stream))
         if header is None:
             raise ProblemFileError(path, None, f"{member.filename} is no array of real numbers")
-        dtype, shape = np.dtype(header[1]), tuple(int(length) for length in re.findall(r"[0-9]+", header[3]))
+        dtype, shape = (
+            np.dtype(header[1]),
+            tuple(int(length) for length in re.findall(r"[0-9]+", header[3])),
+        )
         size, left = math.prod(shape) * dtype.itemsize, member.file_size - stream.tell()
         data = stream.read(size) if size == left else b""
         if not size == left == len(data):
@@ -85,7 +99,9 @@ def _read(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.n
 def _header(stream: IO[bytes]) -> str:
     """The text before the numbers of a .npy file."""
     major, _ = np.lib.format.read_magic(stream)
-    (length,) = struct.unpack("<H", stream.read(2)) if major == 1 else struct.unpack("<I", stream.read(4))
+    (length,) = (
+        struct.unpack("<H", stream.read(2)) if major == 1 else struct.unpack("<I", stream.read(4))
+    )
     return stream.read(length).decode("latin1") if length <= MAX_HEADER else ""
 
 
@@ -98,4 +114,6 @@ def _check_batch(path: Path, arrays: dict[str, np.ndarray], max_bytes: int) -> N
     except ValueError:
         return  # `Problem` says it better
     if 8 * batch * max(1, *unary.shape[-1:], *pairwise.shape[-1:]) > max_bytes:
-        raise ProblemFileError(path, None, f"a batch of {batch} takes more than max_bytes = {max_bytes}")
+        raise ProblemFileError(
+            path, None, f"a batch of {batch} takes more than max_bytes = {max_bytes}"
+        )

@@ -17,8 +17,8 @@ SENSES: dict[bytes, Sense] = {b"minimize": "minimise", b"maximize": "maximise"}
 def read_qplib(text: TextFile) -> Conversion:
     """From (1/2) sum Q_ij x_i x_j over the listed entries + sum b_i x_i + q, minimised or maximised.
 
-    An entry stands for one term, so a pair scores half of what is listed, as a diagonal entry does; this is the
-    objective in which QPLIB states its best known values.
+    An entry stands for one term, so a pair scores half of what is listed, as a diagonal entry does;
+    this is the objective in which QPLIB states its best known values.
 
     Raises:
         ProblemFileError: another form, variables that are not binary, or constraints.
@@ -43,12 +43,17 @@ def read_qplib(text: TextFile) -> Conversion:
     text.check_claim(n, count, ENTRY_BYTES)
     pairs, weights = read_entries(text, (row[:3] for row in islice(rows, count)), n, count, first=1)
     linear = np.full(
-        n, text.number(_word(text, rows, "the default of linear terms"), "the default of linear terms")
+        n,
+        text.number(
+            _word(text, rows, "the default of linear terms"), "the default of linear terms"
+        ),
     )
     for row in islice(rows, _count(text, rows, "the number of linear terms", n)):
         if len(row) < 2:
             raise text.error(f"expected 'i value'; the line has {len(row)} word")
-        linear[text.integer(row[0], "a variable", 1, n) - 1] = text.number(row[1], "the linear term")
+        linear[text.integer(row[0], "a variable", 1, n) - 1] = text.number(
+            row[1], "the linear term"
+        )
     constant = text.number(_word(text, rows, "the constant"), "the constant")
     return converted(sense, range(1, n + 1), linear, pairs, weights / 2, constant)
 

@@ -60,7 +60,9 @@ FORMATS: Mapping[str, Format[Conversion]] = {
         partial(lines, read_biq_mac),
         suffixes=(".sparse", ".qubo"),
     ),
-    "orlib": Format("OR-Library: the layout of qubo; x'Qx maximised", partial(lines, read_or_library)),
+    "orlib": Format(
+        "OR-Library: the layout of qubo; x'Qx maximised", partial(lines, read_or_library)
+    ),
     "qbsolv": Format(
         "'p qubo 0 n nodes couplers'; sum of q x and q x x minimised",
         partial(lines, read_qbsolv),
@@ -82,7 +84,9 @@ FORMATS: Mapping[str, Format[Conversion]] = {
         suffixes=(".csv",),
     ),
     "uai": Format("MARKOV; sum of log factors maximised", partial(lines, read_uai), (b"MARKOV",)),
-    "dimacs": Format("'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p", b"max")),
+    "dimacs": Format(
+        "'p max'; minimum cut, the maximum flow", partial(lines, read_dimacs), (b"p", b"max")
+    ),
 }
 """Every format by name."""
 
@@ -95,7 +99,8 @@ def read_problem(
     Args:
         path: a regular file.
         format: a name of `FORMATS`; None to take it from the first words, or else from the suffix.
-        max_bytes: the largest text after decompression, and the largest array that a header can ask for.
+        max_bytes: the largest text after decompression, and the largest array that a header can ask
+            for.
 
     Raises:
         ProblemFileError: the file does not hold a problem of that format, or no format fits it.
@@ -149,7 +154,9 @@ def _check_format(formats: Mapping[str, Format[ReadT]], format: str | None) -> N
         return
     near = difflib.get_close_matches(format, formats, n=1) if isinstance(format, str) else []
     hint = f"did you mean '{near[0]}'? " if near else ""
-    raise OptionError(f"no format is called {shortened(format)}; {hint}There are:\n{_list(formats)}")
+    raise OptionError(
+        f"no format is called {shortened(format)}; {hint}There are:\n{_list(formats)}"
+    )
 
 
 def _guess(formats: Mapping[str, Format[ReadT]], path: Path, max_bytes: int) -> str:

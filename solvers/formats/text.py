@@ -21,7 +21,8 @@ INTEGER = re.compile(rb"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 UTF_8_MARK = b"\xef\xbb\xbf"
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-MOST_SILENT = 100_000  # more lines that say nothing than others; a small gzip file can hold a hundred million
+# more lines that say nothing than others; a small gzip file can hold a hundred million
+MOST_SILENT = 100_000
 
 
 class TextFile:
@@ -29,7 +30,8 @@ class TextFile:
 
     Attributes:
         path: the file, plain or gzip.
-        max_bytes: the largest text, after decompression, and the largest array that a header can ask for.
+        max_bytes: the largest text, after decompression, and the largest array that a header can
+            ask for.
         line: the line of the last words that were read, from 1.
     """
 
@@ -52,8 +54,8 @@ class TextFile:
         So is the byte-order mark that some editors put before UTF-8.
 
         Raises:
-            ProblemFileError: a line or the text is too long, almost all lines are blank or comments, the encoding
-                is UTF-16, or the gzip stream is damaged.
+            ProblemFileError: a line or the text is too long, almost all lines are blank or
+                comments, the encoding is UTF-16, or the gzip stream is damaged.
         """
         silent = 0
         for line in self._lines():
@@ -103,7 +105,9 @@ class TextFile:
         """
         silent = 0
         try:
-            for cells in csv.reader(map(self.name, self._lines()), strict=True, skipinitialspace=True):
+            for cells in csv.reader(
+                map(self.name, self._lines()), strict=True, skipinitialspace=True
+            ):
                 row = [cell.strip() for cell in cells]
                 if len(row) > 1 or any(row):
                     silent -= 1

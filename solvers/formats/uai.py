@@ -124,7 +124,9 @@ class Words:
 def _read_sizes(words: Words, binary: bool) -> list[int]:
     kind = words.word("the word MARKOV")
     if kind not in (b"MARKOV", b"BAYES"):
-        raise words.text.error(f"expected a MARKOV or BAYES network; the file starts with {shown(kind)}")
+        raise words.text.error(
+            f"expected a MARKOV or BAYES network; the file starts with {shown(kind)}"
+        )
     n = words.integer("the number of variables", 1, 2**62)
     words.text.check_claim(n, n, 2)
     sizes = []

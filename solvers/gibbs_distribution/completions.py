@@ -22,21 +22,22 @@ from .samples import Batched, Drawn, by_instance, by_sample
 class Completions(Generic[ArrayT]):
     """Samples of p(z) ~ exp(score(z)), drawn variable by variable, and their completions.
 
-    The completion of variable v has the other value of z_v, the sample's of all that were drawn before v, and those of
-    all others by the same uniforms: given what was drawn before and the other value, a sample of the rest. (By
-    enumeration zeros, where that value has a probability below 1e-300.) States are
-    int8, of the caller's kind, with the leading dimensions of the problem (`batch` here).
+    The completion of variable v has the other value of z_v, the sample's of all that were drawn
+    before v, and those of all others by the same uniforms: given what was drawn before and the
+    other value, a sample of the rest. (By enumeration zeros, where that value has a probability
+    below 1e-300.) States are int8, of the caller's kind, with the leading dimensions of the problem
+    (`batch` here).
 
     Attributes:
         samples: `[samples, batch, n]`.
         variables: `[samples, batch, m]`, numpy, those that were completed.
         completed: `[samples, m, batch, n]`, the completions of each sample.
-        conditionals: `[samples, batch, m]`, float64, the probabilities that those variables were one, given what the
-            sample had drawn before.
+        conditionals: `[samples, batch, m]`, float64, the probabilities that those variables were
+            one, given what the sample had drawn before.
 
     References:
-        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all values of one variable,
-        the others by common random numbers.
+        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
+        values of one variable, the others by common random numbers.
     """
 
     samples: ArrayT
@@ -54,18 +55,20 @@ class Completions(Generic[ArrayT]):
     ) -> tuple[ArrayT, ArrayT]:
         """The gradient in the scores of the sum of changes * P(z_v = 1 | drawn before), what was drawn held fixed.
 
-        The sum is over the samples and their variables. With the change of a cost from z_v = 0 to z_v = 1, between a
-        sample and its completion, over all variables, its expectation is the gradient of the expected cost.
+        The sum is over the samples and their variables. With the change of a cost from z_v = 0 to
+        z_v = 1, between a sample and its completion, over all variables, its expectation is the
+        gradient of the expected cost.
 
-        By enumeration a sample counts for nothing where what it had drawn before has a probability below 1e-200.
+        By enumeration a sample counts for nothing where what it had drawn before has a probability
+        below 1e-200.
 
         With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
         `Gibbs.covariance_product`: by enumeration in the same pass over all states.
 
         Args:
             changes: `[samples, batch, m]`, finite.
-            unary: `[batch, n]`, the part of d for the marginals of variables, finite; or what broadcasts to it; None
-                for zeros.
+            unary: `[batch, n]`, the part of d for the marginals of variables, finite; or what
+                broadcasts to it; None for zeros.
             pairwise: `[batch, e]`, that for those of pairs; None for zeros.
             threads: most threads to use; None for all cores.
 
@@ -73,8 +76,8 @@ class Completions(Generic[ArrayT]):
             `[batch, n]` and `[batch, e]`, float64.
 
         Raises:
-            ProblemError: the changes have another shape, a part of the direction does not broadcast to its own, or one
-                is not finite.
+            ProblemError: the changes have another shape, a part of the direction does not broadcast
+                to its own, or one is not finite.
             OptionError: there are no so many threads.
 
         Example:
@@ -90,7 +93,9 @@ class Completions(Generic[ArrayT]):
         problem = self._problem
         given, shape = to_numpy(as_array(changes, "changes")), self.variables.shape
         if given.shape != shape or given.dtype.kind not in "biuf":
-            raise ProblemError(f"changes must be real numbers {shape}; they are {given.dtype} {given.shape}")
+            raise ProblemError(
+                f"changes must be real numbers {shape}; they are {given.dtype} {given.shape}"
+            )
         given = given.astype(np.float64)
         if not np.isfinite(given).all():
             raise ProblemError("changes must be finite")

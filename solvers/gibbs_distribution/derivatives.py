@@ -34,7 +34,9 @@ def derivative(
         threads: most threads to use; None for all cores.
     """
     # Only ratios matter to rounding and overflow.
-    parts = [part for part in (direction, None if drawn is None else drawn.changes) if part is not None]
+    parts = [
+        part for part in (direction, None if drawn is None else drawn.changes) if part is not None
+    ]
     largest = [np.abs(part).reshape(problem.batch, -1).max(axis=1, initial=0.0) for part in parts]
     scale = np.maximum(np.max(largest, axis=0), np.finfo(np.float64).tiny)[:, None]
     if drawn is not None:
@@ -58,7 +60,10 @@ def _by_elimination(
 ) -> np.ndarray:
     """`[batch, n + e]`."""
     plan = problem.topology.recall(cached_plan)
-    scores, found = (problem.unary, problem.pairwise), np.zeros((problem.batch, problem.n + problem.e))
+    scores, found = (
+        (problem.unary, problem.pairwise),
+        np.zeros((problem.batch, problem.n + problem.e)),
+    )
     if direction is not None:
         found += sum_product_derivative.covariance_product(plan, *scores, direction, threads)
     if drawn is not None:
@@ -78,17 +83,24 @@ def checked_direction(problem: Problem, unary: Any, pairwise: Any) -> np.ndarray
     Raises:
         ProblemError: a part does not broadcast to its shape or is not finite.
     """
-    given = {"unary": (unary, problem.n), "pairwise": (0.0 if pairwise is None else pairwise, problem.e)}
+    given = {
+        "unary": (unary, problem.n),
+        "pairwise": (0.0 if pairwise is None else pairwise, problem.e),
+    }
     parts = []
     for name, (values, size) in given.items():
         array, shape = to_numpy(as_array(values, name)), (*problem.leading, size)
         if array.dtype.kind not in "biuf":
-            raise ProblemError(f"the {name} direction must be real numbers; its type is {array.dtype}")
+            raise ProblemError(
+                f"the {name} direction must be real numbers; its type is {array.dtype}"
+            )
         array = array.astype(np.float64)
         if not np.isfinite(array).all():
             raise ProblemError(f"the {name} direction must be finite")
         try:
             parts.append(np.broadcast_to(array, shape).reshape(problem.batch, size))
         except ValueError as error:
-            raise ProblemError(f"the {name} direction must be {shape}; its shape is {array.shape}") from error
+            raise ProblemError(
+                f"the {name} direction must be {shape}; its shape is {array.shape}"
+            ) from error
     return np.concatenate(parts, axis=1)

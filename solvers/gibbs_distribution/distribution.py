@@ -27,16 +27,16 @@ METHODS = ("auto", "enumeration", "elimination")
 class Gibbs(Generic[ArrayT]):
     """What `gibbs` finds of p(z) = exp(score(z)) / Z.
 
-    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's kind;
-    all but the samples are float64.
+    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
+    kind; all but the samples are float64.
 
     Attributes:
         log_partition: `[batch]`, log Z in nats.
         unary_marginals: `[batch, n]`, P(z_i = 1).
         pairwise_marginals: `[batch, e]`, P(z_i = z_j = 1) of the pairs in `edges`.
         samples: `[samples, batch, n]`, int8; None where no uniforms were given.
-        edges: `[e, 2]`, numpy, i < j: as the caller gave them, or the pairs of the upper triangle that
-            are not zero in the whole batch.
+        edges: `[e, 2]`, numpy, i < j: as the caller gave them, or the pairs of the upper triangle
+            that are not zero in the whole batch.
         method: "enumeration" or "elimination".
         problem: what was asked.
     """
@@ -57,8 +57,8 @@ class Gibbs(Generic[ArrayT]):
     def sample(self, uniforms: Any, *, threads: int | None = None) -> ArrayT:
         """Independent samples, those that `gibbs` gives for the same uniforms.
 
-        Enumeration has kept running sums for it, 2^n / 64 bytes an instance, and builds 512 states a sample.
-        Elimination runs again.
+        Enumeration has kept running sums for it, 2^n / 64 bytes an instance, and builds 512 states
+        a sample. Elimination runs again.
 
         Args:
             uniforms: as for `gibbs`; `uniforms_shape` gives the shape to draw.
@@ -87,8 +87,9 @@ class Gibbs(Generic[ArrayT]):
     ) -> Completions[ArrayT]:
         """Samples, drawn variable by variable, and each of them completed with other values of single variables.
 
-        By elimination the samples are those that `sample` gives for the same uniforms. Enumeration draws from the last
-        variable to the first here, one uniform a variable, from running sums of its own.
+        By elimination the samples are those that `sample` gives for the same uniforms. Enumeration
+        draws from the last variable to the first here, one uniform a variable, from running sums of
+        its own.
 
         Args:
             uniforms: `[samples, batch, n]`, float64, in [0, 1), one a variable by either method.
@@ -96,7 +97,8 @@ class Gibbs(Generic[ArrayT]):
             threads: most threads to use; None for all cores.
 
         Raises:
-            ProblemError: the uniforms have another shape, range or precision, or the variables another shape or range.
+            ProblemError: the uniforms have another shape, range or precision, or the variables
+                another shape or range.
 
         Example:
             >>> pair = gibbs([0.0, 0.0], [9.0], edges=[[0, 1]])
@@ -114,12 +116,13 @@ class Gibbs(Generic[ArrayT]):
     ) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d, where phi are the z_i and the z_i z_j of `edges`.
 
-        It is the derivative of the marginals along d, and the covariance is symmetric, so it also takes a
-        gradient with respect to the marginals back to the scores. With theta the scores themselves, the
-        entropy H = log Z - theta . E[phi] has the gradient -Cov(phi, phi . theta).
+        It is the derivative of the marginals along d, and the covariance is symmetric, so it also
+        takes a gradient with respect to the marginals back to the scores. With theta the scores
+        themselves, the entropy H = log Z - theta . E[phi] has the gradient -Cov(phi, phi . theta).
 
         Args:
-            unary: `[batch, n]`, the part of d for the unary scores, finite; or what broadcasts to it.
+            unary: `[batch, n]`, the part of d for the unary scores, finite; or what broadcasts to
+                it.
             pairwise: `[batch, e]`, that for the pairwise scores; None for zeros.
             threads: most threads to use; None for all cores.
 
@@ -183,20 +186,22 @@ def gibbs(
 
     score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
 
-    Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where the
-    treewidth is small: about 20, and up to 25 where few separators are as large. Neither overflows at any
-    magnitude of scores. Where the absolute scores of an
-    instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16. Enumeration
-    gives small probabilities to that relative accuracy too, down to 1e-300.
+    Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where
+    the treewidth is small: about 20, and up to 25 where few separators are as large. Neither
+    overflows at any magnitude of scores. Where the absolute scores of an
+    instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16.
+    Enumeration gives small probabilities to that relative accuracy too, down to 1e-300.
 
-    A sample is the inverse of a cumulative distribution at the caller's uniform numbers in [0, 1), so equal
-    uniforms give equal samples:
+    A sample is the inverse of a cumulative distribution at the caller's uniform numbers in [0, 1),
+    so equal uniforms give equal samples:
 
-    *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the first
-        whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet each state
-        with its probability up to 2^-53, so that over 2^20 states the distribution is within 2^-33 in
-        total variation, and rounding adds as much as it does to probabilities.
-    *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i = 1,
+    *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the
+      first
+        whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet each
+        state with its probability up to 2^-53, so that over 2^20 states the distribution is within
+        2^-33 in total variation, and rounding adds as much as it does to probabilities.
+    *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i
+      = 1,
         given the variables drawn before.
 
     `uniforms_shape` gives the shape to draw.
@@ -211,10 +216,11 @@ def gibbs(
         threads: most threads to use; None for all cores.
 
     Raises:
-        ProblemError: the arrays do not describe a problem, or the uniforms have another shape, range or
-            precision.
-        UnsupportedProblemError: there are too many variables for the one, and for the other method too large a
-            treewidth or tables, of 48 bytes an entry, that do not fit into the free memory.
+        ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
+            range or precision.
+        UnsupportedProblemError: there are too many variables for the one, and for the other method
+            too large a treewidth or tables, of 48 bytes an entry, that do not fit into the free
+            memory.
         OptionError: there is no such method, or so many threads.
 
     References:
@@ -230,7 +236,8 @@ def gibbs(
     check_threads(threads)
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     method = _method(problem, method)
-    if method == "elimination":  # which runs again for samples: the caller's arrays may be others by then
+    # which runs again for samples: the caller's arrays may be others by then
+    if method == "elimination":
         problem = problem.copied()
     host = problem.to_host()
     drawn = _uniforms(host, method, uniforms)
@@ -309,7 +316,9 @@ def _infer(
     """Log-partition, marginals and samples, `[batch, ...]` each, and what enumeration keeps for more samples."""
     if method == "elimination":
         return *_eliminate(problem, uniforms, threads), None
-    log_z, marginals, sums = enumeration.infer(problem.unary, problem.pairwise, problem.edges, threads)
+    log_z, marginals, sums = enumeration.infer(
+        problem.unary, problem.pairwise, problem.edges, threads
+    )
     return log_z, marginals, _draw(problem, sums, uniforms, threads), sums
 
 
@@ -320,5 +329,7 @@ def _eliminate(
     return sum_product.infer(plan, problem.unary, problem.pairwise, uniforms, threads)
 
 
-def _draw(problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
+def _draw(
+    problem: Problem, sums: RunningSums, uniforms: np.ndarray, threads: int | None
+) -> np.ndarray:
     return draw(sums, problem.n, problem.edges, uniforms, threads)

@@ -1,7 +1,7 @@
 """Log-partition function and marginals of p(z) ~ exp(score(z)) over all 2^n states.
 
-One pass over the blocks of weights (weights.hpp) gives the sums of all states, and of those that have a bit or two
-(sums.hpp). It keeps running sums, from which samples are drawn (`draws`).
+One pass over the blocks of weights (weights.hpp) gives the sums of all states, and of those that
+have a bit or two (sums.hpp). It keeps running sums, from which samples are drawn (`draws`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class RunningSums(NamedTuple):
         coefficients: `[batch, n + e]`, unary and pairwise scores.
         references: `[batch]`, the score of weight 1.
         blocks: `[batch, 2^depth]`, of the weights up to the end of each block.
-        weights: `[batch, 2^depth]`, of each block by itself, which differences of the above have no digits of.
+        weights: `[batch, 2^depth]`, of each block by itself, which differences of the above have no
+            digits of.
     """
 
     coefficients: np.ndarray

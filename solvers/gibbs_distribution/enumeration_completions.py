@@ -1,7 +1,8 @@
 """Samples over all 2^n states variable by variable, with one the other way and those drawn after it redrawn.
 
-Variables are drawn from n - 1 down to 0. The states that agree with those drawn are a run in the order of
-sum_i z_i 2^i: a node of a binary tree over the blocks, or over the states of one block, with the sum of their weights.
+Variables are drawn from n - 1 down to 0. The states that agree with those drawn are a run in the
+order of sum_i z_i 2^i: a node of a binary tree over the blocks, or over the states of one block,
+with the sum of their weights.
 """
 
 from __future__ import annotations
@@ -38,7 +39,14 @@ def complete(
     z, completed = np.empty(uniforms.shape, np.int8), np.empty((*chosen.shape, n), np.int8)
     instances = (sums.coefficients, sums.references, sums.weights)
     conditionals = np.empty(chosen.shape)
-    arrays = (*instances, np.require(uniforms, np.float64, ["C", "W"]), chosen, z, completed, conditionals)
+    arrays = (
+        *instances,
+        np.require(uniforms, np.float64, ["C", "W"]),
+        chosen,
+        z,
+        completed,
+        conditionals,
+    )
     work = LOAD_NANOSECONDS + DRAW_NANOSECONDS * chosen[0].size
     over_slices(partial(kernels.complete, edges, n), *arrays, nanoseconds=work, threads=threads)
     return z, completed, conditionals

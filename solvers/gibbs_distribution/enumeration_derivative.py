@@ -1,9 +1,10 @@
 """Derivatives over all 2^n states: of the marginals along a direction, and of conditionals of samples.
 
-That of the marginals is Cov(phi, phi . direction), with phi the z_i and the z_i z_j of the edges: the mean of phi
-times what phi . direction has beyond its own mean. That of P(z_v = 1 | drawn before) is a difference of two means of
-phi, over the runs of states (`enumeration_completions`) with z_v = 1 and with z_v = 0. All are sums of phi times the
-weight and a factor of the state, so one pass over all weights gives their sum.
+That of the marginals is Cov(phi, phi . direction), with phi the z_i and the z_i z_j of the edges:
+the mean of phi times what phi . direction has beyond its own mean. That of P(z_v = 1 | drawn
+before) is a difference of two means of phi, over the runs of states (`enumeration_completions`)
+with z_v = 1 and with z_v = 0. All are sums of phi times the weight and a factor of the state, so
+one pass over all weights gives their sum.
 """
 
 from __future__ import annotations
@@ -43,7 +44,13 @@ def derivative(
     n = drawn.z.shape[-1]
     products, totals = np.empty_like(sums.coefficients), np.ascontiguousarray(sums.blocks[:, -1])
     of_instances = (sums.coefficients, sums.references, sums.weights, totals, drawn.z, drawn.chosen)
-    arrays = (*of_instances, drawn.changes, np.require(direction, np.float64, ["C", "W"]), means, products)
+    arrays = (
+        *of_instances,
+        drawn.changes,
+        np.require(direction, np.float64, ["C", "W"]),
+        means,
+        products,
+    )
     work = 1.5 * NANOSECONDS * (2**n + 2**12) + SAMPLE_NANOSECONDS * drawn.chosen.shape[1]
     over_slices(partial(kernels.derive, edges, n), *arrays, nanoseconds=work, threads=threads)
     return products

@@ -1,11 +1,11 @@
 """Log-partition function, marginals and samples of p(z) ~ exp(score(z)) at small treewidth, by sum-product.
 
-The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps are kept:
-24 bytes an entry. Backwards, the probability of every separator state flows from a step to those that it
-read from; a sample has one state of each separator.
+The schedule is that of the maximisers, with log-sum-exp for the maximum; the tables of all steps
+are kept: 24 bytes an entry. Backwards, the probability of every separator state flows from a step
+to those that it read from; a sample has one state of each separator.
 
-Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers, so that what is done
-to find the entry is done once, and the numbers fill vectors.
+Instances of a batch go side by side, in lanes: an entry of a table is a row of as many numbers, so
+that what is done to find the entry is done once, and the numbers fill vectors.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def over_lanes(
 def lanes_of(share: int, instance_bytes: int) -> int:
     """How many instances of a thread's share of a batch go side by side: as vectors, cache and memory have room for."""
     wanted = 1 if share == 1 else 8 if share <= 8 or 16 * instance_bytes > CACHE else 16
-    return next((lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1)
+    return next(
+        (lanes for lanes in (16, 8) if lanes <= wanted and lanes * instance_bytes <= MEMORY), 1
+    )
 
 
 def infer(

@@ -1,8 +1,8 @@
 """Samples at small treewidth, with one variable the other way and those drawn after it redrawn.
 
-Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn before) is one entry of
-the shares of its step. Its derivative in the scores flows from there to the messages that the entry was made of, as
-probabilities do in `sum_product`.
+Steps are drawn from the last to the first, each given its separator, so P(z_v = 1 | drawn before)
+is one entry of the shares of its step. Its derivative in the scores flows from there to the
+messages that the entry was made of, as probabilities do in `sum_product`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The derivative of all marginals along a direction of the scores, at small treewidth.
 
-Forward-mode differentiation of `sum_product`: a step's message, the shares of its variable and the flows each
-have a rate of change. It equals Cov(phi, phi . direction), with phi the z_i and the z_i z_j of the edges.
+Forward-mode differentiation of `sum_product`: a step's message, the shares of its variable and the
+flows each have a rate of change. It equals Cov(phi, phi . direction), with phi the z_i and the z_i
+z_j of the edges.
 """
 
 from __future__ import annotations
@@ -31,5 +32,7 @@ def covariance_product(
     scores = (unary, pairwise, direction[:, : plan.n], direction[:, plan.n :])
     arrays = [np.require(array, np.float64, ["C", "W"]) for array in scores]
     ones, pairs = np.empty((len(unary), plan.n)), np.empty((len(unary), plan.edges))
-    over_lanes(kernels.covary, plan, (*arrays, ones, pairs), threads, passes=2, bytes_an_entry=BYTES)
+    over_lanes(
+        kernels.covary, plan, (*arrays, ones, pairs), threads, passes=2, bytes_an_entry=BYTES
+    )
     return np.concatenate((ones, pairs), axis=1)

@@ -114,46 +114,51 @@ def solve(
 ) -> Solution | Answer | tuple[Answer, ...]:
     """The labels of highest score, for a batch of pairwise problems over variables of several values.
 
-    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1}
+    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i]
+    - 1}
 
     Args:
-        unary: `[..., n, k]`, the score of each value of each variable; numpy, torch (host or device), any array of the
-            array API standard, or lists; or a `LabelProblem` or a `LabelConversion` alone. Minus infinity forbids a
-            value.
-        pairwise: None; `[..., e, k, k]`, rows being values of an edge's first variable; or `[k, k]` for all edges.
-            Minus infinity forbids two values together.
+        unary: `[..., n, k]`, the score of each value of each variable; numpy, torch (host or
+            device), any array of the array API standard, or lists; or a `LabelProblem` or a
+            `LabelConversion` alone. Minus infinity forbids a value.
+        pairwise: None; `[..., e, k, k]`, rows being values of an edge's first variable; or `[k, k]`
+            for all edges. Minus infinity forbids two values together.
         edges: `[e, 2]` or `[2, e]`, the pairs, shared by the batch.
         sizes: `[n]`, where variables have fewer values than k.
         potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
-        solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`, which then gets
-            the labels as bits; a solver object; or "auto" (`select_solver`).
+        solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`,
+            which then gets the labels as bits; a solver object; or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early.
-        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one; by the names of a
-            `LabelConversion`.
-        k_best: how many of the best assignments to give, in falling order of their scores; None for the best alone.
-        callback: called with a `Progress` (best labels so far, scores, bounds, seconds) while a search goes on, as
-            `solvers.solve` does; where it returns True the search ends. Solvers that take no time limit never call it,
-            and `stats["callback"]` is "unused".
+        fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one;
+            by the names of a `LabelConversion`.
+        k_best: how many of the best assignments to give, in falling order of their scores; None for
+            the best alone.
+        callback: called with a `Progress` (best labels so far, scores, bounds, seconds) while a
+            search goes on, as `solvers.solve` does; where it returns True the search ends. Solvers
+            that take no time limit never call it, and `stats["callback"]` is "unused".
 
     Returns:
-        The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`, re-computed;
-        `bound`; and `optimal`, True only where it is proved that no assignment scores more. Of a `LabelConversion` an
-        `Answer`, in the words of the original. With `k_best=m` the arrays have one more dimension m behind the leading
-        ones: `bound[..., j]` is one on all assignments but the first j, and `optimal[..., j]` whether none of these
-        scores more than assignment j; of a `LabelConversion` a tuple of answers. Rows without an assignment hold -1
-        with a score of minus infinity: if their bound is minus infinity too, there are no more assignments; else the
-        time was up. The answers of a `LabelConversion` are fewer than `k_best` only if there are no more.
+        The solution: `labels [..., n]`, int64, of the kind and on the device of `unary`; `score`,
+        re-computed; `bound`; and `optimal`, True only where it is proved that no assignment scores
+        more. Of a `LabelConversion` an `Answer`, in the words of the original. With `k_best=m` the
+        arrays have one more dimension m behind the leading ones: `bound[..., j]` is one on all
+        assignments but the first j, and `optimal[..., j]` whether none of these scores more than
+        assignment j; of a `LabelConversion` a tuple of answers. Rows without an assignment hold -1
+        with a score of minus infinity: if their bound is minus infinity too, there are no more
+        assignments; else the time was up. The answers of a `LabelConversion` are fewer than
+        `k_best` only if there are no more.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
-        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and `.alternatives` which
-            others can.
+        UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why, and
+            `.alternatives` which others can.
         InfeasibleError: every assignment is forbidden.
-        SolveFailedError: the backend stopped without an answer, or with fewer than `k_best` answers to a
-            `LabelConversion`.
-        OptionError: the time limit is not positive; `fix` does not fit the problem; `callback` is no function.
+        SolveFailedError: the backend stopped without an answer, or with fewer than `k_best` answers
+            to a `LabelConversion`.
+        OptionError: the time limit is not positive; `fix` does not fit the problem; `callback` is
+            no function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -167,7 +172,12 @@ def solve(
         fix = None if fix is None else unary.labels(fix)
         heard = in_words(unary, callback)
         found = solve(
-            unary.problem, solver=solver, time_limit=time_limit, fix=fix, k_best=k_best, callback=heard
+            unary.problem,
+            solver=solver,
+            time_limit=time_limit,
+            fix=fix,
+            k_best=k_best,
+            callback=heard,
         )
         return unary.answer(found) if k_best is None else _answers(unary, found)
     if not isinstance(unary, LabelProblem):
@@ -210,7 +220,9 @@ def _heard_by(callback: Callback, problem: LabelProblem) -> AbstractContextManag
     def score(z: np.ndarray, part: slice) -> np.ndarray:
         return np.asarray((host if part == slice(None) else host.instances(part)).score_flat(z))
 
-    return heard_from(callback, problem, score, nothing_known(problem, np.int64, np.asarray(host.magnitude)))
+    return heard_from(
+        callback, problem, score, nothing_known(problem, np.int64, np.asarray(host.magnitude))
+    )
 
 
 def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[Answer, ...]:
@@ -219,7 +231,9 @@ def _answers(conversion: LabelConversion, found: Solution[np.ndarray]) -> tuple[
 
 def _check_alone(*others: Any) -> None:
     if any(part is not None for part in others):
-        raise ProblemError("a LabelProblem or a LabelConversion has its pairs and sizes; pass it alone")
+        raise ProblemError(
+            "a LabelProblem or a LabelConversion has its pairs and sizes; pass it alone"
+        )
 
 
 def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
@@ -231,7 +245,9 @@ def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
     values = _values_of(problem, fix)
     allowed = (values[:, :, None] == FREE) | (values[:, :, None] == np.arange(problem.k))
     xp = namespace_of(problem.unary)
-    unary = xp.where(beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf))
+    unary = xp.where(
+        beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf)
+    )
     return replace(problem, unary=unary)
 
 
@@ -253,7 +269,9 @@ def _values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
         return values
     try:
         given = to_numpy(as_array(fix, "fix"))
-        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(problem.batch, problem.n)
+        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(
+            problem.batch, problem.n
+        )
     except (ProblemError, OptionError) as error:
         raise OptionError(
             f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"

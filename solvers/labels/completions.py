@@ -20,21 +20,22 @@ from .problem import LabelProblem
 class LabelCompletions(Generic[ArrayT]):
     """Samples of p(x) ~ exp(score(x)), drawn variable by variable, and their completions.
 
-    A completion has another value of a variable v, the sample's of all that were drawn before v, and those of all
-    others by the same uniforms: given what was drawn before and the value, a sample of the rest. Values are int64, of
-    the caller's kind, with the leading dimensions of the problem (`batch` here).
+    A completion has another value of a variable v, the sample's of all that were drawn before v,
+    and those of all others by the same uniforms: given what was drawn before and the value, a
+    sample of the rest. Values are int64, of the caller's kind, with the leading dimensions of the
+    problem (`batch` here).
 
     Attributes:
         samples: `[samples, batch, n]`.
         variables: `[samples, batch, m]`, numpy, those that were completed.
-        completed: `[samples, m, k - 1, batch, n]`: in the r-th completion of v, x_v is that of the sample plus 1 + r,
-            modulo k.
-        conditionals: `[samples, batch, m, k]`, float64, the probabilities of each value of those variables, given what
-            the sample had drawn before.
+        completed: `[samples, m, k - 1, batch, n]`: in the r-th completion of v, x_v is that of the
+            sample plus 1 + r, modulo k.
+        conditionals: `[samples, batch, m, k]`, float64, the probabilities of each value of those
+            variables, given what the sample had drawn before.
 
     References:
-        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all values of one variable,
-        the others by common random numbers.
+        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
+        values of one variable, the others by common random numbers.
     """
 
     samples: ArrayT
@@ -49,11 +50,12 @@ class LabelCompletions(Generic[ArrayT]):
     def derivative(self, costs: Any) -> tuple[ArrayT, ArrayT]:
         """The gradient in the scores of the sum of costs * P(x_v = a | drawn before), what was drawn held fixed.
 
-        The sum is over samples, their variables and all values. With the costs of a sample and of its completions, over
-        all variables, its expectation is the gradient of the expected cost.
+        The sum is over samples, their variables and all values. With the costs of a sample and of
+        its completions, over all variables, its expectation is the gradient of the expected cost.
 
         Args:
-            costs: `[samples, batch, m, k]`, finite: of the state in which the variable has the value.
+            costs: `[samples, batch, m, k]`, finite: of the state in which the variable has the
+                value.
 
         Returns:
             `[batch, n, k]` and `[batch, e, k, k]`, float64.
@@ -72,7 +74,9 @@ class LabelCompletions(Generic[ArrayT]):
         problem, shape = self._problem, (*self.variables.shape, self._problem.k)
         given = to_numpy(as_array(costs, "costs"))
         if given.shape != shape or given.dtype.kind not in "biuf":
-            raise ProblemError(f"costs must be real numbers {shape}; they are {given.dtype} {given.shape}")
+            raise ProblemError(
+                f"costs must be real numbers {shape}; they are {given.dtype} {given.shape}"
+            )
         if not np.isfinite(given).all():
             raise ProblemError("costs must be finite")
         own = by_instance(problem, given).astype(np.float64)
@@ -81,14 +85,19 @@ class LabelCompletions(Generic[ArrayT]):
         np.add.at(
             weights, (instances[..., None], samples[..., None], self._chosen), own
         )  # one may be chosen twice
-        found = [part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)]
+        found = [
+            part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)
+        ]
         xp = namespace_of(problem.unary)
         unary, pairwise = (xp.concat([each[which] for each in found], axis=0) for which in (0, 1))
         return problem.restore(unary), problem.restore(pairwise)
 
 
 def complete(
-    problem: LabelProblem[ArrayT], parts: tuple[Conditionals, ...], uniforms: np.ndarray, variables: Any
+    problem: LabelProblem[ArrayT],
+    parts: tuple[Conditionals, ...],
+    uniforms: np.ndarray,
+    variables: Any,
 ) -> LabelCompletions[ArrayT]:
     """The completions of a problem whose variables have as many values each.
 
@@ -99,7 +108,8 @@ def complete(
         variables: as for `LabelGibbs.completions`.
 
     Raises:
-        ProblemError: the variables have another shape or range; or some have fewer values than others.
+        ProblemError: the variables have another shape or range; or some have fewer values than
+            others.
     """
     n, k, samples = problem.n, problem.k, uniforms.shape[1]
     if (problem.sizes != k).any():
@@ -114,7 +124,10 @@ def complete(
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
     given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
-        given, np.broadcast_to(chosen[..., None, None], (*others.shape, 1)), others[..., None], axis=-1
+        given,
+        np.broadcast_to(chosen[..., None, None], (*others.shape, 1)),
+        others[..., None],
+        axis=-1,
     )
     again = np.broadcast_to(uniforms[:, :, None, None, :], given.shape)
     flat = (problem.batch, samples * m * (k - 1), n)
@@ -146,7 +159,8 @@ def drawn(
     Args:
         parts: the conditionals of a problem, some instances each.
         uniforms: in [0, 1).
-        given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all are.
+        given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all
+            are.
     """
     arrays = (uniforms,) if given is None else (uniforms, given)
     return np.concatenate([to_numpy(part.samples(*own)) for part, *own in by_part(parts, *arrays)])

@@ -24,7 +24,8 @@ LARGEST = 1e290
 class LabelGibbs(Generic[ArrayT]):
     """What `gibbs` finds of p(x) = exp(score(x)) / Z.
 
-    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's kind, float64.
+    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
+    kind, float64.
 
     Attributes:
         log_partition: `[batch]`, log Z in nats.
@@ -50,7 +51,8 @@ class LabelGibbs(Generic[ArrayT]):
         xp, problem = namespace_of(self.problem.unary), self.problem
         flat = [
             xp.reshape(
-                beside(problem.unary, to_numpy(part)), (problem.batch, *part.shape[len(problem.leading) :])
+                beside(problem.unary, to_numpy(part)),
+                (problem.batch, *part.shape[len(problem.leading) :]),
             )
             for part in (self.unary_marginals, self.pairwise_marginals)
         ]
@@ -67,8 +69,8 @@ class LabelGibbs(Generic[ArrayT]):
     def sample(self, uniforms: Any) -> ArrayT:
         """Independent samples.
 
-        A variable's value is the inverse of its cumulative probabilities, given the variables drawn before, at the
-        caller's uniform number; equal numbers give equal samples.
+        A variable's value is the inverse of its cumulative probabilities, given the variables drawn
+        before, at the caller's uniform number; equal numbers give equal samples.
 
         Args:
             uniforms: `[samples, batch, n]`, float64, in [0, 1).
@@ -97,8 +99,8 @@ class LabelGibbs(Generic[ArrayT]):
             variables: `[m]` or `[samples, batch, m]`, which to complete; None for all.
 
         Raises:
-            ProblemError: the uniforms or the variables have another shape or range; or some variables have fewer values
-                than others.
+            ProblemError: the uniforms or the variables have another shape or range; or some
+                variables have fewer values than others.
 
         Example:
             >>> pair = gibbs([[0.0, 0.0], [0.0, 0.0]], potts=9.0, edges=[[0, 1]])
@@ -112,19 +114,20 @@ class LabelGibbs(Generic[ArrayT]):
     def covariance_product(self, unary: Any, pairwise: Any = None) -> tuple[ArrayT, ArrayT]:
         """Cov(phi, phi . d) for a direction d, where phi indicates the values of variables and of pairs.
 
-        It is the derivative of the marginals along d; the covariance is symmetric, so it also takes a gradient with
-        respect to the marginals back to the scores.
+        It is the derivative of the marginals along d; the covariance is symmetric, so it also takes
+        a gradient with respect to the marginals back to the scores.
 
         Args:
-            unary: `[batch, n, k]`, the part of d for the unary scores, finite; or what broadcasts to it.
+            unary: `[batch, n, k]`, the part of d for the unary scores, finite; or what broadcasts
+                to it.
             pairwise: `[batch, e, k, k]`, that for the scores of pairs; None for zeros.
 
         Returns:
             `[batch, n, k]` and `[batch, e, k, k]`, float64.
 
         Raises:
-            ProblemError: a part does not broadcast to its shape, is not finite, or holds numbers beyond 1e290, whose
-                sums may be beyond all floats.
+            ProblemError: a part does not broadcast to its shape, is not finite, or holds numbers
+                beyond 1e290, whose sums may be beyond all floats.
 
         Example:
             >>> fair = gibbs([[0.0, 0.0]])
@@ -181,14 +184,15 @@ def gibbs(
         edges: as for `solve`.
         sizes: as for `solve`.
         potts: as for `solve`.
-        method: "exact", as far as tables fit into memory. Elsewhere, on any graph: "trw", tree-reweighted messages,
-            whose `log_partition` is an upper bound; "mean_field", a product of distributions, and a lower bound (minus
-            infinity where no allowed labels were found); or "loopy", belief propagation, an estimate that is no bound.
-            "trw" and "loopy" are exact on trees.
+        method: "exact", as far as tables fit into memory. Elsewhere, on any graph: "trw",
+            tree-reweighted messages, whose `log_partition` is an upper bound; "mean_field", a
+            product of distributions, and a lower bound (minus infinity where no allowed labels were
+            found); or "loopy", belief propagation, an estimate that is no bound. "trw" and "loopy"
+            are exact on trees.
 
     Returns:
-        `LabelGibbs`; of the other methods a `LabelGibbsEstimate`, which says what its `log_partition` is and has no
-        samples.
+        `LabelGibbs`; of the other methods a `LabelGibbsEstimate`, which says what its
+        `log_partition` is and has no samples.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
@@ -214,7 +218,9 @@ def gibbs(
     if reason := why_not_eliminated(problem, lambda buckets: _bytes_of(problem, buckets)):
         others = "method='trw' and method='mean_field' have bounds on log Z"
         raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
-    check_room("the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2)
+    check_room(
+        "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
+    )
     buckets = buckets_of(problem)
     parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
     if any(bool((to_numpy(part.log_partition) == -np.inf).any()) for part in parts):
@@ -222,7 +228,11 @@ def gibbs(
     marginals = [part.marginals() for part in parts]
     log_z = namespace_of(problem.unary).concat([part.log_partition for part in parts], axis=0)
     return LabelGibbs(
-        problem.restore(log_z), _joined(problem, marginals, 0), _joined(problem, marginals, 1), problem, parts
+        problem.restore(log_z),
+        _joined(problem, marginals, 0),
+        _joined(problem, marginals, 1),
+        problem,
+        parts,
     )
 
 
@@ -232,7 +242,9 @@ def _bytes_of(problem: LabelProblem, buckets: Buckets) -> int:
 
 
 def _joined(problem: LabelProblem, parts: list[tuple[Array, Array]], which: int) -> Any:
-    return problem.restore(namespace_of(problem.unary).concat([part[which] for part in parts], axis=0))
+    return problem.restore(
+        namespace_of(problem.unary).concat([part[which] for part in parts], axis=0)
+    )
 
 
 def _finite(scores: Array) -> Array:

@@ -29,16 +29,17 @@ _WAYS: Final[dict[str, tuple[Callable[[LabelProblem], Sums], Bound | None]]] = {
 class LabelGibbsEstimate(Generic[ArrayT]):
     """What `gibbs` finds of p(x) = exp(score(x)) / Z by a method that takes no sums over all assignments.
 
-    Marginals are near those of p, without a promise. All arrays have the leading dimensions of the problem (`batch`
-    here) and are of the caller's kind, float64.
+    Marginals are near those of p, without a promise. All arrays have the leading dimensions of the
+    problem (`batch` here) and are of the caller's kind, float64.
 
     Attributes:
         log_partition: `[batch]`, in nats: a bound on log Z, or an estimate, as `bound` says.
-        bound: "upper" or "lower": on which side of log Z `log_partition` is, up to the rounding of float64 sums; None
-            where it is no bound.
+        bound: "upper" or "lower": on which side of log Z `log_partition` is, up to the rounding of
+            float64 sums; None where it is no bound.
         unary_marginals: `[batch, n, k]`, near P(x_i = a); zero beyond `sizes`.
         pairwise_marginals: `[batch, e, k, k]`, near P(x_i = a, x_j = b) of the pairs of `edges`.
-        converged: `[batch]`, bool, whether passes ended because nothing changed; a bound is one in any case.
+        converged: `[batch]`, bool, whether passes ended because nothing changed; a bound is one in
+            any case.
         problem: what was asked.
     """
 
@@ -64,8 +65,12 @@ def estimated(problem: LabelProblem, method: Any) -> LabelGibbsEstimate:
         ProblemTooLargeError: memory does not hold the marginals of all pairs.
     """
     if not isinstance(method, str) or method not in _WAYS:
-        raise OptionError(f"method must be 'exact' or one of {', '.join(_WAYS)}; got {shortened(method)}")
-    check_room("the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2)
+        raise OptionError(
+            f"method must be 'exact' or one of {', '.join(_WAYS)}; got {shortened(method)}"
+        )
+    check_room(
+        "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
+    )
     way, bound = _WAYS[method]
     host = problem.to_host()
     found = [way(host.instances(slice(b, b + 1))) for b in range(host.batch)]

@@ -39,10 +39,11 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
         time_limit: seconds for the whole batch.
 
     Returns:
-        Arrays with one more dimension `count` behind the leading ones. `bound[..., m]` is one on all assignments but
-        the first m, and `optimal[..., m]` whether none of these scores more than assignment m. Where fewer assignments
-        are allowed, or were found in time, the last rows hold -1 and their scores are minus infinity; their bounds are
-        minus infinity too where it is proved that there are no more.
+        Arrays with one more dimension `count` behind the leading ones. `bound[..., m]` is one on
+        all assignments but the first m, and `optimal[..., m]` whether none of these scores more
+        than assignment m. Where fewer assignments are allowed, or were found in time, the last rows
+        hold -1 and their scores are minus infinity; their bounds are minus infinity too where it is
+        proved that there are no more.
 
     Raises:
         OptionError: `count` is no whole number from 1.
@@ -57,7 +58,9 @@ def k_best(problem: LabelProblem, count: Any, choose: Choose, time_limit: float 
     here = replace(host, home=home_of(host.unary))  # answers of searches stay on the host
     ranked = [search.ranked(here.instances(slice(b, b + 1)), count, b) for b in range(host.batch)]
     states, bounds = (np.stack(part) for part in zip(*ranked, strict=True))
-    solution = certified_ranking(host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z)))
+    solution = certified_ranking(
+        host, states, bounds, choose(host), lambda z: np.asarray(host.score_flat(z))
+    )
     if search.interrupted:
         raise SolveInterrupted(solution)
     return solution
@@ -146,7 +149,9 @@ class _Exclusion:
                 return
             yield from self._searched(problem, taken, some)
 
-    def _searched(self, problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+    def _searched(
+        self, problem: LabelProblem, around: _Region, parts: list[_Part]
+    ) -> list[_Region]:
         """Parts of a region with their best assignments; those without any are left out."""
         batch = problem.instances(np.zeros(len(parts), np.int64))
         allowed = np.stack([part.allowed for part in parts])
@@ -172,7 +177,9 @@ class _Exclusion:
         known = zip(found.z, found.score.tolist(), bounds.tolist(), parts, strict=True)
         return [_Region(*region) for region in known]
 
-    def _one_by_one(self, problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+    def _one_by_one(
+        self, problem: LabelProblem, around: _Region, parts: list[_Part]
+    ) -> list[_Region]:
         """Parts of which at least one has no allowed assignment."""
         regions: list[_Region] = []
         for part in parts:
@@ -193,7 +200,8 @@ def _parts(taken: _Region) -> Iterator[_Part]:
 def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
     """Parts of a region with the assignment in each that is nearest to that of the region, and the bound of the whole.
 
-    Where the region has no assignment that is known, or all of the nearest are forbidden, none of the part is known.
+    Where the region has no assignment that is known, or all of the nearest are forbidden, none of
+    the part is known.
     """
     known = around.score > -math.inf
     changed = _scores_of_changes(problem, around.z) if known else None

@@ -30,8 +30,8 @@ SEPARATOR = " + "
 class Portfolio(LabelSolver):
     """`dual_ascent` for a part of the work of `elimination`; then `elimination` for the instances that are left.
 
-    Where tables would not be full before the time limit, `dual_ascent` alone. `Solution.solver` names those that had
-    a part of the batch.
+    Where tables would not be full before the time limit, `dual_ascent` alone. `Solution.solver`
+    names those that had a part of the batch.
     """
 
     name = "portfolio"

@@ -55,23 +55,25 @@ COPIES = 4
 class LabelProblem(Generic[ArrayT]):
     """A batch of pairwise problems over the same variables and edges, checked and flattened.
 
-    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i] - 1},  maximised.
+    score(x) = sum_i unary[i, x_i] + sum_(i,j) pairwise[(i,j), x_i, x_j],  x_i in {0, ..., sizes[i]
+    - 1},  maximised.
 
     A score of minus infinity forbids what it stands for. Build one with `LabelProblem.from_arrays`.
 
     Attributes:
         unary: `[batch, n, k]`, float32 or float64; minus infinity beyond `sizes`.
-        tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond `sizes`. None, t = 0, where
-            they would waste memory: where there are `own`, and for scores of equal values of more than 128 (`dense`
-            has them).
-        table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's lower variable.
+        tables: `[1 or batch, t, k, k]`, of the same type: the different tables; zero beyond
+            `sizes`. None, t = 0, where they would waste memory: where there are `own`, and for
+            scores of equal values of more than 128 (`dense` has them).
+        table_of: `[e]`, numpy int64: the table of each edge, whose rows are those of the edge's
+            lower variable.
         weights: `[1 or batch, e]`, by which the table of an edge is multiplied; None for ones.
         sizes: `[n]`, numpy int64: how many values a variable has.
         topology: the pairs, each in the order i < j.
         leading: the caller's leading dimensions; their product is `batch`.
         home: where answers go back to.
-        own: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes differ so much that tables of
-            k x k would be much larger; None elsewhere.
+        own: `[e]` of `[sizes[i], sizes[j]]`, float64: a table for each edge, where sizes differ so
+            much that tables of k x k would be much larger; None elsewhere.
 
     Example:
         >>> problem = LabelProblem.from_arrays([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]], potts=[3.0], edges=[[0, 1]])
@@ -115,23 +117,30 @@ class LabelProblem(Generic[ArrayT]):
 
     @classmethod
     def from_arrays(
-        cls, unary: Any, pairwise: Any = None, *, edges: Any = None, sizes: Any = None, potts: Any = None
+        cls,
+        unary: Any,
+        pairwise: Any = None,
+        *,
+        edges: Any = None,
+        sizes: Any = None,
+        potts: Any = None,
     ) -> LabelProblem:
         """Checks and flattens what the caller has.
 
         Args:
-            unary: `[..., n, k]`, the score of each value of each variable; minus infinity forbids one.
-            pairwise: None; `[..., e, k, k]`, the scores of the values of each pair, rows those of the first variable
-                of an edge as it is given; `[..., 1, k, k]` or `[k, k]`, the same for all pairs. Leading dimensions
-                broadcast against those of `unary`.
+            unary: `[..., n, k]`, the score of each value of each variable; minus infinity forbids
+                one.
+            pairwise: None; `[..., e, k, k]`, the scores of the values of each pair, rows those of
+                the first variable of an edge as it is given; `[..., 1, k, k]` or `[k, k]`, the same
+                for all pairs. Leading dimensions broadcast against those of `unary`.
             edges: `[e, 2]` or `[2, e]` integers, shared by the batch.
-            sizes: `[n]` integers from 1 to k, where variables have different numbers of values: what `unary` and
-                `pairwise` hold beyond is ignored. None for k each.
+            sizes: `[n]` integers from 1 to k, where variables have different numbers of values:
+                what `unary` and `pairwise` hold beyond is ignored. None for k each.
             potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
 
         Raises:
-            ProblemError: shapes that do not match, scores that are nan or plus infinity, edges that repeat, loop or
-                lie outside 0..n-1, or sizes outside 1..k.
+            ProblemError: shapes that do not match, scores that are nan or plus infinity, edges that
+                repeat, loop or lie outside 0..n-1, or sizes outside 1..k.
             ProblemTooLargeError: more scores than memory holds.
         """
         given = {"unary": as_array(unary, "unary")}
@@ -270,10 +279,15 @@ class LabelProblem(Generic[ArrayT]):
         if self.own is not None:
             tables = np.concatenate([np.ravel(table) for table in self.own])[None]
         parts = self.unary, tables
-        if not isinstance(self.unary, np.ndarray) and sum(math.prod(part.shape) for part in parts) > BLOCK:
+        if (
+            not isinstance(self.unary, np.ndarray)
+            and sum(math.prod(part.shape) for part in parts) > BLOCK
+        ):
             return None  # which would have to come from a device
         first, second = (to_numpy(part).reshape(part.shape[0], -1) for part in parts)
-        return units_of(first, second, to_numpy(self.magnitude), 2 * EPSILON * (self.n + self.e + 1))
+        return units_of(
+            first, second, to_numpy(self.magnitude), 2 * EPSILON * (self.n + self.e + 1)
+        )
 
     @kept
     def trivial_bound(self) -> Scores:
@@ -308,7 +322,9 @@ class LabelProblem(Generic[ArrayT]):
             return self.own[edge][None]
         if self.is_potts:
             equal = np.eye(int(self.sizes[i]), int(self.sizes[j]))
-            return beside(self.unary, equal[None]) * as_float64(self.weights)[:, edge][:, None, None]
+            return (
+                beside(self.unary, equal[None]) * as_float64(self.weights)[:, edge][:, None, None]
+            )
         part = as_float64(
             self.tables[:, int(self.table_of[edge]), : int(self.sizes[i]), : int(self.sizes[j])]
         )
@@ -325,7 +341,9 @@ class LabelProblem(Generic[ArrayT]):
         shared = max(self.tables.shape[0], 1 if self.weights is None else self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
         tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
-        return tables if self.weights is None else tables * np.asarray(self.weights)[:, :, None, None]
+        return (
+            tables if self.weights is None else tables * np.asarray(self.weights)[:, :, None, None]
+        )
 
     def score(self, labels: Any) -> ArrayT:
         """The score of each assignment, summed in float64.
@@ -342,7 +360,9 @@ class LabelProblem(Generic[ArrayT]):
         given = to_numpy(as_array(labels, "labels"))
         expected = (*self.leading, self.n)
         if given.shape != expected:
-            raise ProblemError(f"labels must have the shape {expected}; their shape is {given.shape}")
+            raise ProblemError(
+                f"labels must have the shape {expected}; their shape is {given.shape}"
+            )
         flat = given.reshape(self.batch, self.n)
         if fault := self.fault_of(flat):
             raise ProblemError(f"labels {fault}")
@@ -400,7 +420,9 @@ class LabelProblem(Generic[ArrayT]):
         if isinstance(self.unary, np.ndarray):
             return self
         weights = None if self.weights is None else to_numpy(self.weights)
-        return replace(self, unary=to_numpy(self.unary), tables=to_numpy(self.tables), weights=weights)
+        return replace(
+            self, unary=to_numpy(self.unary), tables=to_numpy(self.tables), weights=weights
+        )
 
 
 def _own_scores(own: tuple[np.ndarray, ...], edges: Edges, labels: np.ndarray) -> np.ndarray:
@@ -443,7 +465,9 @@ def _largest(scores: Array) -> Array:
 
 def _check_choice(pairwise: Any, potts: Any, edges: Any) -> None:
     if pairwise is not None and potts is not None:
-        raise ProblemError("pass pairwise or potts, not both; add potts to the diagonals of pairwise")
+        raise ProblemError(
+            "pass pairwise or potts, not both; add potts to the diagonals of pairwise"
+        )
     if (pairwise is None and potts is None) != (edges is None):
         raise ProblemError(
             "pairwise, or potts, and edges go together; pass edges [e, 2] with the scores of pairs"
@@ -461,7 +485,11 @@ def _sizes(sizes: Any, n: int, k: int) -> np.ndarray:
     if sizes is None:
         return np.full(n, k, np.int64)
     given = to_numpy(as_array(sizes, "sizes"))
-    if given.shape != (n,) or given.dtype.kind not in "iu" or not ((given >= 1) & (given <= k)).all():
+    if (
+        given.shape != (n,)
+        or given.dtype.kind not in "iu"
+        or not ((given >= 1) & (given <= k)).all()
+    ):
         raise ProblemError(f"sizes must be integers [{n}] from 1 to {k}; got {shortened(sizes)}")
     return given.astype(np.int64)
 
@@ -501,7 +529,11 @@ def _of_tables(
     """Tables `[..., t, k, k]` whose rows are those of an edge's lower variable, and which of them an edge has."""
     xp, k, e = namespace_of(unary), int(unary.shape[-1]), topology.e
     if pairwise is None or (not e and 0 in pairwise.shape):  # an empty list has no other dimensions
-        return xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device), np.zeros(0, np.int64), None
+        return (
+            xp.zeros((0, k, k), dtype=unary.dtype, device=unary.device),
+            np.zeros(0, np.int64),
+            None,
+        )
     if pairwise.ndim == 2:
         pairwise = pairwise[None, ...]
     shape = tuple(pairwise.shape)
@@ -510,7 +542,9 @@ def _of_tables(
             f"pairwise must be [..., {e}, {k}, {k}] for {e} edges and unary [..., {topology.n}, {k}], or [{k}, {k}] "
             f"for all edges; its shape is {shape}"
         )
-    turned = xp.swapaxes(pairwise, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(pairwise)
+    turned = (
+        xp.swapaxes(pairwise, -1, -2) if hasattr(xp, "swapaxes") else xp.matrix_transpose(pairwise)
+    )
     if shape[-3] == 1 != e:
         if not swapped.any():
             return pairwise, np.zeros(e, np.int64), None
@@ -541,7 +575,9 @@ def _flatten(
             f"the leading dimensions of unary and of the scores of pairs do not broadcast: {leads}"
         ) from error
     except RuntimeError as error:  # numpy's, of more than 32 or 64
-        raise ProblemError(f"unary has {unary.ndim} dimensions, and tables {tables.ndim}: {error}") from error
+        raise ProblemError(
+            f"unary has {unary.ndim} dimensions, and tables {tables.ndim}: {error}"
+        ) from error
     if 0 in leading:
         raise ProblemError(f"the batch is empty: leading dimensions {leading}")
     batch = math.prod(leading)
@@ -552,7 +588,13 @@ def _flatten(
     tables = _once_or_batch(tables, 3, leading)
     weights = None if weights is None else _once_or_batch(weights, 1, leading)
     return cls(
-        *_padded(unary, tables, table_of, sizes, topology), table_of, weights, sizes, topology, leading, home
+        *_padded(unary, tables, table_of, sizes, topology),
+        table_of,
+        weights,
+        sizes,
+        topology,
+        leading,
+        home,
     )
 
 
@@ -571,7 +613,8 @@ def _padded(
 ) -> tuple[Array, Array]:
     """Minus infinity for the values that a variable does not have, and zeros in tables where no edge can come.
 
-    What is never scored must not count in `magnitude`, of which rounding and units of proofs are made.
+    What is never scored must not count in `magnitude`, of which rounding and units of proofs are
+    made.
     """
     k = int(unary.shape[-1])
     xp = namespace_of(unary)
@@ -588,8 +631,11 @@ def _padded(
         np.logical_or.at(within, table_of, has[i][:, :, None] & has[j][:, None, :])
         used = xp.where(beside(unary, within), tables, xp.zeros_like(tables))
         largest = _largest(xp.reshape(used, (*used.shape[:2], k**2)))
-        # A table that several edges share stays as it is, a metric say, unless what is never scored is large in it.
-        if len(table_of) == tables.shape[1] or not bool(xp.all(xp.abs(tables) <= largest[..., None, None])):
+        # A table that several edges share stays as it is, a metric say, unless what is never scored
+        # is large in it.
+        if len(table_of) == tables.shape[1] or not bool(
+            xp.all(xp.abs(tables) <= largest[..., None, None])
+        ):
             tables = used
     return unary, tables
 

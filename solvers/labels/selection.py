@@ -35,8 +35,8 @@ def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> 
     """The solver object that `solver` means for `problem`.
 
     Args:
-        solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class; or a binary
-            solver by name or object, which then gets the bits of the labels (`Bits`).
+        solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class;
+            or a binary solver by name or object, which then gets the bits of the labels (`Bits`).
         problem: for "auto".
 
     Raises:
@@ -61,8 +61,8 @@ def resolve(solver: str | LabelSolver | ArgmaxSolver, problem: LabelProblem) -> 
 def select_solver(problem: LabelProblem) -> Selection:
     """An installed solver that is exact for `problem`, the fastest that we know of.
 
-    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof; `optimal` is False
-    then.
+    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
+    `optimal` is False then.
 
     Example:
         >>> select_solver(LabelProblem.from_arrays([[0.0, 1.0, 2.0]])).reason
@@ -83,7 +83,9 @@ def select_solver(problem: LabelProblem) -> Selection:
             Bits("max_flow"), "tables are supermodular in the order of the labels: a cut is exact"
         )
     if entries:
-        return Selection(Portfolio(), f"a search first, then its tables, which have {entries:.2g} entries")
+        return Selection(
+            Portfolio(), f"a search first, then its tables, which have {entries:.2g} entries"
+        )
     return _select(
         "dual_ascent", "tables do not fit into memory, and no cut is exact: a search with messages"
     )

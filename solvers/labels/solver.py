@@ -16,18 +16,21 @@ from .problem import LabelProblem, check_label_problem
 class LabelSolver(CertifiedSolver[LabelProblem]):
     """Finds argmax over x, with x_i in {0, ..., sizes[i] - 1}, of a pairwise score.
 
-    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and certificates are those
-    of all solvers.
+    A backend sets `name` and `capabilities` and implements `_argmax`; checks, scores and
+    certificates are those of all solvers.
     """
 
     @final
-    def solve(self, problem: LabelProblem[ArrayT], time_limit: float | None = None) -> Solution[ArrayT]:
+    def solve(
+        self, problem: LabelProblem[ArrayT], time_limit: float | None = None
+    ) -> Solution[ArrayT]:
         """The maximiser of every instance, re-scored in float64 and certified.
 
         Args:
             problem: what to solve.
-            time_limit: seconds for the whole batch; None or infinity for no limit. When it is reached the best
-                found comes back, with `optimal` False and `bound` saying how far it can be.
+            time_limit: seconds for the whole batch; None or infinity for no limit. When it is
+                reached the best found comes back, with `optimal` False and `bound` saying how far
+                it can be.
 
         Raises:
             ProblemError: `problem` is no `LabelProblem`.

@@ -42,7 +42,9 @@ def solve_many(
 
 
 def _solution(
-    problem: LabelProblem[ArrayT], solver: str | LabelSolver | ArgmaxSolver, time_limit: float | None
+    problem: LabelProblem[ArrayT],
+    solver: str | LabelSolver | ArgmaxSolver,
+    time_limit: float | None,
 ) -> Solution[ArrayT]:
     check_label_problem(problem)
     return solve(problem, solver=solver, time_limit=time_limit)

@@ -65,8 +65,9 @@ def random_instances(
 ) -> Iterator[LabelInstances]:
     """Small batches of every kind that breaks solvers.
 
-    Up to 7 variables of 1 to 6 values; dense, sparse and no edges in both directions; normal and integer scores (ties),
-    all equal, of Potts, of convex distances, at scales from 1e-9 to 1e9; some with forbidden values.
+    Up to 7 variables of 1 to 6 values; dense, sparse and no edges in both directions; normal and
+    integer scores (ties), all equal, of Potts, of convex distances, at scales from 1e-9 to 1e9;
+    some with forbidden values.
 
     Args:
         count: how many batches of 3 instances.
@@ -80,12 +81,18 @@ def random_instances(
             sizes[sizes.argmax()] -= 1
         n, k = len(sizes), int(sizes.max())
         edges = np.stack(np.triu_indices(n, 1), axis=-1)
-        edges = edges[generator.random(len(edges)) < (generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0)]
+        edges = edges[
+            generator.random(len(edges)) < (generator.choice([0.0, 0.4, 1.0]) if pairs else 0.0)
+        ]
         edges = np.where(generator.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
         draw = _DRAWS[generator.integers(len(_DRAWS))]
         scale = 10.0 ** generator.integers(-9, 10)
         pairwise = draw(len(edges), k, generator)
-        unary = generator.standard_normal((3, n, k)) if draw is not _ties else _whole((3, n, k), generator)
+        unary = (
+            generator.standard_normal((3, n, k))
+            if draw is not _ties
+            else _whole((3, n, k), generator)
+        )
         if generator.random() < 0.3:
             forbidden = generator.random(pairwise.shape) < 0.1
             forbidden[..., 0, 0] = False  # what is left in any case
@@ -118,7 +125,12 @@ _DRAWS = (_normal, _ties, _potts, _convex)
 
 
 def check_conformance(
-    solver: LabelSolver, *, count: int = 100, max_states: int = 2_000, seed: int = 0, randomised: bool = False
+    solver: LabelSolver,
+    *,
+    count: int = 100,
+    max_states: int = 2_000,
+    seed: int = 0,
+    randomised: bool = False,
 ) -> None:
     """Holds a label solver against enumeration and against itself, as `solvers.testing.check_conformance` does.
 
@@ -129,7 +141,8 @@ def check_conformance(
         count: how many random batches of 3 instances.
         max_states: most assignments of an instance.
         seed: of the random instances.
-        randomised: whether a solver that is not exact may answer an instance otherwise in a batch than alone.
+        randomised: whether a solver that is not exact may answer an instance otherwise in a batch
+            than alone.
 
     Raises:
         AssertionError: the solver breaks a promise; the message names the solver and the instance.
@@ -140,7 +153,9 @@ def check_conformance(
         problem = instances.problem()
         with naming(solver, f", batch {number} of seed {seed}"):
             if solver.why_not(problem):
-                assert _is_refused(solver, problem), "why_not has reasons, and solve does not refuse"
+                assert _is_refused(solver, problem), (
+                    "why_not has reasons, and solve does not refuse"
+                )
                 assert taken or number < 10, "it takes none of ten batches"
                 continue
             _check(solver, instances, problem, stopped=taken % 5 == 0)
@@ -154,11 +169,18 @@ def check_conformance(
     with naming(solver):
         if pairs and not solver.why_not(drawn.problem()):
             check_batch(
-                solver, LabelProblem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges, randomised
+                solver,
+                LabelProblem.from_arrays,
+                drawn.unary,
+                drawn.pairwise,
+                drawn.edges,
+                randomised,
             )
 
 
-def _check(solver: LabelSolver, instances: LabelInstances, problem: LabelProblem, stopped: bool) -> None:
+def _check(
+    solver: LabelSolver, instances: LabelInstances, problem: LabelProblem, stopped: bool
+) -> None:
     scores = instances.scores()
     if (scores.max(axis=1) > -np.inf).all():
         expected = scores, partial(_state_numbers, instances.sizes), instances.slack()

@@ -30,7 +30,8 @@ class _Clock:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._since, self._paused = 0.0, 0.0
-        self._pauses: Counter[int] = Counter()  # by thread: a signal may come between a beginning and its end
+        # by thread: a signal may come between a beginning and its end
+        self._pauses: Counter[int] = Counter()
 
     def now(self) -> float:
         with self._lock:
@@ -104,11 +105,13 @@ def uncounted() -> Iterator[None]:
 class Deadline:
     """When to come back with the best that was found: a moment, or before, at an interrupt or where a callback says so.
 
-    The clock stands still while a package is loaded, in whatever thread: that counts against no limit.
+    The clock stands still while a package is loaded, in whatever thread: that counts against no
+    limit.
 
     Attributes:
         end: on the clock `now`; infinite for none.
-        interrupts: how many there were in this process when the outermost work of this context began.
+        interrupts: how many there were in this process when the outermost work of this context
+            began.
         watch: who hears what is found until then; None for nobody.
 
     Example:
@@ -205,7 +208,8 @@ class Deadline:
 
         Args:
             work: estimated seconds of what is done inside; what is soon over is not watched.
-            known: told meanwhile, from another thread; None where what is done inside tells by itself.
+            known: told meanwhile, from another thread; None where what is done inside tells by
+                itself.
         """
         flag = np.full(1, self.passed, np.uint8)
         if work < WATCHED and work < self.left:

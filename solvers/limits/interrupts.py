@@ -1,7 +1,8 @@
 """Ctrl-C while a problem is solved: searches stop early and say what they have, and no call waits for a kernel.
 
-Compiled kernels and other people's libraries do not look at signals. So they work in threads, the main one waits, and
-a signal is counted: whoever searches sees the number rise and ends as if its time were up.
+Compiled kernels and other people's libraries do not look at signals. So they work in threads, the
+main one waits, and a signal is counted: whoever searches sees the number rise and ends as if its
+time were up.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def abandoned() -> bool:
 def first_interrupts() -> int:
     """Return how many interrupts there were when the outermost search of this context began.
 
-    A search loads packages and compiles kernels before it makes its own deadline. An interrupt in that time counts too.
+    A search loads packages and compiles kernels before it makes its own deadline. An interrupt in
+    that time counts too.
     """
     first = _FIRST.get()
     return _INTERRUPTS.count if first is None else first
@@ -93,7 +95,8 @@ def first_interrupts() -> int:
 def counted_interrupts() -> Iterator[None]:
     """Count the first Ctrl-C inside this context instead of raising it; raise a second one at once.
 
-    This holds in the main thread where no other handler of Ctrl-C is set. Elsewhere signals are left alone.
+    This holds in the main thread where no other handler of Ctrl-C is set. Elsewhere signals are
+    left alone.
     """
     token = _FIRST.set(first_interrupts())
     try:
@@ -127,7 +130,8 @@ def _counted_signal() -> Iterator[None]:
 def kernels_hear_keyboard() -> Iterator[None]:
     """Raise the `KeyboardInterrupt` that a kernel was called with, in place of the `SystemError` that it becomes.
 
-    A compiled kernel that begins in the main thread while a signal is handled returns a result with an exception set.
+    A compiled kernel that begins in the main thread while a signal is handled returns a result with
+    an exception set.
     """
     try:
         yield
@@ -186,9 +190,10 @@ class _Worker(threading.Thread):
 def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     """What the calls return, in their order, from as many threads; the caller waits, and hears signals.
 
-    No thread outlives the call, but for those that are in a kernel when an exception reaches the waiting thread: they
-    end with the call that they are in, take no other, and do not keep the process alive. Such an exception ends the
-    searches of these calls alone; only Ctrl-C ends those of other threads too.
+    No thread outlives the call, but for those that are in a kernel when an exception reaches the
+    waiting thread: they end with the call that they are in, take no other, and do not keep the
+    process alive. Such an exception ends the searches of these calls alone; only Ctrl-C ends those
+    of other threads too.
 
     Raises:
         BaseException: what the first of the calls raised that failed, or a signal's handler.
@@ -229,8 +234,8 @@ def _workers(queue: _Queue[T], scope: _Scope, number: int) -> list[_Worker]:
 def ended(call: Callable[[], object], interrupted: Callable[[], bool]) -> bool:
     """Runs a call of somebody else's library, and says whether it ended.
 
-    After an interrupt it has a while to end by itself. Then it is left alone, and the process ends after it: a library
-    that calls back into an interpreter that is gone would abort.
+    After an interrupt it has a while to end by itself. Then it is left alone, and the process ends
+    after it: a library that calls back into an interpreter that is gone would abort.
 
     Raises:
         BaseException: what the call raised.

@@ -100,7 +100,9 @@ def free_memory() -> int:
 def _of_machine() -> int:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+        return next(
+            1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")
+        )
     except (OSError, ValueError, StopIteration):
         pass
     try:

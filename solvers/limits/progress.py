@@ -1,8 +1,8 @@
 """What is known while a search goes on, for who wants to hear of it, and their word that it is enough.
 
-`solve(callback=)` sets a `Watch` for the calls that it makes, in their context; every `Deadline` that is made there has
-it, ends with it, and passes on what searches tell where they look at the clock. The thread that called `solve` waits
-for the search and calls the callback.
+`solve(callback=)` sets a `Watch` for the calls that it makes, in their context; every `Deadline`
+that is made there has it, ends with it, and passes on what searches tell where they look at the
+clock. The thread that called `solve` waits for the search and calls the callback.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ StatesT = TypeVar("StatesT")
 class Progress(Generic[StatesT]):
     """What a search knows until now; `solve(callback=)` passes it on.
 
-    Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions, and the callback's to
-    keep. Of a `Conversion` all is in the words of the original.
+    Arrays are of the caller's kind, on the caller's device, with the caller's leading dimensions,
+    and the callback's to keep. Of a `Conversion` all is in the words of the original.
 
     Attributes:
-        z: `[..., n]`, int8, or int64 of labels: the best states so far; -1 where none is known yet that satisfies the
-            constraints. Of a `Conversion` {name: value}, empty where none is known.
-        score: `[...]`, float64, of these states, minus infinity where none is known. Of a `Conversion` a number, its
-            own objective. It never gets worse from one call to the next.
-        bound: `[...]`, float64: no state scores more. Of a `Conversion` a number, in its own objective. It never gets
-            worse either.
-        seconds: since the call of `solve`, without those in which kernels were compiled or packages loaded.
+        z: `[..., n]`, int8, or int64 of labels: the best states so far; -1 where none is known yet
+            that satisfies the constraints. Of a `Conversion` {name: value}, empty where none is
+            known.
+        score: `[...]`, float64, of these states, minus infinity where none is known. Of a
+            `Conversion` a number, its own objective. It never gets worse from one call to the next.
+        bound: `[...]`, float64: no state scores more. Of a `Conversion` a number, in its own
+            objective. It never gets worse either.
+        seconds: since the call of `solve`, without those in which kernels were compiled or packages
+            loaded.
     """
 
     z: StatesT
@@ -126,7 +128,8 @@ class Listener(Watch):
 
         Args:
             problem: what is solved.
-            call: gets states `[batch, n]`, scores `[batch]` and bounds `[batch]`; returns whether to stop.
+            call: gets states `[batch, n]`, scores `[batch]` and bounds `[batch]`; returns whether
+                to stop.
             score: `[batch]`, of states `[batch, n]` of these instances.
             known: states, scores and bounds to begin with.
         """
@@ -157,14 +160,19 @@ class Listener(Watch):
 
     def poll(self) -> None:
         """Calls the callback, if it is time and this is the thread of its caller."""
-        if threading.get_ident() != self._owner or self._stopped or time.monotonic() < self._next_call:
+        if (
+            threading.get_ident() != self._owner
+            or self._stopped
+            or time.monotonic() < self._next_call
+        ):
             return
         with self._lock:
             now = self._z.copy(), self._scores.copy(), np.maximum(self._bounds, self._scores)
         with watched_by(None):  # what a callback solves by itself is not what it hears of
             try:
                 self._stopped = bool(self._call(*now))
-            except BaseException as error:  # raised again by who set the watch, once all searches have ended
+            # raised again by who set the watch, once all searches have ended
+            except BaseException as error:
                 self.error, self._stopped = error, True
         self._next_call = time.monotonic() + INTERVAL
 

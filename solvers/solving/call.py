@@ -138,38 +138,42 @@ def solve(
         edges: `[e, 2]`, the pairs, shared by the batch; or `[2, e]`, where e is not 2.
         solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early.
-        fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free one. For a
-            `Conversion` by its own names and values.
-        start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion` {name: value}. The
-            answer is never worse, if they satisfy the constraints; where the solver has no use for one,
-            `stats["start"]` is "unused".
-        k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the others
-            `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more than state k, and
-            `bound[..., k]` is one on all but these. Rows without a state hold -1 with a score of minus infinity: if
-            their bound is minus infinity too, there are no more states; else the time was up. Of a `Conversion` a tuple
-            of answers: they are fewer than `k_best` only if there are no more. Without `start`.
-        constraints: of `solvers.constraints`; score, bound and proof then mean the states that satisfy them. For
-            `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for `branch_and_bound`, and on trees
-            for `elimination`; `auto` chooses among them. Those that a `Conversion` has count too.
-        callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a search goes on, at most
-            every 0.2 seconds, in the thread of the caller; where it returns True the search ends, and the best so far
-            comes back with its bound. What it raises comes out of this call. Of several states it hears of the best.
-            Solvers that take no time limit never call it, and `stats["callback"]` is "unused".
+        fix: variables that keep a value: {i: 0 or 1}, or `[n]` or `[..., n]` with -1 for a free
+            one. For a `Conversion` by its own names and values.
+        start: states `[..., n]` to begin with, as `Solution.z` has them, or for a `Conversion`
+            {name: value}. The answer is never worse, if they satisfy the constraints; where the
+            solver has no use for one, `stats["start"]` is "unused".
+        k_best: so many states of highest score, the best first: `z` is `[..., k_best, n]`, and the
+            others `[..., k_best]`. `optimal[..., k]` says that no state but the first k scores more
+            than state k, and `bound[..., k]` is one on all but these. Rows without a state hold -1
+            with a score of minus infinity: if their bound is minus infinity too, there are no more
+            states; else the time was up. Of a `Conversion` a tuple of answers: they are fewer than
+            `k_best` only if there are no more. Without `start`.
+        constraints: of `solvers.constraints`; score, bound and proof then mean the states that
+            satisfy them. For `exhaustive`, `cp_sat`, `highs`, `cplex`; how many variables are 1 for
+            `branch_and_bound`, and on trees for `elimination`; `auto` chooses among them. Those
+            that a `Conversion` has count too.
+        callback: called with a `Progress` (best states so far, scores, bounds, seconds) while a
+            search goes on, at most every 0.2 seconds, in the thread of the caller; where it returns
+            True the search ends, and the best so far comes back with its bound. What it raises
+            comes out of this call. Of several states it hears of the best. Solvers that take no
+            time limit never call it, and `stats["callback"]` is "unused".
 
     Returns:
-        The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it says in the words
-        of the original.
+        The solution, its arrays of the kind and on the device of `unary`; of a `Conversion` what it
+        says in the words of the original.
 
     Raises:
         ProblemError: the arrays do not describe a problem.
         UnknownSolverError: no solver has that name.
         SolverUnavailableError: the solver needs a package that is not installed.
         UnsupportedProblemError: the solver cannot take this problem; `.reasons` says why.
-        SolveFailedError: the backend stopped without an answer; within constraints, no state that satisfies them was
-            found in time; or a `Conversion` got fewer than `k_best` answers in time.
+        SolveFailedError: the backend stopped without an answer; within constraints, no state that
+            satisfies them was found in time; or a `Conversion` got fewer than `k_best` answers in
+            time.
         InfeasibleError: no state satisfies the constraints.
-        OptionError: the time limit is not positive; `fix` or `start` does not fit the problem; `callback` is no
-            function.
+        OptionError: the time limit is not positive; `fix` or `start` does not fit the problem;
+            `callback` is no function.
         SolveInterrupted: Ctrl-C stopped a search; it has what was found until then.
 
     Example:
@@ -180,7 +184,9 @@ def solve(
     if not isinstance(unary, _CHECKED):
         problem = Problem.from_arrays(unary, pairwise, edges=edges)
     elif pairwise is not None or edges is not None:
-        raise ProblemError(f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges")
+        raise ProblemError(
+            f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
+        )
     elif isinstance(unary, Conversion):
         own = listed(constraints)
         if own and unary.values != (0, 1):
@@ -193,7 +199,8 @@ def solve(
         return _answer(unary, fix, start, k_best, callback=in_words(unary, callback), **given)
     else:
         problem = unary
-    if callback is None and isinstance(constraints, tuple) and not constraints:  # most calls: of microseconds
+    # most calls: of microseconds
+    if callback is None and isinstance(constraints, tuple) and not constraints:
         return _in_its_way(problem, None, fix, start, k_best, solver, time_limit)
     rows = Rows.of(constraints, problem.n)
     if callback is None:
@@ -227,7 +234,9 @@ def _first(problem: Problem, rows: Rows, fix: Fix | None, start: Any) -> States 
     """`[batch, n]`: the states of which a callback hears before any is found; None where none is known."""
     states = given_states(start, problem)
     values = (
-        np.full((problem.batch, problem.n), -1, np.int8) if fix is None else Fixing.of(problem, fix).values
+        np.full((problem.batch, problem.n), -1, np.int8)
+        if fix is None
+        else Fixing.of(problem, fix).values
     )
     first = np.where(values < 0, 0 if states is None else states, values).astype(np.int8)
     return first if rows.satisfied(first).all() else None
@@ -243,7 +252,9 @@ def _answer(
     if isinstance(start, Mapping):
         states = conversion.states(start)
         if missing := [label for i, label in enumerate(conversion.labels) if i not in states]:
-            raise OptionError(f"start has no value for {shortened(missing[0])}; it needs all variables")
+            raise OptionError(
+                f"start has no value for {shortened(missing[0])}; it needs all variables"
+            )
         start = [states[i] for i in range(conversion.problem.n)]
     found = solve(conversion.problem, fix=fix, start=start, k_best=k_best, **options)
     if k_best is None:
@@ -268,7 +279,9 @@ def _with_fixed_ones(conversion: Conversion, fix: Fix | None) -> Fix:
     return values
 
 
-def _solved(problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None) -> Solution:
+def _solved(
+    problem: Problem, start: Any, solver: str | ArgmaxSolver, time_limit: float | None
+) -> Solution:
     """The solution of all of a problem."""
     begin = 0.0 if time_limit is None else now()
     chosen = _chosen(solver, problem, time_limit)
@@ -295,14 +308,21 @@ def _chosen(solver: str | ArgmaxSolver, problem: Problem, time_limit: float | No
         return resolve(solver, problem)
 
 
-def _chosen_within(solver: str | ArgmaxSolver, problem: Problem, rows: Rows, count: int = 1) -> ArgmaxSolver:
+def _chosen_within(
+    solver: str | ArgmaxSolver, problem: Problem, rows: Rows, count: int = 1
+) -> ArgmaxSolver:
     """Return the solver that `solver` means for a problem with constraints."""
     with kernels_hear_keyboard():
         return named_solver(solver) or select_within(problem, rows, count).solver
 
 
 def _within(
-    problem: Problem, rows: Rows, fix: Fix | None, start: Any, solver: str | ArgmaxSolver, limit: float | None
+    problem: Problem,
+    rows: Rows,
+    fix: Fix | None,
+    start: Any,
+    solver: str | ArgmaxSolver,
+    limit: float | None,
 ) -> Solution:
     """The solution among the states that satisfy constraints; fixed variables are constraints too."""
     begin = now()
@@ -353,7 +373,12 @@ def _refuse_start(start: Any) -> None:
 
 
 def _many(
-    problem: Problem, fix: Fix | None, start: Any, count: int, solver: str | ArgmaxSolver, limit: float | None
+    problem: Problem,
+    fix: Fix | None,
+    start: Any,
+    count: int,
+    solver: str | ArgmaxSolver,
+    limit: float | None,
 ) -> Solution:
     """The states of highest score."""
     _refuse_start(start)
@@ -411,7 +436,10 @@ def _at_least(
     if bool(to_numpy(found.optimal).all()):
         return found
     host = problem.to_host()
-    z, score = to_numpy(found.z).reshape(problem.batch, problem.n), to_numpy(found.score).reshape(-1)
+    z, score = (
+        to_numpy(found.z).reshape(problem.batch, problem.n),
+        to_numpy(found.score).reshape(-1),
+    )
     given = score_states(host, states)
     better = (given > score) & ~to_numpy(found.optimal).reshape(-1)
     if allowed is not None:

@@ -43,20 +43,26 @@ class Fixing:
         """The rest of a problem; all of it where nothing is fixed.
 
         Raises:
-            OptionError: `fix` names no variable of the problem, or a value that is none, or frees other variables in
-                one instance than in another.
+            OptionError: `fix` names no variable of the problem, or a value that is none, or frees
+                other variables in one instance than in another.
         """
         problem = problem.to_host()
         if fix is None:
             nothing = np.full((problem.batch, problem.n), FREE, np.int8)
-            return cls(problem, nothing, np.zeros(problem.batch), replace(problem, home=home_of(nothing)))
+            return cls(
+                problem, nothing, np.zeros(problem.batch), replace(problem, home=home_of(nothing))
+            )
         values = _values_of(fix, problem)
         free = values[0] < 0
         known = np.where(values < 0, 0, values).astype(np.float64)
-        unary, pairwise = (np.asarray(part, np.float64) for part in (problem.unary, problem.pairwise))
+        unary, pairwise = (
+            np.asarray(part, np.float64) for part in (problem.unary, problem.pairwise)
+        )
         pairs = problem.topology.pairs
         given = unary * known
-        constant = given.sum(axis=1) + (pairwise * known[:, pairs[:, 0]] * known[:, pairs[:, 1]]).sum(axis=1)
+        constant = given.sum(axis=1) + (
+            pairwise * known[:, pairs[:, 0]] * known[:, pairs[:, 1]]
+        ).sum(axis=1)
         if not free.any():
             return cls(problem, values, constant, None)
         folded = unary.copy()
@@ -130,7 +136,9 @@ def _values_of(fix: Fix, problem: Problem) -> States:
                 or not isinstance(variable, int | np.integer)
                 or not 0 <= variable < n
             ):
-                raise OptionError(f"fix names the variable {shortened(variable)}; there are 0 to {n - 1}")
+                raise OptionError(
+                    f"fix names the variable {shortened(variable)}; there are 0 to {n - 1}"
+                )
             values[:, variable] = _bit(variable, value)
         return values
     try:

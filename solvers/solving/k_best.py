@@ -36,7 +36,9 @@ def check_count(count: Any, problem: Maximisable) -> int:
         ProblemTooLargeError: memory does not hold so many states.
     """
     if not is_whole(count, 1):
-        raise OptionError(f"k_best must be a whole number of states, at least 1; got {shortened(count)}")
+        raise OptionError(
+            f"k_best must be a whole number of states, at least 1; got {shortened(count)}"
+        )
     check_room(f"k_best = {count} states", problem.unary, problem.batch * problem.n * int(count))
     return int(count)
 
@@ -46,8 +48,8 @@ def k_best(
 ) -> Solution:
     """The `count` best states of every instance, their scores in falling order.
 
-    A backend that finds many at once is asked for them; where none does, the states that were found are excluded, one
-    after the other, by fixing variables.
+    A backend that finds many at once is asked for them; where none does, the states that were found
+    are excluded, one after the other, by fixing variables.
 
     Args:
         fixing: what to solve, perhaps with variables that keep a value.
@@ -57,9 +59,10 @@ def k_best(
         time_limit: seconds for the whole batch.
 
     Returns:
-        Arrays with one more dimension `count` behind the leading ones. `bound[..., k]` is one on all states but the
-        first k, and `optimal[..., k]` whether none of these scores more than state k. Where there are fewer states than
-        `count`, the last rows hold -1, and their scores and bounds are minus infinity.
+        Arrays with one more dimension `count` behind the leading ones. `bound[..., k]` is one on
+        all states but the first k, and `optimal[..., k]` whether none of these scores more than
+        state k. Where there are fewer states than `count`, the last rows hold -1, and their scores
+        and bounds are minus infinity.
 
     Raises:
         SolveInterrupted: Ctrl-C; it has the states so far, and others.
@@ -83,7 +86,9 @@ def k_best(
     states, bounds = filled(states, bounds, count)
     solution = certified_ranking(problem, states, bounds, solver, partial(score_states, problem))
     if found is not None:
-        word = replace(solution, solver=found.solver or solver.name, stats={**found.stats, **solution.stats})
+        word = replace(
+            solution, solver=found.solver or solver.name, stats={**found.stats, **solution.stats}
+        )
         solution = with_word(word, solver)
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
@@ -98,7 +103,8 @@ def _ranking(
         return ranked_states(solver, rest, count)
     if count == 1:
         return None
-    with counted_interrupts(), heard_of(rest, fixing.known):  # a search, in a thread of its own as all are
+    # a search, in a thread of its own as all are
+    with counted_interrupts(), heard_of(rest, fixing.known):
         (found,) = in_threads([partial(ranked_states, solver, rest, count, deadline.seconds)], 1)
     return found
 
@@ -188,4 +194,6 @@ class _Exclusion:
             part.reshape(-1) for part in (whole.z, whole.score, whole.bound, whole.optimal)
         )
         # Proved up to rounding: that of sums of bounds would add up.
-        return _Region(z, float(score[0]), float(score[0] if optimal[0] else bound[0]), fixing.values[0])
+        return _Region(
+            z, float(score[0]), float(score[0] if optimal[0] else bound[0]), fixing.values[0]
+        )

@@ -29,8 +29,8 @@ def k_best_within(
 ) -> Solution:
     """The `count` best states of every instance that satisfy constraints, their scores in falling order.
 
-    A backend that finds many at once is asked for them; elsewhere each state that was found is excluded by one more
-    constraint.
+    A backend that finds many at once is asked for them; elsewhere each state that was found is
+    excluded by one more constraint.
 
     Args:
         problem: what to solve.
@@ -40,7 +40,8 @@ def k_best_within(
         time_limit: seconds for the whole batch.
 
     Returns:
-        As `k_best`. Rows of states that were not found in time hold -1 too; their bounds are those of other states.
+        As `k_best`. Rows of states that were not found in time hold -1 too; their bounds are those
+        of other states.
 
     Raises:
         InfeasibleError: no state satisfies them.

@@ -36,8 +36,8 @@ def lawler(
 ) -> tuple[States, np.ndarray]:
     """`count` states `[count, n]`, and bounds `[count]` on all but those before each.
 
-    Where fewer states are known, the last rows hold -1. Their bound is that of the regions without a known state, which
-    is minus infinity if there are no more states at all.
+    Where fewer states are known, the last rows hold -1. Their bound is that of the regions without
+    a known state, which is minus infinity if there are no more states at all.
 
     Args:
         whole: all states.
@@ -45,7 +45,8 @@ def lawler(
         others: regions that hold all states of a region but its best.
 
     References:
-        Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
+        Lawler (1972), A procedure for computing the K best solutions to discrete optimization
+        problems.
     """
     regions: _Regions[RegionT] = _Regions()
     regions.add(whole)
@@ -57,7 +58,8 @@ def lawler(
         states.append(taken.z)
         for region in others(taken) if len(states) < count else ():
             regions.add(region)
-    # No state of the regions that remain is known; where there is no region, there is no other state.
+    # No state of the regions that remain is known; where there is no region, there is no other
+    # state.
     bounds += [regions.bound] * (count - len(states))
     missing = np.full((count - len(states), len(whole.z)), -1, whole.z.dtype)
     return np.concatenate((np.reshape(states, (-1, len(whole.z))), missing)), np.array(bounds)

@@ -37,7 +37,9 @@ class Wording(Protocol):
         """A bound on the original's objective, by one on scores."""
 
 
-def heard_by(callback: Callback, problem: Problem, state: States | None) -> AbstractContextManager[None]:
+def heard_by(
+    callback: Callback, problem: Problem, state: States | None
+) -> AbstractContextManager[None]:
     """Inside it, searches tell a callback what they know of a problem; what that raised comes out in the end.
 
     Args:
@@ -51,7 +53,9 @@ def heard_by(callback: Callback, problem: Problem, state: States | None) -> Abst
     host = problem.to_host()
 
     def score(z: States, part: slice) -> Scores:
-        return score_states(host if part == slice(None) else host.instances(part), np.ascontiguousarray(z))
+        return score_states(
+            host if part == slice(None) else host.instances(part), np.ascontiguousarray(z)
+        )
 
     bound = to_numpy(host.positive_part)
     if state is None:
@@ -83,7 +87,9 @@ def heard_from(
         OptionError: the callback cannot be called.
     """
     if not callable(callback):
-        raise OptionError(f"callback must be a function of what is known; got {shortened(callback)}")
+        raise OptionError(
+            f"callback must be a function of what is known; got {shortened(callback)}"
+        )
     begin = now()
 
     def call(*known: np.ndarray) -> object:
@@ -114,13 +120,16 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
 
     def call(progress: Progress[np.ndarray]) -> object:
         z, score, bound = (
-            part.reshape(-1) for part in map(np.asarray, (progress.z, progress.score, progress.bound))
+            part.reshape(-1)
+            for part in map(np.asarray, (progress.z, progress.score, progress.bound))
         )
         if z[0] < 0:  # nothing is found so far
             values = float(conversion.value(score[0])), float(conversion.value(bound[0]))
             return callback(Progress({}, *values, progress.seconds))
         limit = conversion.objective_bound(z, float(bound[0]))
-        return callback(Progress(conversion.assignment(z), conversion.objective(z), limit, progress.seconds))
+        return callback(
+            Progress(conversion.assignment(z), conversion.objective(z), limit, progress.seconds)
+        )
 
     return call
 

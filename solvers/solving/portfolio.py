@@ -110,26 +110,33 @@ class Ledger:
     @property
     def solver(self) -> str:
         """The names of those that gave a bound; `presolve` where it left nothing to them."""
-        return SEPARATOR.join(sorted(self.bounds, key=lambda name: -self.bounds[name])) or "presolve"
+        return (
+            SEPARATOR.join(sorted(self.bounds, key=lambda name: -self.bounds[name])) or "presolve"
+        )
 
     @property
     def stats(self) -> Mapping[str, int]:
         """Everything, by name."""
         kinds = {"turns": self.turns, "bounds": self.bounds, "states": self.states}
-        return {f"{kind}_{name}": count for kind, counts in kinds.items() for name, count in counts.items()}
+        return {
+            f"{kind}_{name}": count
+            for kind, counts in kinds.items()
+            for name, count in counts.items()
+        }
 
 
 @dataclass(frozen=True)
 class Portfolio(ArgmaxSolver):
     """What `auto` does with sparse problems: what suits a part is seen once presolve has made it smaller.
 
-    `Solution.solver` names the backends that proved the parts, `presolve` where none was left to them. `stats` counts,
-    by backend, the parts that it tried (`turns_`), and those of which it gave the bound (`bounds_`) and the state
-    (`states_`).
+    `Solution.solver` names the backends that proved the parts, `presolve` where none was left to
+    them. `stats` counts, by backend, the parts that it tried (`turns_`), and those of which it gave
+    the bound (`bounds_`) and the state (`states_`).
 
     Attributes:
         threads: instances at once; None for all cores.
-        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of the backends.
+        start: assignments `[..., n]` to start from, which broadcast to the batch; None for those of
+            the backends.
     """
 
     threads: int | None = None
@@ -144,7 +151,9 @@ class Portfolio(ArgmaxSolver):
     def _argmax(self, problem: Problem, time_limit: float | None) -> Maximiser:
         ledgers: list[Ledger] = []
 
-        def solve(part: Problem, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray, float]:
+        def solve(
+            part: Problem, deadline: Deadline, start: np.ndarray | None
+        ) -> tuple[np.ndarray, float]:
             z, bound, ledger = in_turn(part, deadline, start)
             ledgers.append(ledger)
             return z, bound
@@ -181,7 +190,9 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
     best = states_around(problem, np.zeros(problem.n, np.int8), count)[:count], math.inf, ""
     for solver, seconds, _ in ranking_turns(problem):
         left = (
-            deadline if seconds == math.inf else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
+            deadline
+            if seconds == math.inf
+            else deadline.within(min(seconds, RANKED_SHARE * deadline.left))
         )
         with watched_by(left.watch):
             found = ranked_states(solver, problem, count, left.seconds)
@@ -199,11 +210,16 @@ def rank_in_turn(problem: Problem, deadline: Deadline, count: int) -> tuple[Stat
 
 def ranking_turns(problem: Problem) -> Iterator[Turn]:
     """The backends that are asked for several states of a part, one after the other until one has proved them."""
-    dual_ascent, branch_and_bound = _with_one_thread("dual_ascent"), _with_one_thread("branch_and_bound")
+    dual_ascent, branch_and_bound = (
+        _with_one_thread("dual_ascent"),
+        _with_one_thread("branch_and_bound"),
+    )
     if _entries(problem, QUICK_WIDTH) <= QUICK_ENTRIES:
         yield Turn(_with_one_thread("elimination"))
     yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS), RANKED_SECONDS)
-    searches = [dual_ascent] if branch_and_bound.why_not(problem) else [dual_ascent, branch_and_bound]
+    searches = (
+        [dual_ascent] if branch_and_bound.why_not(problem) else [dual_ascent, branch_and_bound]
+    )
     for solver in searches if 2 * problem.e <= EDGE_DEGREE * problem.n else reversed(searches):
         yield Turn(solver, RANKED_SECONDS)
 
@@ -226,7 +242,11 @@ def in_turn(
             continue
         if (start is not None or score > -math.inf) and "start" in solver.options():
             solver = solver.with_options(start=z)
-        left = deadline if seconds == math.inf else deadline.within(min(seconds, CUT_SHARE * deadline.left))
+        left = (
+            deadline
+            if seconds == math.inf
+            else deadline.within(min(seconds, CUT_SHARE * deadline.left))
+        )
         found = solver.solve_until(problem, left)
         ledger.turns[solver.name] += 1
         if found.score[0] > score:
@@ -241,7 +261,10 @@ def in_turn(
 
 def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
     """The backends that a part is given to, one after the other until one has proved it."""
-    elimination, branch_and_bound = _with_one_thread("elimination"), _with_one_thread("branch_and_bound")
+    elimination, branch_and_bound = (
+        _with_one_thread("elimination"),
+        _with_one_thread("branch_and_bound"),
+    )
     sparse, in_a_field = 2 * problem.e <= EDGE_DEGREE * problem.n, _in_a_field(problem)
     excludes = _excludes(problem)
     if _entries(problem, QUICK_WIDTH, deadline) <= QUICK_ENTRIES:
@@ -249,7 +272,9 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn]:
         return
     if in_a_field or problem.n <= MOST_TURNED:
         few = SOME_VISITS if excludes else FEW_VISITS
-        yield Turn(_with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few))
+        yield Turn(
+            _with_one_thread("dual_ascent", visits=MORE_VISITS if sparse and in_a_field else few)
+        )
     if (entries := _entries(problem, SOON_WIDTH, deadline)) <= SOON_ENTRIES and _tables_in_time(
         entries, deadline
     ):
@@ -312,8 +337,8 @@ def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
 def _entries(problem: Problem, width: int | None = None, deadline: Deadline | None = None) -> float:
     """Return the entries of the tables of elimination.
 
-    They are infinite where they are known to be too many, or above a width, or where no order was found in a share of
-    the time.
+    They are infinite where they are known to be too many, or above a width, or where no order was
+    found in a share of the time.
     """
     elimination = solver_class("elimination")
     with preparing(None if deadline is None else deadline.seconds):

@@ -37,7 +37,11 @@ class Prepared:
 
     @overload
     def __call__(
-        self, unary: ArrayLike, pairwise: ArrayLike | None = None, *, callback: Callback | None = None
+        self,
+        unary: ArrayLike,
+        pairwise: ArrayLike | None = None,
+        *,
+        callback: Callback | None = None,
     ) -> Solution[np.ndarray]: ...
 
     @overload
@@ -49,13 +53,15 @@ class Prepared:
         callback: Callback | None = None,
     ) -> Solution[ArrayT]: ...
 
-    def __call__(self, unary: Any, pairwise: Any = None, *, callback: Callback | None = None) -> Solution:
+    def __call__(
+        self, unary: Any, pairwise: Any = None, *, callback: Callback | None = None
+    ) -> Solution:
         """What `solve` answers for these scores over the prepared pairs.
 
         Args:
             unary: `[..., n]`, of any kind that `solve` takes.
-            pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there are none.
-                Leading dimensions broadcast.
+            pairwise: `[..., e]`, in the order of the prepared pairs; may be left out where there
+                are none. Leading dimensions broadcast.
             callback: as `solve` takes it.
 
         Raises:
@@ -78,7 +84,8 @@ def prepare(
         time_limit: seconds for the whole batch of a call, for solvers that can stop early.
 
     Raises:
-        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside 0..n-1.
+        ProblemError: n is no whole number from 1 to 2^31, or edges repeat, loop or lie outside
+            0..n-1.
         UnknownSolverError: no solver has that name.
         OptionError: the time limit is not positive.
 
@@ -89,4 +96,6 @@ def prepare(
     """
     if not is_whole(n, 1, 2**31):
         raise ProblemError(f"n must be a whole number from 1 to 2^31; got {shortened(n)}")
-    return Prepared(named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n)))
+    return Prepared(
+        named_solver(solver) or "auto", seconds_of(time_limit), topology_of(edges, int(n))
+    )

@@ -74,7 +74,9 @@ def naming_alternatives(problem: Any, registry: Registry[Any] = BINARY) -> Itera
         raise with_alternatives(error, registry.able(problem)) from error.__cause__
 
 
-def with_alternatives(error: UnsupportedProblemError, able: tuple[str, ...]) -> UnsupportedProblemError:
+def with_alternatives(
+    error: UnsupportedProblemError, able: tuple[str, ...]
+) -> UnsupportedProblemError:
     """A refusal that names the solvers which are able to take the problem."""
     others = tuple(name for name in able if name != error.solver)
     return UnsupportedProblemError(error.solver, error.reasons, others)
@@ -103,8 +105,8 @@ def named_solver(solver: str | ArgmaxSolver) -> ArgmaxSolver | None:
 def select_solver(problem: Problem) -> Selection:
     """An installed solver that is exact for `problem`, the fastest that we know of.
 
-    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof; `optimal`
-    is False then.
+    It is never a heuristic and never a plug-in. With a time limit it may stop short of a proof;
+    `optimal` is False then.
 
     Example:
         >>> import numpy as np
@@ -125,7 +127,9 @@ def select_solver(problem: Problem) -> Selection:
     if problem.negative_pair() is None:
         return _select("max_flow", "every pairwise score is >= 0: a minimum cut is exact")
     if not solver_class("max_flow")().why_not(problem):
-        return _select("max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact")
+        return _select(
+            "max_flow", "bit flips make every pairwise score >= 0: a minimum cut is exact"
+        )
     width = elimination.treewidth_bound(problem, ELIMINABLE)
     if width is not None and problem.n << width <= ELIMINABLE_STATES:
         return _eliminate(width)
@@ -161,7 +165,8 @@ def select_ranking(problem: Problem) -> Selection:
         )
     if chosen.solver.name in ("independent", "max_flow"):
         return Selection(
-            _portfolio().Portfolio(), f"{chosen.reason} for one state; for more, searches that keep the best"
+            _portfolio().Portfolio(),
+            f"{chosen.reason} for one state; for more, searches that keep the best",
         )
     return chosen
 
@@ -176,11 +181,13 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
     """
     if problem.n <= ENUMERABLE:
         return _select(
-            "exhaustive", f"n = {problem.n} is at most {ENUMERABLE}: all states that satisfy them are tried"
+            "exhaustive",
+            f"n = {problem.n} is at most {ENUMERABLE}: all states that satisfy them are tried",
         )
     if count == 1 and solver_class("elimination")().why_not_within(problem, rows) is None:
         return _select(
-            "elimination", "a tree, and one count of variables: elimination with the count in its tables"
+            "elimination",
+            "a tree, and one count of variables: elimination with the count in its tables",
         )
     dense = COUNTED_DEGREE * problem.n < 2 * problem.e
     if count == 1 and dense and _counts(problem, rows):
@@ -193,7 +200,9 @@ def select_within(problem: Problem, rows: Rows, count: int = 1) -> Selection:
     if problem.n <= _largest("exhaustive"):
         return _select("exhaustive", f"all states that satisfy them are tried; {missing}")
     others = ("cplex", "cp_sat") if why_not_cplex(problem.n) == "" else ("cp_sat",)
-    name = next(each for each in others if solver_class(each)().why_not_within(problem, rows) is None)
+    name = next(
+        each for each in others if solver_class(each)().why_not_within(problem, rows) is None
+    )
     return _select(name, f"its search takes constraints; {missing}")
 
 

@@ -47,12 +47,13 @@ def solve_many(
 ) -> Iterator[Solution[ArrayT] | Failure]:
     """The solutions of a stream of problems, in its order, as they come.
 
-    Runs in threads, for which the compiled backends release the interpreter's lock, unless the caller
-    says otherwise: inside `joblib.parallel_config(backend="loky")` it runs in processes, and
+    Runs in threads, for which the compiled backends release the interpreter's lock, unless the
+    caller says otherwise: inside `joblib.parallel_config(backend="loky")` it runs in processes, and
     `backend="dask"` or `backend="ray"` on a cluster.
 
-    A problem that cannot be solved gives a `Failure` in its place and the stream goes on; so does one
-    whose worker dies. Where the stream itself raises, the solutions of what it gave before come first.
+    A problem that cannot be solved gives a `Failure` in its place and the stream goes on; so does
+    one whose worker dies. Where the stream itself raises, the solutions of what it gave before come
+    first.
 
     Args:
         problems: read as they are needed, `WINDOW` at a time.
@@ -85,7 +86,9 @@ def stream(
     try:
         numbered = enumerate(problems)
     except TypeError as error:
-        raise ProblemError(f"problems must be an iterable of problems; got {shortened(problems)}") from error
+        raise ProblemError(
+            f"problems must be an iterable of problems; got {shortened(problems)}"
+        ) from error
     check_whole("jobs", jobs, -1, WINDOW)
     if jobs == 0:
         raise OptionError("jobs must be -1, for one on each core, or at least 1; got 0")
@@ -121,12 +124,15 @@ def _answered(
     calls = [delayed(_attempt)(answer, index, problem) for index, problem in window]
     done = 0
     try:
-        with closing(Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)) as answers:
+        with closing(
+            Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(calls)
+        ) as answers:
             for found in answers:
                 yield found
                 done += 1
     except BrokenProcessPool:
-        # Which problem killed its worker is not known: the rest go one by one, each in a fresh process.
+        # Which problem killed its worker is not known: the rest go one by one, each in a fresh
+        # process.
         for (index, _), call in zip(window[done:], calls[done:], strict=True):
             yield _alone(index, call)
 

@@ -44,7 +44,9 @@ _AGAIN = "stopped; the same command goes on from the last epoch"
 
 COMMANDS: Final[dict[str, Command]] = {
     "train": Command(train.train_options, train.run_train, "train a VAE and leave a run folder"),
-    "resume": Command(train.resume_options, train.run_resume, "go on with a run from its last epoch"),
+    "resume": Command(
+        train.resume_options, train.run_resume, "go on with a run from its last epoch"
+    ),
     "evaluate": Command(evaluate.options, evaluate.run, "the bound of a trained VAE and its parts"),
     "export": Command(export.options, export.run, "a run as a folder that others can load"),
     "explore": Command(explore.options, explore.run, "play with a trained VAE in the browser"),
@@ -52,9 +54,14 @@ COMMANDS: Final[dict[str, Command]] = {
     "solve": Command(solve.options, solve.run, "solve the problems in a file"),
     "solvers": Command(solvers.options, solvers.run, "list the backends"),
     "reproduce": Command(
-        reproduce.reproduce_options, reproduce.run_reproduce, "run the cells of an experiment", _AGAIN
+        reproduce.reproduce_options,
+        reproduce.run_reproduce,
+        "run the cells of an experiment",
+        _AGAIN,
     ),
-    "report": Command(reproduce.report_options, reproduce.run_report, "tables and plots of what was run"),
+    "report": Command(
+        reproduce.report_options, reproduce.run_report, "tables and plots of what was run"
+    ),
 }
 
 
@@ -62,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command; our own errors end it with a message and exit status 2, signals with 128 and their number."""
     set_parsing_settings(import_path_denylist=["*"])  # no value names code to import
     parser = _parser()
-    arguments_read = parser.parse_args(with_underscores(sys.argv[1:] if arguments is None else arguments))
+    arguments_read = parser.parse_args(
+        with_underscores(sys.argv[1:] if arguments is None else arguments)
+    )
     console, errors = console_of(), console_of(stderr=True)
     try:
         chosen = parser.instantiate(arguments_read)
@@ -76,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         if error.name not in NETWORKS:
             raise
-        errors.print(f"error: this command needs {error.name}: pip install structured-vae", style="red")
+        errors.print(
+            f"error: this command needs {error.name}: pip install structured-vae", style="red"
+        )
         sys.exit(2)
     except KeyboardInterrupt as interrupt:
         errors.print(COMMANDS[arguments_read.subcommand].stopped or str(interrupt) or "stopped")

@@ -24,7 +24,9 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "--split", choices=["train", "validation", "test"], default="test", help="which images"
     )
-    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument(
+        "--checkpoint", choices=["best", "last"], default="best", help="which epoch"
+    )
     parser.add_argument(
         "--samples",
         type=int | None,

@@ -15,7 +15,9 @@ def options() -> ArgumentParser:
         "A page in the browser, of this machine alone, where every bit or category is a switch and the image "
         "follows, images are encoded, and samples drawn. Needs the extra structured-vae[explorer]. Ctrl-C ends it.",
     )
-    parser.add_argument("folder", type=str, metavar="FOLDER", help="of a run, or one that export wrote")
+    parser.add_argument(
+        "folder", type=str, metavar="FOLDER", help="of a run, or one that export wrote"
+    )
     parser.add_argument("--address", type=str, default="127.0.0.1", help="to listen at")
     parser.add_argument("--port", type=int, default=8501, help="to listen at")
     return parser

@@ -17,8 +17,12 @@ def options() -> ArgumentParser:
         "(evaluate the run first).",
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
-    parser.add_argument("target", type=str, metavar="FOLDER", help="for the files; older ones are replaced")
-    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument(
+        "target", type=str, metavar="FOLDER", help="for the files; older ones are replaced"
+    )
+    parser.add_argument(
+        "--checkpoint", choices=["best", "last"], default="best", help="which epoch"
+    )
     parser.add_argument(
         "--license",
         type=str | None,
@@ -36,6 +40,8 @@ def run(chosen: Namespace, console: Console) -> None:
     from ..runs.export import export_run
 
     folder = export_run(chosen.folder, chosen.target, chosen.checkpoint, chosen.license)
-    console.print(file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported"))
+    console.print(
+        file_table(sorted(path for path in folder.iterdir() if path.is_file()), "exported")
+    )
     if not not_shown(load_pretrained(folder)):
         console.print(f"play with it: structured-vae explore {folder}")

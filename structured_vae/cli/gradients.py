@@ -21,7 +21,9 @@ def options() -> ArgumentParser:
         "gradient. Writes gradients.png and gradients.json into the run's folder.",
     )
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
-    parser.add_argument("--checkpoint", choices=["best", "last"], default="best", help="which epoch")
+    parser.add_argument(
+        "--checkpoint", choices=["best", "last"], default="best", help="which epoch"
+    )
     parser.add_argument("--images", type=int, default=100, help="test images")
     parser.add_argument("--draws", type=int, default=10_000, help="for each image and setting")
     return parser
@@ -33,7 +35,9 @@ def run(chosen: Namespace, console: Console) -> None:
 
     found = gradient_figure(chosen.folder, chosen.checkpoint, chosen.images, chosen.draws)
     reports = {name: report.to_dict() for name, report in found.reports.items()}
-    console.print(gradient_table(reports, f"{chosen.folder}: gradients in the encoder's potentials"))
+    console.print(
+        gradient_table(reports, f"{chosen.folder}: gradients in the encoder's potentials")
+    )
     console.print(f"written: {found.picture}, {found.record}")
 
 

@@ -27,7 +27,16 @@ def run(chosen: Namespace, console: Console) -> None:
 def solver_table() -> Table:
     """The backends: exact or not, what they take, whether they can be used."""
     table = Table(title="argmax solvers")
-    for column in ("name", "exact", "pairwise", "most n", "tree width", "device", "time limit", "ready"):
+    for column in (
+        "name",
+        "exact",
+        "pairwise",
+        "most n",
+        "tree width",
+        "device",
+        "time limit",
+        "ready",
+    ):
         table.add_column(column, no_wrap=" " not in column)
     for info in available_solvers():
         can = info.capabilities

@@ -73,7 +73,9 @@ def suggestions(message: str, options: Iterable[str]) -> list[str]:
         return [option for option in options if option.startswith(f"--{group[1]}.")][:1]
     if "unrecognized arguments:" in message:
         unknown = re.findall(r"(?<=\s)--[\w.]+", message.partition("unrecognized arguments")[2])
-        return list(dict.fromkeys(near for name in unknown for near in _near_options(name, list(options))))
+        return list(
+            dict.fromkeys(near for name in unknown for near in _near_options(name, list(options)))
+        )
     choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     value = re.search(r"Literal\[(.*?)\](?s:.*)(?:Got|Given) value: (.*)", message)
     if not (choice or value):

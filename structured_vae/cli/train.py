@@ -41,7 +41,9 @@ def train_options() -> ArgumentParser:
         "run folder then holds config.yaml, checkpoints/{best,last}.ckpt, metrics.csv, record.json, pictures/ and "
         "tensorboard/.",
     )
-    parser.add_argument("--config", action=PlainConfigFile, help="YAML file with any of the options below")
+    parser.add_argument(
+        "--config", action=PlainConfigFile, help="YAML file with any of the options below"
+    )
     parser.add_argument(
         "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
     )
@@ -56,7 +58,9 @@ def resume_options() -> ArgumentParser:
     """What `resume` takes."""
     parser = command("resume RUN", "Go on with a run, as if it had never stopped.")
     parser.add_argument("folder", type=str, metavar="RUN", help="folder of the run")
-    parser.add_argument("--epochs", type=int | None, help="new total of epochs; default: as started")
+    parser.add_argument(
+        "--epochs", type=int | None, help="new total of epochs; default: as started"
+    )
     parser.add_argument(
         "--from",
         choices=["last", "best"],
@@ -83,7 +87,8 @@ def run_resume(chosen: Namespace, console: Console) -> None:
 
 
 def _print_run(folder: Path, console: Console) -> None:
-    if os.environ.get("LOCAL_RANK", "0") != "0":  # of several processes that train together one speaks
+    # of several processes that train together one speaks
+    if os.environ.get("LOCAL_RANK", "0") != "0":
         return
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     console.print(file_table(files, "files of this run"))

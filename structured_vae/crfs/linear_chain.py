@@ -31,16 +31,19 @@ PADDING: Final = -1
 class LinearChainCRF(nn.Module):
     """p(tags | emissions) of chains of different lengths, exact: log likelihood, marginals, and the best tags, proved.
 
-    log p = start[t_1] + sum_i emissions[i, t_i] + sum_i transitions[t_i, t_(i+1)] + end[t_length] - log Z, in nats.
+    log p = start[t_1] + sum_i emissions[i, t_i] + sum_i transitions[t_i, t_(i+1)] + end[t_length] -
+    log Z, in nats.
 
-    Arguments, parameters and their names are those of pytorch-crf, whose `state_dict` can be loaded. Sums are taken in
-    float64, and answers have the type of the emissions. Emissions may be minus infinity, which forbids a tag at its
-    place, and so may parameters, which forbids a transition, a first or a last tag. What is forbidden gets no gradient,
-    and tags that are forbidden have the log likelihood minus infinity.
+    Arguments, parameters and their names are those of pytorch-crf, whose `state_dict` can be
+    loaded. Sums are taken in float64, and answers have the type of the emissions. Emissions may be
+    minus infinity, which forbids a tag at its place, and so may parameters, which forbids a
+    transition, a first or a last tag. What is forbidden gets no gradient, and tags that are
+    forbidden have the log likelihood minus infinity.
 
     Args:
         num_tags: k, from 1 to 32,768.
-        batch_first: whether arrays are `[batch, length, ...]`; else they are `[length, batch, ...]`.
+        batch_first: whether arrays are `[batch, length, ...]`; else they are
+            `[length, batch, ...]`.
 
     Raises:
         StructureError: num_tags is no such number.
@@ -87,20 +90,25 @@ class LinearChainCRF(nn.Module):
         Args:
             emissions: `[batch, length, k]` if `batch_first`, else `[length, batch, k]`.
             tags: `[batch, length]` or `[length, batch]`, from 0 to k - 1; anything beyond the mask.
-            mask: of the same shape, true up to the end of each chain, whose length is at least 1; None for all.
-            reduction: "none" for `[batch]`; "sum"; "mean", over chains; or "token_mean", the sum by the number of tags.
+            mask: of the same shape, true up to the end of each chain, whose length is at least 1;
+                None for all.
+            reduction: "none" for `[batch]`; "sum"; "mean", over chains; or "token_mean", the sum by
+                the number of tags.
 
         Raises:
-            StructureError: shapes that do not fit, tags that there are not, a mask with holes or an empty chain,
-                emissions that are nan or plus infinity or forbid all tags of a place, parameters that are nan or plus
-                infinity, a chain all of whose tags are forbidden, or another reduction.
+            StructureError: shapes that do not fit, tags that there are not, a mask with holes or an
+                empty chain, emissions that are nan or plus infinity or forbid all tags of a place,
+                parameters that are nan or plus infinity, a chain all of whose tags are forbidden,
+                or another reduction.
         """
         check_reduction(reduction)
         chains = self._chains(emissions, mask)
         log_p = chains.score(self._tags(tags, emissions, chains.mask)) - _log_partition(chains)
         return reduced(log_p, reduction, chains.mask.sum()).to(emissions.dtype)
 
-    def log_partition(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+    def log_partition(
+        self, emissions: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """`[batch]`: log Z in nats, differentiable.
 
         Args:
@@ -123,7 +131,8 @@ class LinearChainCRF(nn.Module):
             StructureError: as of `forward`.
         """
         differentiable = torch.is_grad_enabled() and (
-            emissions.requires_grad or any(parameter.requires_grad for parameter in self.parameters())
+            emissions.requires_grad
+            or any(parameter.requires_grad for parameter in self.parameters())
         )
         with torch.enable_grad():
             given = emissions if emissions.requires_grad else emissions.detach().requires_grad_()
@@ -147,7 +156,9 @@ class LinearChainCRF(nn.Module):
         lengths = mask.bool().sum(dim=1 if self.batch_first else 0).tolist()
         return [chain[:length] for chain, length in zip(found, lengths, strict=True)]
 
-    def solve(self, emissions: torch.Tensor, mask: torch.Tensor | None = None) -> Solution[torch.Tensor]:
+    def solve(
+        self, emissions: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> Solution[torch.Tensor]:
         """The best tags with their score and its proof, without gradient.
 
         Args:
@@ -155,8 +166,8 @@ class LinearChainCRF(nn.Module):
             mask: as of `forward`.
 
         Returns:
-            The solution: `labels [batch, length]`, whatever `batch_first` is, -1 beyond the mask; `score`, `bound` and
-            `optimal`, `[batch]`.
+            The solution: `labels [batch, length]`, whatever `batch_first` is, -1 beyond the mask;
+            `score`, `bound` and `optimal`, `[batch]`.
 
         Raises:
             StructureError: as of `forward`.
@@ -201,7 +212,9 @@ class LinearChainCRF(nn.Module):
                 "emissions must be finite, or minus infinity where a tag is forbidden; not all of a place"
             )
         parts = scores, self.transitions, self.start_transitions, self.end_transitions
-        emissions, *parameters = (_without_gradient_where_forbidden(part.double()) for part in parts)
+        emissions, *parameters = (
+            _without_gradient_where_forbidden(part.double()) for part in parts
+        )
         return Chains(emissions, on, *parameters)
 
     def _by_steps(self, array: torch.Tensor) -> torch.Tensor:
@@ -231,7 +244,9 @@ class LinearChainCRF(nn.Module):
         steps = self._by_steps(tags.to(emissions.device))[: len(on)].long()
         steps = torch.where(on, steps, steps.new_zeros(()))
         if bool(((steps < 0) | (steps >= self.num_tags)).any()):
-            raise StructureError(f"tags must be from 0 to {self.num_tags - 1} where the mask is true")
+            raise StructureError(
+                f"tags must be from 0 to {self.num_tags - 1} where the mask is true"
+            )
         return steps
 
 

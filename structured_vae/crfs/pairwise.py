@@ -23,18 +23,21 @@ from .reductions import Reduction, check_reduction, reduced
 class PairwiseCRF(nn.Module):
     """p(labels | unary) of n variables of k values each over given edges, with tables for the pairs as parameters.
 
-    log p = sum_i unary[i, x_i] + sum_(i,j) pairwise[group of (i,j), x_i, x_j] - log Z, in nats. Scores and parameters
-    may be minus infinity, which forbids a label or a pair of labels and gets no gradient.
+    log p = sum_i unary[i, x_i] + sum_(i,j) pairwise[group of (i,j), x_i, x_j] - log Z, in nats.
+    Scores and parameters may be minus infinity, which forbids a label or a pair of labels and gets
+    no gradient.
 
-    Log likelihood and marginals are exact, by elimination, where its tables fit into memory (chains, trees, narrow
-    grids); elsewhere they are refused, and `structured_vae.StructuredHinge` over `structure` trains by argmaxes
-    alone. The best labels are exact with a proof, whatever the graph.
+    Log likelihood and marginals are exact, by elimination, where its tables fit into memory
+    (chains, trees, narrow grids); elsewhere they are refused, and `structured_vae.StructuredHinge`
+    over `structure` trains by argmaxes alone. The best labels are exact with a proof, whatever the
+    graph.
 
     Args:
         n: variables, at least 1.
         k: values of each, at least 1.
         edges: `[e, 2]`, the pairs.
-        groups: `[e]`, from 0: edges of the same group share a table, say those of a direction; None for one table.
+        groups: `[e]`, from 0: edges of the same group share a table, say those of a direction; None
+            for one table.
         solver: of the argmax, as for `solvers.labels.solve`.
 
     Attributes:
@@ -42,7 +45,8 @@ class PairwiseCRF(nn.Module):
         structure: the `PairwiseLabels` of these edges.
 
     Raises:
-        StructureError: n or k is no such number, edges are no pairs of integers, or groups are not one an edge.
+        StructureError: n or k is no such number, edges are no pairs of integers, or groups are not
+            one an edge.
         solvers.ProblemError: edges do not fit n.
 
     Example:
@@ -72,9 +76,7 @@ class PairwiseCRF(nn.Module):
 
     def extra_repr(self) -> str:
         """What stands between the brackets when it is printed."""
-        return (
-            f"n={self.structure.n}, k={self.structure.k}, e={self.structure.e}, groups={len(self.pairwise)}"
-        )
+        return f"n={self.structure.n}, k={self.structure.k}, e={self.structure.e}, groups={len(self.pairwise)}"
 
     def forward(
         self, unary: torch.Tensor, target: torch.Tensor, reduction: Reduction = "sum"
@@ -84,12 +86,13 @@ class PairwiseCRF(nn.Module):
         Args:
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
             target: `[batch, n]`, from 0 to k - 1.
-            reduction: "none" for `[batch]`; "sum"; "mean", over instances; or "token_mean", the sum by the number of
-                labels.
+            reduction: "none" for `[batch]`; "sum"; "mean", over instances; or "token_mean", the sum
+                by the number of labels.
 
         Raises:
-            StructureError: shapes that do not fit, scores that are nan or plus infinity, an instance all of whose
-                labels are forbidden, labels that there are not, or another reduction.
+            StructureError: shapes that do not fit, scores that are nan or plus infinity, an
+                instance all of whose labels are forbidden, labels that there are not, or another
+                reduction.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         check_reduction(reduction)
@@ -106,8 +109,8 @@ class PairwiseCRF(nn.Module):
             unary: `[batch, n, k]`, finite, or minus infinity where a label is forbidden.
 
         Raises:
-            StructureError: another shape, scores that are nan or plus infinity, or an instance all of whose labels
-                are forbidden.
+            StructureError: another shape, scores that are nan or plus infinity, or an instance all
+                of whose labels are forbidden.
             solvers.UnsupportedProblemError: tables of elimination do not fit into memory.
         """
         found = self.structure.gibbs(self._scores(unary)).marginals
@@ -158,13 +161,21 @@ class PairwiseCRF(nn.Module):
                 f"unary must be a dense tensor of a floating-point type of 16 bits or more; got {shortened(unary)}"
             )
         if unary.ndim != 3 or tuple(unary.shape[1:]) != shape or not len(unary):
-            raise StructureError(f"unary must be [batch, {shape[0]}, {shape[1]}]; got {list(unary.shape)}")
+            raise StructureError(
+                f"unary must be [batch, {shape[0]}, {shape[1]}]; got {list(unary.shape)}"
+            )
 
 
 def _of_batch(target: torch.Tensor, unary: torch.Tensor) -> torch.Tensor:
-    if not isinstance(target, torch.Tensor) or not is_dense(target) or target.shape != unary.shape[:2]:
+    if (
+        not isinstance(target, torch.Tensor)
+        or not is_dense(target)
+        or target.shape != unary.shape[:2]
+    ):
         found = (
-            list(target.shape) if isinstance(target, torch.Tensor) and is_dense(target) else shortened(target)
+            list(target.shape)
+            if isinstance(target, torch.Tensor) and is_dense(target)
+            else shortened(target)
         )
         raise StructureError(f"target must be integers {list(unary.shape[:2])}; got {found}")
     return target

@@ -21,13 +21,16 @@ def check_reduction(reduction: object) -> None:
         StructureError: it is none.
     """
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
-        raise StructureError(f"reduction must be one of {', '.join(REDUCTIONS)}; got {shortened(reduction)}")
+        raise StructureError(
+            f"reduction must be one of {', '.join(REDUCTIONS)}; got {shortened(reduction)}"
+        )
 
 
 def reduced(values: torch.Tensor, reduction: Reduction, tokens: torch.Tensor | int) -> torch.Tensor:
     """Return `[batch]` or a scalar, of values `[batch]` of so many labels in all.
 
-    Callers reduce in float64 and cast what comes out: sums of a batch leave the range of 16 bits, its means do not.
+    Callers reduce in float64 and cast what comes out: sums of a batch leave the range of 16 bits,
+    its means do not.
     """
     if reduction == "none":
         return values

@@ -57,8 +57,8 @@ def threshold(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[n
 def static(grey: NDArray[np.uint8 | np.float32], split: int = 0) -> NDArray[np.float32]:
     """`[count, ...]`: one Bernoulli draw a pixel, 1 with probability `grey / 255`, always the same one.
 
-    It depends on the intensities and the split alone. It is a draw like Salakhutdinov and Murray's of MNIST,
-    not theirs bit for bit.
+    It depends on the intensities and the split alone. It is a draw like Salakhutdinov and Murray's
+    of MNIST, not theirs bit for bit.
 
     Args:
         grey: `[count, ...]`, intensities in 0..255.

@@ -53,11 +53,11 @@ class Split:
     """Images with their labels.
 
     Attributes:
-        images: values in [0, 1], float32 `[count, pixels]`, each image row by row, its colours one after the
-            other; or the same in steps of 1/255, uint8, mapped from a file.
+        images: values in [0, 1], float32 `[count, pixels]`, each image row by row, its colours one
+            after the other; or the same in steps of 1/255, uint8, mapped from a file.
         labels: classes, int64 `[count]`; or attributes, 0 or 1, int64 `[count, n]`.
-        grey: what `images` is drawn from, of the same shape, where training draws anew at every step; None where
-            it takes `images`, and of a split that is not for training.
+        grey: what `images` is drawn from, of the same shape, where training draws anew at every
+            step; None where it takes `images`, and of a split that is not for training.
 
     Example:
         >>> len(load_dataset("fashion-mnist-mini").test)
@@ -87,7 +87,8 @@ class ImageDataset:
         test: images to report results on.
         channels: 1 for grey, 3 for red, green and blue.
         attributes: the names of the columns of the labels; empty where the labels are classes.
-        shown: whether pictures of a training may show images; not where their terms forbid passing them on.
+        shown: whether pictures of a training may show images; not where their terms forbid passing
+            them on.
 
     Example:
         >>> dataset = load_dataset("fashion-mnist-mini")
@@ -126,7 +127,8 @@ class ImageDataset:
     def all_for_training(self) -> ImageDataset:
         """The same dataset with the validation images among those to train on, after them.
 
-        What its validation split then measures is no estimate for new images, and no good choice of settings.
+        What its validation split then measures is no estimate for new images, and no good choice of
+        settings.
 
         Example:
             >>> len(load_dataset("fashion-mnist-mini").all_for_training().train)
@@ -146,7 +148,9 @@ class ImageDataset:
         return replace(self, train=joined)
 
 
-def load_dataset(name: str, root: str | Path | None = None, binarisation: str | None = None) -> ImageDataset:
+def load_dataset(
+    name: str, root: str | Path | None = None, binarisation: str | None = None
+) -> ImageDataset:
     """A dataset of images, from files that are checked to be the official ones.
 
     The full datasets are read from `<root>/<name>/`, which has the four official IDX files,
@@ -156,8 +160,9 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
 
     Args:
         name: one of `dataset_names()`. `"fashion-mnist-mini"` comes with the package: a subset
-            of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored. Or the path
-            of an .npz file with images of your own, as `read_own` takes it, or of a folder, as `read_folder` does.
+            of Fashion-MNIST with 5,000 + 1,000 + 1,000 images, for which `root` is ignored. Or the
+            path of an .npz file with images of your own, as `read_own` takes it, or of a folder, as
+            `read_folder` does.
         root: the folder with the files. None means the environment variable
             `STRUCTURED_VAE_DATA` or, where that is unset, a per-user cache that is filled by
             downloading. A root that is named, either way, is never downloaded to.
@@ -168,7 +173,8 @@ def load_dataset(name: str, root: str | Path | None = None, binarisation: str | 
 
     Raises:
         UnknownDataNameError: there is no such dataset or binarisation.
-        DataNotFoundError: files are missing under a root that was named, or there is no such .npz file.
+        DataNotFoundError: files are missing under a root that was named, or there is no such .npz
+            file.
         DataDownloadError: no root was named, and a file could not be downloaded.
         DataError: a file is damaged, or is not the official one; or CelebA is to be binarised.
 
@@ -227,7 +233,9 @@ def _own_reader(name: str) -> Reader | None:
     if name.startswith(IN_MEMORY):
         raise DataError(f"{name} stands for images in memory: give them again, data=...")
     folder = (
-        len(name) <= LONGEST_PATH and "\0" not in name and (Path(name).is_dir() or {"/", os.sep} & set(name))
+        len(name) <= LONGEST_PATH
+        and "\0" not in name
+        and (Path(name).is_dir() or {"/", os.sep} & set(name))
     )
     return Reader(lambda _: read_folder(name)) if folder else None
 
@@ -291,18 +299,24 @@ def _look_up(kind: str, name: str, known: Mapping[str, T]) -> T:
     close = get_close_matches(str(name).lower(), known, n=1)
     suggestion = f"Did you mean {close[0]!r}? " if close else ""
     names = ", ".join(repr(each) for each in known)
-    raise UnknownDataNameError(f"Unknown {kind} {shortened(name)}. {suggestion}Choose one of: {names}.")
+    raise UnknownDataNameError(
+        f"Unknown {kind} {shortened(name)}. {suggestion}Choose one of: {names}."
+    )
 
 
 def _allowed(name: str, reader: Reader, binarisation: str) -> Binarisation:
     _look_up("binarisation", binarisation, BINARISATIONS)
     if binarisation not in reader.binarisations:
         able = " or ".join(reader.binarisations)
-        raise DataError(f"{name} is not binarised: its binarisation is {able}; got {binarisation!r}")
+        raise DataError(
+            f"{name} is not binarised: its binarisation is {able}; got {binarisation!r}"
+        )
     return reader.binarisations[binarisation]
 
 
-def _binarised(stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False) -> Split:
+def _binarised(
+    stored: StoredSplit, binarisation: Binarisation, number: int, redrawn: bool = False
+) -> Split:
     flat = stored.images.reshape(len(stored.images), -1)
     return Split(
         images=binarisation.binarise(flat, number),

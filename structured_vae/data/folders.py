@@ -33,9 +33,10 @@ GREY: Final = ("1", "L", "LA", "I;16", "I")
 def read_folder(folder: str | Path) -> StoredDataset:
     """The images of a folder, all of one size.
 
-    It holds `train/`, `validation/` (or `val/`, `valid/`) and `test/`, or the images of all splits, which are then
-    drawn (see `drawn_splits`). The images of each lie in it, or in folders of their own, a class each; classes are
-    numbered by the order of their names. Images are grey where all of them are, else red, green and blue.
+    It holds `train/`, `validation/` (or `val/`, `valid/`) and `test/`, or the images of all splits,
+    which are then drawn (see `drawn_splits`). The images of each lie in it, or in folders of their
+    own, a class each; classes are numbered by the order of their names. Images are grey where all
+    of them are, else red, green and blue.
 
     Args:
         folder: with .png, .jpg, .jpeg or .bmp files.
@@ -63,14 +64,19 @@ def read_folder(folder: str | Path) -> StoredDataset:
 def _split_folders(folder: Path) -> dict[str, Path]:
     names = {"train": ("train",), "validation": VALIDATION, "test": ("test",)}
     found = {
-        split: folder / name for split, known in names.items() for name in known if (folder / name).is_dir()
+        split: folder / name
+        for split, known in names.items()
+        for name in known
+        if (folder / name).is_dir()
     }
     return found if "train" in found else {}
 
 
 def _files(folder: Path) -> list[Path]:
     """The images in a folder and in the folders of classes, in the order of their names."""
-    found = [file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.suffix.lower() in ENDINGS]
+    found = [
+        file for file in (*folder.glob("*"), *folder.glob("*/*")) if file.suffix.lower() in ENDINGS
+    ]
     return sorted(file for file in found if file.is_file() and not file.name.startswith("."))
 
 
@@ -97,7 +103,11 @@ def _read(folder: Path, classes: dict[str, int], grey: bool) -> StoredSplit:
     images = [_pixels(file, grey) for file in files]
     sizes = {image.shape for image in images}
     if len(sizes) > 1:
-        odd = next(file for file, image in zip(files, images, strict=True) if image.shape != images[0].shape)
+        odd = next(
+            file
+            for file, image in zip(files, images, strict=True)
+            if image.shape != images[0].shape
+        )
         raise DataError(
             f"{odd} is of another size than {files[0]}: {sorted(sizes)}; give all images one size"
         )

@@ -24,9 +24,10 @@ def images_in_memory(data: Any) -> StoredDataset:
     """The images that a caller gives, in three splits that share none.
 
     Args:
-        data: an array or tensor of images; a pair of images and labels; a dataset with `len` and places, as those of
-            torch, whose examples are images or pairs; or a mapping of any of these by "train" and perhaps
-            "validation" and "test". Splits that are not given are drawn from the training images.
+        data: an array or tensor of images; a pair of images and labels; a dataset with `len` and
+            places, as those of torch, whose examples are images or pairs; or a mapping of any of
+            these by "train" and perhaps "validation" and "test". Splits that are not given are
+            drawn from the training images.
 
     Raises:
         DataError: the images have another type, shape or size, or the splits share some.
@@ -148,7 +149,9 @@ def _stored(data: Any, what: str) -> StoredSplit:
     images, labels = _images_and_labels(data)
     checked = checked_images(images, what)
     classes = (
-        np.zeros(len(checked), np.int64) if labels is None else checked_labels(labels, len(checked), what)
+        np.zeros(len(checked), np.int64)
+        if labels is None
+        else checked_labels(labels, len(checked), what)
     )
     return StoredSplit(checked, classes)
 
@@ -159,7 +162,9 @@ def _images_and_labels(data: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
     if hasattr(data, "shape"):
         return np.asarray(data), None
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
-        raise DataError(f"expected images or a dataset with len and places; got {shortened(data)}. {WAY}")
+        raise DataError(
+            f"expected images or a dataset with len and places; got {shortened(data)}. {WAY}"
+        )
     examples = [data[place] for place in range(len(data))]
     if not (examples and isinstance(examples[0], tuple | list)):
         return _stacked(examples), None

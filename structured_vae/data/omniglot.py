@@ -36,9 +36,10 @@ WAYS: Final = (
 def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) -> StoredDataset:
     """Omniglot, ink bright, with the alphabets (0 to 49) as labels.
 
-    `<root>/omniglot/` holds `chardata.mat`, or an .npz with `train` and `test`, uint8 `[count, 28, 28]`, and
-    perhaps `train_alphabet` and `test_alphabet`, both. Neither has a validation set, so one is drawn from the
-    training images with a fixed seed; what is drawn is not trained on.
+    `<root>/omniglot/` holds `chardata.mat`, or an .npz with `train` and `test`, uint8
+    `[count, 28, 28]`, and perhaps `train_alphabet` and `test_alphabet`, both. Neither has a
+    validation set, so one is drawn from the training images with a fixed seed; what is drawn is not
+    trained on.
 
     Args:
         root: the folder with the folder; None means the environment variable or the per-user cache.
@@ -49,7 +50,8 @@ def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) 
         DataError: a file is damaged or has other arrays, or scipy is missing for `chardata.mat`.
 
     References:
-        Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders: the images at 28 x 28.
+        Burda, Grosse, Salakhutdinov (2016), Importance weighted autoencoders: the images at 28 x
+        28.
     """
     file = _file(data_root(root).folder / "omniglot")
     if file.suffix == ".mat" and importlib.util.find_spec("scipy") is None:
@@ -58,7 +60,15 @@ def read_omniglot(root: str | Path | None = None, validation: int = VALIDATION) 
         train, test = (_checked(split) for split in _reader(file)(file))
         if not 0 < validation < len(train.images):
             raise ValueError(f"only {len(train.images)} images to train on")
-    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        OSError,
+        EOFError,
+        KeyError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise DataError(f"{file}: not the images of Omniglot: {error}. {WAYS}") from error
     order = np.random.default_rng(SPLIT_SEED).permutation(len(train.images))
     kept, drawn = np.sort(order[validation:]), np.sort(order[:validation])
@@ -112,7 +122,9 @@ def _from_mat(file: Path) -> tuple[tuple[Grey, Grey], ...]:
     except Exception as error:  # what damage makes it raise is of every kind
         raise ValueError(f"{type(error).__name__}: {error}") from error
     splits = (("data", "target"), ("testdata", "testtarget"))
-    return tuple((_upright(arrays[images]), arrays[alphabets].argmax(axis=0)) for images, alphabets in splits)
+    return tuple(
+        (_upright(arrays[images]), arrays[alphabets].argmax(axis=0)) for images, alphabets in splits
+    )
 
 
 def _upright(columns: NDArray[np.float64]) -> Grey:
@@ -126,7 +138,9 @@ def _upright(columns: NDArray[np.float64]) -> Grey:
 def _checked(split: tuple[Grey, Grey]) -> StoredSplit:
     images, labels = split
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE) or len(images) == 0:
-        raise ValueError(f"expected uint8 [count, {SIDE}, {SIDE}], found {images.dtype} {list(images.shape)}")
+        raise ValueError(
+            f"expected uint8 [count, {SIDE}, {SIDE}], found {images.dtype} {list(images.shape)}"
+        )
     if labels.shape != (len(images),):
         raise ValueError(f"{len(images)} images have {list(labels.shape)} alphabets")
     return StoredSplit(images, labels.astype(np.uint8))

@@ -24,10 +24,10 @@ WAY: Final = (
 def read_own(file: str | Path) -> StoredDataset:
     """The images of an .npz file.
 
-    It holds `train_images`, `validation_images` and `test_images`, which share no image, uint8 or floats in [0, 1],
-    `[count, height, width]` or in colour `[count, height, width, 3]`, and perhaps
-    `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0. Without labels every
-    image has the label 0.
+    It holds `train_images`, `validation_images` and `test_images`, which share no image, uint8 or
+    floats in [0, 1], `[count, height, width]` or in colour `[count, height, width, 3]`, and perhaps
+    `train_labels`, `validation_labels` and `test_labels`, all three, integers `[count]` from 0.
+    Without labels every image has the label 0.
 
     Args:
         file: made by `numpy.savez` or `numpy.savez_compressed`.
@@ -40,10 +40,14 @@ def read_own(file: str | Path) -> StoredDataset:
     try:
         if not file.is_file():
             raise DataNotFoundError(f"there is no file {file.absolute()}. {WAY}")
-        arrays = read_npz(file, (f"{split}_{part}" for split in SPLITS for part in ("images", "labels")))
+        arrays = read_npz(
+            file, (f"{split}_{part}" for split in SPLITS for part in ("images", "labels"))
+        )
         absent = [name for split in SPLITS if (name := f"{split}_labels") not in arrays]
         if 0 < len(absent) < len(SPLITS):
-            raise ValueError(f"labels of all splits or of none are needed; missing: {', '.join(absent)}")
+            raise ValueError(
+                f"labels of all splits or of none are needed; missing: {', '.join(absent)}"
+            )
         splits = {split: _split(arrays, split) for split in SPLITS}
         return whole(splits)
     except DataNotFoundError:

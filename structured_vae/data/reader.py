@@ -57,7 +57,8 @@ class Reader:
     Attributes:
         read: gives the dataset, from the root that `load_dataset` takes.
         binarisations: what may be made of its images, by name; the first is the usual one.
-        shown: whether pictures of a training may show images; not where their terms forbid passing them on.
+        shown: whether pictures of a training may show images; not where their terms forbid passing
+            them on.
     """
 
     read: Callable[[str | Path | None], StoredDataset]

@@ -48,8 +48,8 @@ def refuse_overlap(images: Mapping[str, NDArray[Any]]) -> None:
 def drawn_splits(images: NDArray[Any]) -> dict[str, NDArray[np.int64]]:
     """Places of the images of each split: four fifths to train on, and two tenths.
 
-    The draw depends on how many images there are and which are the same, on nothing else. Images that are the same are
-    in one split.
+    The draw depends on how many images there are and which are the same, on nothing else. Images
+    that are the same are in one split.
 
     Args:
         images: `[count, ...]`.
@@ -64,7 +64,11 @@ def drawn_splits(images: NDArray[Any]) -> dict[str, NDArray[np.int64]]:
         raise DataError(f"three splits need three different images; there are {different}")
     part = max(1, different // SHARE)
     order = np.random.default_rng(SPLIT_SEED).permutation(different)
-    bounds = {"validation": order[:part], "test": order[part : 2 * part], "train": order[2 * part :]}
+    bounds = {
+        "validation": order[:part],
+        "test": order[part : 2 * part],
+        "train": order[2 * part :],
+    }
     return {name: np.flatnonzero(np.isin(group, bounds[name])) for name in SPLITS}
 
 

@@ -1,7 +1,7 @@
 """Gradient estimators for discrete latent variables, behind one signature.
 
-Stands on objectives and posteriors; the layer, evaluation and all above may import it. No estimator needs another's
-file but for what a family shares.
+Stands on objectives and posteriors; the layer, evaluation and all above may import it. No estimator
+needs another's file but for what a family shares.
 """
 
 from ..objectives.recipes import KLTerm

@@ -85,7 +85,8 @@ class ARM(AntitheticPair):
 class DisARM(AntitheticPair):
     """Unbiased, with less variance than ARM: the noise that both samples share is integrated out.
 
-    g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and z' = [1 - u < p].
+    g_i = 1/2 (cost(z) - cost(z')) (z_i - z'_i) sigmoid(abs(unary_i)), for z = [u < p] and z' = [1 -
+    u < p].
 
     A pair of samples costs two decodes, and no argmax.
 
@@ -96,7 +97,8 @@ class DisARM(AntitheticPair):
         EstimatorError: no samples.
 
     References:
-        Dong, Mnih, Tucker (2020), DisARM: an antithetic gradient estimator for binary latent variables.
+        Dong, Mnih, Tucker (2020), DisARM: an antithetic gradient estimator for binary latent
+        variables.
     """
 
     def weights(

@@ -27,15 +27,15 @@ def changes_of(
 def usable_slope(slope: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return slopes that an argmax can be moved by, and a factor that marks the gradients of the others.
 
-    A loss scale that is too large makes slopes that are not finite. Their states stay where they are, and their
-    gradients become nan, for which whoever chose the scale looks.
+    A loss scale that is too large makes slopes that are not finite. Their states stay where they
+    are, and their gradients become nan, for which whoever chose the scale looks.
 
     Args:
         slope: `[..., n]`.
 
     Returns:
-        The slopes, all zero for a state that has one that is not finite; and `[...]`, nan for such states and 1 for
-        others.
+        The slopes, all zero for a state that has one that is not finite; and `[...]`, nan for such
+        states and 1 for others.
     """
     finite = slope.isfinite().all(dim=-1)
     mark = torch.where(finite, 1.0, torch.nan).to(slope.dtype)

@@ -24,8 +24,8 @@ class ControlVariate(Estimator, ABC):
 
     g = (cost(b) - c(s')) grad log q(b) + grad c(s) - grad c(s'),
 
-    s = h + gamma, b = argmax s, and s' drawn from the distribution of s given b. The control variate's own
-    parameters minimise the mean of g^2, of which g gives an unbiased gradient.
+    s = h + gamma, b = argmax s, and s' drawn from the distribution of s given b. The control
+    variate's own parameters minimise the mean of g^2, of which g gives an unbiased gradient.
 
     Args:
         samples: noise draws an image.
@@ -75,15 +75,17 @@ class ControlVariate(Estimator, ABC):
 def _logarithm(temperature: float) -> nn.Parameter:
     """What is trained in the place of a temperature."""
     if not 0 < temperature < math.inf:
-        raise EstimatorError(f"temperature must be positive and finite; got {shortened(temperature)}")
+        raise EstimatorError(
+            f"temperature must be positive and finite; got {shortened(temperature)}"
+        )
     return nn.Parameter(torch.tensor(float(temperature)).log())
 
 
 class REBAR(ControlVariate):
     """Unbiased: the control variate is eta times the cost of the relaxed sample.
 
-    Temperature and eta are learned. The cost must be differentiable at relaxed states. For independent
-    bits and categories.
+    Temperature and eta are learned. The cost must be differentiable at relaxed states. For
+    independent bits and categories.
 
     A sample costs three decodes, two of them with a backward pass, and no argmax.
 
@@ -95,8 +97,8 @@ class REBAR(ControlVariate):
         EstimatorError: no samples, or a temperature that is not positive.
 
     References:
-        Tucker, Mnih, Maddison, Lawson, Sohl-Dickstein (2017), REBAR: low-variance, unbiased gradient
-        estimates for discrete latent variable models.
+        Tucker, Mnih, Maddison, Lawson, Sohl-Dickstein (2017), REBAR: low-variance, unbiased
+        gradient estimates for discrete latent variable models.
     """
 
     def __init__(self, temperature: float = 0.5, samples: int = 1):

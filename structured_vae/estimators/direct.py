@@ -31,37 +31,42 @@ class Direct(Estimator):
     """Biased: the difference of two argmaxes; O(epsilon) for independent encoders.
 
     With noise gamma, z* = argmax{h + gamma} and z(epsilon) = argmax{h + gamma - epsilon cost~},
-    grad E[cost(z*)] ~ E[grad h(z*) - grad h(z(epsilon))] / epsilon; the sign is that of a cost which is
-    minimised. Two-sided it is E[grad h(z(-epsilon)) - grad h(z(epsilon))] / (2 epsilon), O(epsilon^2).
+    grad E[cost(z*)] ~ E[grad h(z*) - grad h(z(epsilon))] / epsilon; the sign is that of a cost
+    which is minimised. Two-sided it is E[grad h(z(-epsilon)) - grad h(z(epsilon))] / (2 epsilon),
+    O(epsilon^2).
 
-    cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i, ..., z*_n),
-    whose argmax needs no more than the solver of h: it only shifts the unary scores. Without pairwise
-    scores and without a structure a small epsilon flips at most one variable, of which cost~ is exact, and the bias
-    vanishes with epsilon. With either one flip can bring others along, whose joint cost cost~ misses: some bias
-    stays, of one side wherever two variables or more move together, of two sides from three on. Of a structure the
-    cost is asked at neighbours that are none of its states; `ScoreFunction` has no such bias.
-    For one variable of k categories cost~ is the cost itself, from one table; for several it has the cost of each
-    value of each variable, the others as in z*.
+    cost~ is the coordinate-wise approximation of the cost at z*, sum_i cost(z*_1, ..., z_i, ...,
+    z*_n), whose argmax needs no more than the solver of h: it only shifts the unary scores. Without
+    pairwise scores and without a structure a small epsilon flips at most one variable, of which
+    cost~ is exact, and the bias vanishes with epsilon. With either one flip can bring others along,
+    whose joint cost cost~ misses: some bias stays, of one side wherever two variables or more move
+    together, of two sides from three on. Of a structure the cost is asked at neighbours that are
+    none of its states; `ScoreFunction` has no such bias. For one variable of k categories cost~ is
+    the cost itself, from one table; for several it has the cost of each value of each variable, the
+    others as in z*.
 
-    `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose z(epsilon)
-    is already the minimiser of cost~, whatever the scores.
+    `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose
+    z(epsilon) is already the minimiser of cost~, whatever the scores.
 
-    A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k categories
-    one table of k decodes for the batch, with n variables of k categories n (k - 1) + 2 decodes.
+    A sample costs n + 2 decodes, one of them with a gradient, and 2 argmaxes (two-sided 3); with k
+    categories one table of k decodes for the batch, with n variables of k categories n (k - 1) + 2
+    decodes.
 
-    With `flips` m it costs m + 1 decodes. Each of independent bits is decided by its own change of the cost, so that m
-    of them at random, weighted by n / m, have the same expectation as all. They follow the Gibbs distribution, whose
-    KL is known, so that no flip is spent on that.
+    With `flips` m it costs m + 1 decodes. Each of independent bits is decided by its own change of
+    the cost, so that m of them at random, weighted by n / m, have the same expectation as all. They
+    follow the Gibbs distribution, whose KL is known, so that no flip is spent on that.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
-            and not used for others.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
+            with pairwise scores, and not used for others.
         epsilon: a number, a schedule, or an `Epsilon`; default: 0.1.
         samples: noise draws an image.
         sides: 1 or 2.
-        noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is meant.
-        flips: of how many of n independent bits the change of the cost is asked, chosen at random for each sample; None
-            for all. With `unary_noise`, by which states are samples whose KL is exact.
+        noise: added to the unary scores; `no_noise` where the argmax of the scores themselves is
+            meant.
+        flips: of how many of n independent bits the change of the cost is asked, chosen at random
+            for each sample; None for all. With `unary_noise`, by which states are samples whose KL
+            is exact.
 
     Raises:
         EstimatorError: no samples, other sides, or no flips.
@@ -113,9 +118,15 @@ class Direct(Estimator):
         if self.flips is None:
             return reasons
         n = potentials.unary.shape[-1]
-        few = (f"they are of n = {n} bits, and {self.flips} are to be flipped",) if self.flips > n else ()
+        few = (
+            (f"they are of n = {n} bits, and {self.flips} are to be flipped",)
+            if self.flips > n
+            else ()
+        )
         bound = (
-            ("the bits of a structure are not independent, and flips is made for such",) if self.over else ()
+            ("the bits of a structure are not independent, and flips is made for such",)
+            if self.over
+            else ()
         )
         return reasons + not_bits(potentials, SOME) + not_factorised(potentials, SOME) + few + bound
 

@@ -44,7 +44,9 @@ class Epsilon(nn.Module, ABC):
             slope: `[..., n]`, the changes of the cost that epsilon multiplies.
         """
 
-    def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> Step:
+    def at(
+        self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor
+    ) -> Step:
         """Epsilon where the scores and their argmax are known too; that of `forward` if they do not matter.
 
         Args:
@@ -70,7 +72,9 @@ def as_epsilon(epsilon: Schedule | Epsilon | float | None) -> Epsilon:
     """A schedule or a number as an `Epsilon`; 0.1 for None."""
     if isinstance(epsilon, Epsilon):
         return epsilon
-    return Scheduled(ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon"))
+    return Scheduled(
+        ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
+    )
 
 
 class Scheduled(Epsilon):
@@ -97,8 +101,8 @@ class Scheduled(Epsilon):
 class ScaleFree(Epsilon):
     """Epsilon in units of the cost: a schedule over the mean absolute slope of the batch.
 
-    The second argmax is then the same if all costs are multiplied, so one schedule serves data of any
-    size.
+    The second argmax is then the same if all costs are multiplied, so one schedule serves data of
+    any size.
 
     Args:
         schedule: of the training step; 1 moves scores by 1 on average.
@@ -116,8 +120,8 @@ class ScaleFree(Epsilon):
 class Adaptive(Epsilon):
     """Epsilon that keeps the share of images whose argmax moves near a target.
 
-    After every draw log epsilon grows by rate * (target - share), so neither zeros nor saturation can
-    take over. The state is a buffer: it is saved and resumed with the network.
+    After every draw log epsilon grows by rate * (target - share), so neither zeros nor saturation
+    can take over. The state is a buffer: it is saved and resumed with the network.
 
     Args:
         start: first value.
@@ -137,7 +141,9 @@ class Adaptive(Epsilon):
     def __init__(self, start: float = 0.1, target: float = 0.5, rate: float = 0.01):
         super().__init__()
         if not (start > 0 and 0 < target < 1 and rate > 0):
-            raise EstimatorError(f"need start > 0, 0 < target < 1, rate > 0; got {start}, {target}, {rate}")
+            raise EstimatorError(
+                f"need start > 0, 0 < target < 1, rate > 0; got {start}, {target}, {rate}"
+            )
         self.target = target
         self.rate = rate
         self.register_buffer("log_epsilon", torch.tensor(start).log())
@@ -157,15 +163,17 @@ class Relative(Epsilon):
 
         epsilon = size * typical gap / mean absolute slope,
 
-    the gap of a variable being by how much its flip alone lowers the score, its slope the change of the cost that
-    epsilon multiplies. A variable flips where epsilon times its absolute slope exceeds its gap; so at a size of 1 a
-    variable with a typical gap and a mean slope is about to flip.
+    the gap of a variable being by how much its flip alone lowers the score, its slope the change of
+    the cost that epsilon multiplies. A variable flips where epsilon times its absolute slope
+    exceeds its gap; so at a size of 1 a variable with a typical gap and a mean slope is about to
+    flip.
 
-    Both are means over what is not zero. The typical gap leaves out gaps that lie far above all others, those of
-    variables whose scores are filled with -1e4 or -1e9 so that they stay 0: their flips are out of reach, and a mean
-    over them would make epsilon as large as the fill, and the gradients of all other variables as small as its inverse.
-    A gap is far above where two octaves (powers of two) and more separate it from all others: so many octaves that
-    chance leaves empty once in a million times, given the number of gaps below. At least one gap in 50 is below.
+    Both are means over what is not zero. The typical gap leaves out gaps that lie far above all
+    others, those of variables whose scores are filled with -1e4 or -1e9 so that they stay 0: their
+    flips are out of reach, and a mean over them would make epsilon as large as the fill, and the
+    gradients of all other variables as small as its inverse. A gap is far above where two octaves
+    (powers of two) and more separate it from all others: so many octaves that chance leaves empty
+    once in a million times, given the number of gaps below. At least one gap in 50 is below.
 
     Args:
         size: positive and finite.
@@ -193,7 +201,9 @@ class Relative(Epsilon):
         """For gaps of 1, where no scores are known."""
         return self.size / _mean_size(slope)
 
-    def at(self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor) -> torch.Tensor:
+    def at(
+        self, step: int, slope: torch.Tensor, potentials: AnyPotentials, z: torch.Tensor
+    ) -> torch.Tensor:
         """For the gaps of these scores at z."""
         return self.size * _typical_gap(potentials, z) / _mean_size(slope)
 

@@ -23,10 +23,11 @@ class Estimate:
     """One draw of a gradient estimator.
 
     Attributes:
-        surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their gradients. Its
-            value means nothing.
-        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient. Where a KL is folded into
-            it: of `Direct` without, of others with the scores of the samples, log q up to a constant.
+        surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their
+            gradients. Its value means nothing.
+        cost: `[batch]`, nats, the cost at the samples, averaged over them; without gradient. Where
+            a KL is folded into it: of `Direct` without, of others with the scores of the samples,
+            log q up to a constant.
         z: `[samples, batch, n]`, the latent states that were drawn.
         stats: averages over the batch, by name, to be logged.
         tuning: what the estimator's own parameters minimise, 0 if it has none; add it to the loss.
@@ -42,12 +43,12 @@ class Estimate:
 class Estimator(nn.Module, ABC):
     """Estimates the gradient of E_q[cost(z)] in the potentials of q, and in the decoder.
 
-    A module, so that estimators with a state of their own (REBAR, RELAX, adaptive epsilon) train and
-    resume with the network.
+    A module, so that estimators with a state of their own (REBAR, RELAX, adaptive epsilon) train
+    and resume with the network.
 
     Attributes:
-        kl: how the KL of an objective joins: "exact" where z is drawn from the Gibbs distribution, whose
-            KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
+        kl: how the KL of an objective joins: "exact" where z is drawn from the Gibbs distribution,
+            whose KL is known; "folded" into the cost where z comes from perturb-and-MAP; "none".
     """
 
     kl: KLTerm
@@ -88,22 +89,28 @@ class Estimator(nn.Module, ABC):
 
         Args:
             potentials: the posterior's scores h.
-            cost: bound to the images; or any function of states `[..., batch, n]` that gives `[..., batch]`.
+            cost: bound to the images; or any function of states `[..., batch, n]` that gives
+                `[..., batch]`.
             generator: of the noise, on the potentials' device.
             step: of the training; schedules depend on it.
 
         Raises:
-            EstimatorError: the estimator cannot take these potentials; or an argument is none of these.
+            EstimatorError: the estimator cannot take these potentials; or an argument is none of
+                these.
             solvers.SolverError: its solver cannot.
         """
         if not isinstance(potentials, AnyPotentials):
-            raise EstimatorError(f"expected models.Potentials(unary, ...); got {shortened(potentials)}")
+            raise EstimatorError(
+                f"expected models.Potentials(unary, ...); got {shortened(potentials)}"
+            )
         if not isinstance(generator, torch.Generator):
             raise EstimatorError(f"generator must be a torch.Generator; got {shortened(generator)}")
         if not isinstance(cost, Cost):
             cost = _cost_of(cost, potentials)
         if reasons := self.why_not(potentials):
-            raise EstimatorError(f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}")
+            raise EstimatorError(
+                f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}"
+            )
         return self._estimate(potentials, cost, generator, step)
 
     if TYPE_CHECKING:
@@ -121,7 +128,9 @@ class Estimator(nn.Module, ABC):
 def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
     """A function of states as a cost of bits, or of categories."""
     if not callable(function):
-        raise EstimatorError(f"cost must be a Cost or a function of states; got {shortened(function)}")
+        raise EstimatorError(
+            f"cost must be a Cost or a function of states; got {shortened(function)}"
+        )
     if isinstance(potentials, CategoricalPotentials):
         return CostOfCategories(function, potentials.variables)
     return CostOfBits(function)

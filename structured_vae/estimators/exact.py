@@ -16,8 +16,8 @@ from .reasons import too_many_states
 class Exact(Estimator):
     """Unbiased and without variance: the gradient of E_q[cost] itself, q being the Gibbs distribution.
 
-    One table of decoded states serves the batch. For up to 20 bits, and for categories. `z` holds the most
-    probable states.
+    One table of decoded states serves the batch. For up to 20 bits, and for categories. `z` holds
+    the most probable states.
 
     A step costs one table of all states, decoded once for the batch, and no argmax.
     """
@@ -40,10 +40,10 @@ class Exact(Estimator):
 class MaximumLikelihood(Estimator):
     """The gradient of -log p(x) itself, and of a forward KL that makes q follow p(z | x).
 
-    The decoder maximises the likelihood with no bound in between, log p(x) = log sum_z p(x | z) - log of
-    the number of states; the encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held fixed. Not an
-    estimator of the ELBO's gradient: another objective over the same table. For up to 20 bits, and for
-    categories. `cost` is -log p(x) and `z` holds the most probable states.
+    The decoder maximises the likelihood with no bound in between, log p(x) = log sum_z p(x | z) -
+    log of the number of states; the encoder minimises KL(p(z | x) || q(z | x)), with p(z | x) held
+    fixed. Not an estimator of the ELBO's gradient: another objective over the same table. For up to
+    20 bits, and for categories. `cost` is -log p(x) and `z` holds the most probable states.
 
     A step costs one table of all states, decoded once for the batch, and no argmax.
     """

@@ -65,16 +65,18 @@ class Relaxation(Estimator, ABC):
     ) -> Estimate:
         scores = potentials.unary + unary_noise(potentials, generator, self.samples)
         hard = hardened(potentials, scores.detach())
-        costs = cost(self.decoded(relaxed(potentials, scores, self.temperature(step)), hard)).mean(dim=0)
+        costs = cost(self.decoded(relaxed(potentials, scores, self.temperature(step)), hard)).mean(
+            dim=0
+        )
         return Estimate(costs, costs.detach(), hard)
 
 
 class GumbelSoftmax(Relaxation):
     """Biased for the discrete cost: the exact gradient of the cost of a relaxed sample.
 
-    z = softmax((h + gamma) / temperature), for bits the sigmoid; the bias vanishes with the temperature
-    while the variance grows. The cost must be differentiable at relaxed states. For independent bits and
-    categories. `z` holds the hard states, `cost` the cost of the relaxed ones.
+    z = softmax((h + gamma) / temperature), for bits the sigmoid; the bias vanishes with the
+    temperature while the variance grows. The cost must be differentiable at relaxed states. For
+    independent bits and categories. `z` holds the hard states, `cost` the cost of the relaxed ones.
 
     A sample costs one decode and its backward pass, and no argmax.
 
@@ -98,8 +100,8 @@ class GumbelSoftmax(Relaxation):
 class StraightThrough(Relaxation):
     """Biased: the cost of the hard sample, with the gradient of the relaxed one.
 
-    As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if z were
-    softmax((h + gamma) / temperature).
+    As `GumbelSoftmax`, but the decoder sees z = argmax(h + gamma); its gradient in z goes on as if
+    z were softmax((h + gamma) / temperature).
 
     A sample costs one decode and its backward pass, and no argmax.
 

@@ -18,15 +18,15 @@ from .estimator import Estimate, Estimator, needs_samples
 class ImplicitMLE(Estimator):
     """Biased: (z(h + gamma) - z(h + gamma - epsilon grad cost(z))) / epsilon.
 
-    As `Direct`, but the cost is linearised by its gradient at the sample rather than by its change at every
-    flip. That takes one backward pass instead of n decodes, and a cost that is differentiable at z; a
-    gradient knows less of what a whole flip does.
+    As `Direct`, but the cost is linearised by its gradient at the sample rather than by its change
+    at every flip. That takes one backward pass instead of n decodes, and a cost that is
+    differentiable at z; a gradient knows less of what a whole flip does.
 
     A sample costs one decode and its backward pass, and 2 argmaxes.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
-            and not used for others.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
+            with pairwise scores, and not used for others.
         epsilon: a number or a schedule; lambda in the paper; default: 0.1.
         samples: noise draws an image.
 
@@ -34,8 +34,8 @@ class ImplicitMLE(Estimator):
         EstimatorError: no samples.
 
     References:
-        Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete exponential
-        family distributions.
+        Niepert, Minervini, Franceschi (2021), Implicit MLE: backpropagating through discrete
+        exponential family distributions.
     """
 
     kl = "folded"
@@ -49,7 +49,9 @@ class ImplicitMLE(Estimator):
         super().__init__()
         needs_samples(1, samples)
         self.solver = solver
-        self.epsilon = ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
+        self.epsilon = (
+            ExponentialDecay(start=0.1) if epsilon is None else as_schedule(epsilon, "epsilon")
+        )
         self.samples = samples
 
     @property

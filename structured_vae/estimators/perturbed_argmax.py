@@ -22,20 +22,22 @@ from .estimator import Estimate, Estimator, needs_samples
 class PerturbedArgmax(Estimator):
     """Unbiased for the smoothed argmax y(h) = E[argmax(h + sigma xi)], xi Gaussian; not for E_q[cost].
 
-    The cost is taken at the mean y of the samples, which is a relaxed state, and its gradient in y goes
-    back through the derivative of y, E[z xi'] / sigma. The derivative is unbiased; its product with the gradient of the
-    cost at the same samples' mean is so for a cost that is linear in y alone, and else O(1 / samples) off. So the cost
-    must be differentiable at relaxed states. Every score gets noise, a pairwise one too, else its derivative would not
-    be seen: solvers of supermodular problems alone will therefore refuse. `cost` is that of the mean.
+    The cost is taken at the mean y of the samples, which is a relaxed state, and its gradient in y
+    goes back through the derivative of y, E[z xi'] / sigma. The derivative is unbiased; its product
+    with the gradient of the cost at the same samples' mean is so for a cost that is linear in y
+    alone, and else O(1 / samples) off. So the cost must be differentiable at relaxed states. Every
+    score gets noise, a pairwise one too, else its derivative would not be seen: solvers of
+    supermodular problems alone will therefore refuse. `cost` is that of the mean.
 
-    A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the Gaussian
-    noise of training; and a KL folded into the cost is taken at the relaxed mean, where it is no KL.
+    A model is evaluated with Gumbel noise on the unary scores (perturb-and-MAP), which is not the
+    Gaussian noise of training; and a KL folded into the cost is taken at the relaxed mean, where it
+    is no KL.
 
     A step costs one decode and its backward pass for all samples, and an argmax for each.
 
     Args:
-        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories with pairwise scores,
-            and not used for others.
+        solver: name or object of `solvers`, or a `Structure`; of `solvers.labels` for categories
+            with pairwise scores, and not used for others.
         sigma: of the noise, in units of scores.
         samples: noise draws an image, at least 2.
 
@@ -49,7 +51,9 @@ class PerturbedArgmax(Estimator):
 
     kl = "folded"
 
-    def __init__(self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8):
+    def __init__(
+        self, solver: AnySolver | Structure = "auto", sigma: float = 1.0, samples: int = 8
+    ):
         super().__init__()
         needs_samples(2, samples)
         if not sigma > 0:
@@ -74,7 +78,8 @@ class PerturbedArgmax(Estimator):
             return super().why_not(potentials)
         if isinstance(potentials, CategoricalPotentials) or isinstance(self.solver, LabelSolver):
             return ()  # tables of every sign are what solvers of labels take
-        noisy = -torch.ones(potentials.pairwise.shape[-1])  # frustrated wherever there is a triangle
+        # frustrated wherever there is a triangle
+        noisy = -torch.ones(potentials.pairwise.shape[-1])
         unary = torch.zeros(potentials.unary.shape[-1])
         problem = Problem.from_arrays(unary, noisy, edges=potentials.edges.cpu())
         solver = resolve(self.solver, problem)

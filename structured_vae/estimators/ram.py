@@ -19,31 +19,34 @@ class RAM(Estimator):
 
     q, the Gibbs distribution, draws variable by variable: q(z) = prod_v q(z_v | before v). Then
 
-        grad E_q[cost] = sum_v E[sum over both values of z_v: grad q(z_v | before v) * E[cost | before v, z_v]].
+        grad E_q[cost] = sum_v E[sum over both values of z_v: grad q(z_v | before v) * E[cost |
+        before v, z_v]].
 
-    The inner expectation is estimated by one state for each value: the sample itself, and for the other value the
-    sample with those after v drawn again by the same uniform numbers, its completion. Of n variables that takes n + 1
-    states.
-    The completions of independent bits are their single flips: local expectation gradients. A variable with k values
-    has k - 1 completions, and one by itself the exact gradient, from one table.
+    The inner expectation is estimated by one state for each value: the sample itself, and for the
+    other value the sample with those after v drawn again by the same uniform numbers, its
+    completion. Of n variables that takes n + 1 states.
+    The completions of independent bits are their single flips: local expectation gradients. A
+    variable with k values has k - 1 completions, and one by itself the exact gradient, from one
+    table.
 
     The cost may be any function.
 
-    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no argmax; of n
-    variables of k values n (k - 1) + 1; one variable costs one table of k decodes for the batch.
+    A sample costs n + 1 decodes, one of them with a gradient (with `completions` c: c + 1), and no
+    argmax; of n variables of k values n (k - 1) + 1; one variable costs one table of k decodes for
+    the batch.
 
     Args:
         samples: an image, each with completions of its own.
-        completions: of how many of n variables, chosen at random for each sample and weighted by n over their number;
-            None for all. One variable by itself takes no notice of it.
+        completions: of how many of n variables, chosen at random for each sample and weighted by n
+            over their number; None for all. One variable by itself takes no notice of it.
 
     Raises:
         EstimatorError: no samples, or no completions.
 
     References:
-        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: reparameterization and
-        marginalization. Titsias, Lázaro-Gredilla (2015), Local expectation gradients for black box variational
-        inference.
+        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators:
+        reparameterization and marginalization. Titsias, Lázaro-Gredilla (2015), Local expectation
+        gradients for black box variational inference.
     """
 
     kl = "exact"
@@ -52,7 +55,9 @@ class RAM(Estimator):
         super().__init__()
         needs_samples(1, samples)
         if completions is not None and completions < 1:
-            raise EstimatorError(f"completions must be at least 1, or None for all; got {completions}")
+            raise EstimatorError(
+                f"completions must be at least 1, or None for all; got {completions}"
+            )
         self.samples = samples
         self.completions = completions
 
@@ -97,7 +102,9 @@ def _of_variables(
     fixed = costs.detach()
     with torch.no_grad():
         others = cost(drawn.completed).movedim(-1, 1)  # [samples, batch, m, k - 1]
-    changes = torch.zeros((*drawn.variables.shape, potentials.k), dtype=fixed.dtype, device=fixed.device)
+    changes = torch.zeros(
+        (*drawn.variables.shape, potentials.k), dtype=fixed.dtype, device=fixed.device
+    )
     changes = changes.scatter(-1, drawn.values, others - fixed[..., None, None])
     changes = changes * (potentials.variables / (drawn.variables.shape[-1] * samples))
     surrogate = (drawn.conditionals * changes).sum(dim=(0, 2, 3))

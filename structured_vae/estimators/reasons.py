@@ -11,7 +11,9 @@ def no_pairs(structure: Structure | None, potentials: AnyPotentials) -> tuple[st
     """Pairwise scores, where the states are those of a structure, which has none."""
     if structure is None or potentials.pairwise is None:
         return ()
-    return (f"they have pairwise scores, and {type(structure).__name__} has scores of variables alone",)
+    return (
+        f"they have pairwise scores, and {type(structure).__name__} has scores of variables alone",
+    )
 
 
 def not_factorised(potentials: AnyPotentials, what: str) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from .estimator import Estimate, Estimator, needs_samples
 class ScoreFunction(Estimator):
     """Unbiased: E_q[(cost(z) - baseline) grad log q(z)], the baseline being the other samples' mean.
 
-    q is the Gibbs distribution, sampled exactly. The weights of an image's samples add up to zero, so
-    that the partition function, which is the same for all of them, cancels: only h is differentiated.
-    The cost may be any function.
+    q is the Gibbs distribution, sampled exactly. The weights of an image's samples add up to zero,
+    so that the partition function, which is the same for all of them, cancels: only h is
+    differentiated. The cost may be any function.
 
     A sample costs one decode with a gradient for the decoder, and no argmax.
 

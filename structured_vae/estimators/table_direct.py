@@ -23,8 +23,9 @@ class TableDirect(Estimator):
     """Direct optimization whose two argmaxes run over a table of all states, with the exact cost.
 
     Biased, O(epsilon) one-sided and O(epsilon^2) two-sided, for every encoder: no coordinate-wise
-    approximation. With noise on every state, z* is an exact sample of the Gibbs distribution, which is the
-    theorem's own setting; with noise on the unary scores it is perturb-and-MAP, as in `Direct`.
+    approximation. With noise on every state, z* is an exact sample of the Gibbs distribution, which
+    is the theorem's own setting; with noise on the unary scores it is perturb-and-MAP, as in
+    `Direct`.
 
     For up to 20 bits, and for categories. `stats` as for `Direct`.
 
@@ -56,7 +57,9 @@ class TableDirect(Estimator):
         super().__init__()
         needs_samples(1, samples)
         if sides not in (1, 2) or noise not in ("states", "unary"):
-            raise EstimatorError(f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}")
+            raise EstimatorError(
+                f"sides must be 1 or 2 and noise states or unary; got {sides}, {noise}"
+            )
         self.epsilon = as_epsilon(epsilon)
         self.samples = samples
         self.sides = sides
@@ -90,7 +93,10 @@ class TableDirect(Estimator):
             surrogate=(change + at_sample).mean(dim=0),
             cost=at_sample.detach().mean(dim=0),
             z=states[chosen],
-            stats={"changed": changed, "saturated": (least == fixed.gather(1, low.T).T).float().mean()},
+            stats={
+                "changed": changed,
+                "saturated": (least == fixed.gather(1, low.T).T).float().mean(),
+            },
         )
 
     def _perturbed(

@@ -27,9 +27,9 @@ def appearance(
 ) -> dict[str, Quantity]:
     """How often attributes are found in decoded faces, and how much their switches change these.
 
-    For each switched attribute `appears_NAME`, the share of decoded faces in which it is found as it was decoded, 0.5
-    being chance, and `change_NAME`, the mean absolute change of an intensity in [0, 1] by its switch; and
-    `change_person`, that from one person to the next.
+    For each switched attribute `appears_NAME`, the share of decoded faces in which it is found as
+    it was decoded, 0.5 being chance, and `change_NAME`, the mean absolute change of an intensity in
+    [0, 1] by its switch; and `change_person`, that from one person to the next.
 
     Args:
         vae: whose decoder is asked.
@@ -55,7 +55,9 @@ def appearance(
             "sampled",
             "share of decoded faces in which another network finds it",
         )
-        quantities[f"change_{name}"] = average(change, "sampled", "mean change of an intensity by its switch")
+        quantities[f"change_{name}"] = average(
+            change, "sampled", "mean change of an intensity by its switch"
+        )
     apart = (shown - shown.roll(1, dims=0)).abs().double().mean(dim=(1, 2))
     away = apart - apart.mean()
     squares = float((away * (away + 2 * away.roll(1))).sum())  # two neighbours share a person

@@ -17,7 +17,10 @@ from .quantities import Evaluation, Quantity, average
 MEANINGS: Final = {
     "reconstruction": ("sampled", "of attributes and code"),
     "kl_discrete": ("exact", "KL(q(attributes) || uniform), q the Gibbs distribution"),
-    "kl_continuous": ("exact", "KL(q(code) || p(code | attributes)) in expectation over q(attributes)"),
+    "kl_continuous": (
+        "exact",
+        "KL(q(code) || p(code | attributes)) in expectation over q(attributes)",
+    ),
     "kl": ("exact", "the sum of both"),
     "bound": ("bound", "reconstruction + kl, on -log p(x)"),
     "minus_log_p": ("bound", "-log p(x), importance-weighted"),
@@ -37,8 +40,8 @@ def attribute_columns(
 ) -> dict[str, torch.Tensor]:
     """`[batch]` each, the quantities of `MEANINGS`, and `accuracy_NAME` of every attribute.
 
-    The posterior is the Gibbs distribution of the scores, whose KL is known and which any estimator's bound
-    holds for.
+    The posterior is the Gibbs distribution of the scores, whose KL is known and which any
+    estimator's bound holds for.
 
     Args:
         vae: what is evaluated.
@@ -105,7 +108,8 @@ def evaluate_attributes(
 ) -> Evaluation:
     """Bound with its parts, likelihood, and each accuracy beside the majority's.
 
-    `majority_NAME` is the accuracy of always saying the value that is more frequent among these images.
+    `majority_NAME` is the accuracy of always saying the value that is more frequent among these
+    images.
 
     Args:
         vae: what is evaluated.
@@ -114,7 +118,8 @@ def evaluate_attributes(
         generator: of codes and attributes, on the images' device.
         solver: of the most probable state.
         samples: of both for each image.
-        supervised: whether the model knows which bit is which attribute; without, there is no accuracy.
+        supervised: whether the model knows which bit is which attribute; without, there is no
+            accuracy.
     """
     batches, labels = [], []
     for x, true in image_batches:
@@ -134,8 +139,12 @@ def _beside_majority(
     """Two quantities an attribute, and the majority's average."""
     frequent = (labels == (labels.mean(dim=0) > 0.5)).double()
     always = "share of images with the more frequent value"
-    quantities = {"majority": average(frequent.mean(dim=1), "exact", f"{always}, of all attributes")}
+    quantities = {
+        "majority": average(frequent.mean(dim=1), "exact", f"{always}, of all attributes")
+    }
     for name, majority in zip(names, frequent.T, strict=True):
-        quantities[f"accuracy_{name}"] = average(columns[f"accuracy_{name}"], "exact", "most probable state")
+        quantities[f"accuracy_{name}"] = average(
+            columns[f"accuracy_{name}"], "exact", "most probable state"
+        )
         quantities[f"majority_{name}"] = average(majority, "exact", always)
     return quantities

@@ -20,17 +20,19 @@ class Bound:
     """Averages over images, in nats; lower is better.
 
     Attributes:
-        reconstruction: E_q[-log p(x | z)]: exact for one variable of categories, else by samples of z.
-        kl: the tightest KL known to be valid: exact for independent variables and Gibbs posteriors, else the logarithm
-            of the number of states, of bits n log 2; to a learnt prior n log 2 and what its mean log-probability
-            falls short of that.
+        reconstruction: E_q[-log p(x | z)]: exact for one variable of categories, else by samples of
+            z.
+        kl: the tightest KL known to be valid: exact for independent variables and Gibbs posteriors,
+            else the logarithm of the number of states, of bits n log 2; to a learnt prior n log 2
+            and what its mean log-probability falls short of that.
         kl_surrogate: the KL of the unary scores alone, as the paper reports it.
         bound: reconstruction + kl, in expectation an upper bound on -log p(x).
         bound_surrogate: reconstruction + kl_surrogate, the paper's number; a bound for independent
             encoders and categories only.
         standard_error: of `bound`, over the images.
         images: how many.
-        minus_log_p: -log p(x), exact; None but for one variable of categories, where it costs nothing.
+        minus_log_p: -log p(x), exact; None but for one variable of categories, where it costs
+            nothing.
     """
 
     reconstruction: float
@@ -65,7 +67,8 @@ def image_costs(
 ) -> dict[str, torch.Tensor]:
     """Reconstruction, valid KL and surrogate KL of each image; `[batch]` each.
 
-    For one variable of categories the expectation over q is taken exactly, and -log p(x) comes with it.
+    For one variable of categories the expectation over q is taken exactly, and -log p(x) comes with
+    it.
     """
     potentials = vae.encoder(x)
     q = posterior(potentials)
@@ -78,21 +81,27 @@ def image_costs(
         minus_log_p = math.log(vae.n) - (-joint).logsumexp(dim=-1)
         costs |= {"reconstruction": (probabilities * table).sum(dim=-1), "minus_log_p": minus_log_p}
         return (
-            costs if prior is None else _to_prior(costs, potentials, prior, prior.expected(Gibbs(potentials)))
+            costs
+            if prior is None
+            else _to_prior(costs, potentials, prior, prior.expected(Gibbs(potentials)))
         )
     z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
     draws = [vae.decoder.cost(x, each) for each in z]
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
     if prior is None:
         return costs
-    # The sums of perturb-and-MAP are not known with pairwise scores; by samples the bound stays one in expectation.
+    # The sums of perturb-and-MAP are not known with pairwise scores; by samples the bound stays one
+    # in expectation.
     sampled = potentials.pairwise is not None and isinstance(q, PerturbAndMAP)
     excess = prior.at(z).mean(dim=0) if sampled else prior.expected(Gibbs(potentials))
     return _to_prior(costs, potentials, prior, excess)
 
 
 def _to_prior(
-    costs: dict[str, torch.Tensor], potentials: AnyPotentials, prior: PriorExcess, excess: torch.Tensor
+    costs: dict[str, torch.Tensor],
+    potentials: AnyPotentials,
+    prior: PriorExcess,
+    excess: torch.Tensor,
 ) -> dict[str, torch.Tensor]:
     """The KLs to a learnt prior in the place of those to the uniform one; `excess [batch]` is that of q."""
     surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(potentials.unary_alone()))
@@ -129,4 +138,6 @@ def evaluate_bound(
         generator: of the posterior samples, on the images' device.
         samples: posterior samples an image.
     """
-    return summarise([image_costs(vae, batch[0], posterior, generator, samples) for batch in image_batches])
+    return summarise(
+        [image_costs(vae, batch[0], posterior, generator, samples) for batch in image_batches]
+    )

@@ -1,7 +1,7 @@
 """All that can be known of a model with discrete latent variables alone, on images, and how well it is known.
 
-Where all states can be enumerated, -log p(x) and the bound of a Gibbs posterior are exact; elsewhere they
-are estimated from samples, and called so.
+Where all states can be enumerated, -log p(x) and the bound of a Gibbs posterior are exact;
+elsewhere they are estimated from samples, and called so.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def evaluate(
 ) -> Evaluation:
     """Bound, likelihood, gap, true and surrogate KL, and active variables.
 
-    `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always there;
-    `minus_log_p` and `gap` where they are known; `gibbs_kl`, `gibbs_reconstruction` and `gibbs_bound` beside a
-    structured perturb-and-MAP posterior; `refined_bound` where it is asked for.
+    `reconstruction`, `kl`, `bound`, `kl_surrogate`, `bound_surrogate` and `active` are always
+    there; `minus_log_p` and `gap` where they are known; `gibbs_kl`, `gibbs_reconstruction` and
+    `gibbs_bound` beside a structured perturb-and-MAP posterior; `refined_bound` where it is asked
+    for.
 
     Args:
         vae: what is evaluated.
@@ -56,7 +57,8 @@ def evaluate(
         posterior: `Gibbs`, or `PerturbAndMAP` with its solver, given potentials.
         generator: of the posterior samples, on the images' device.
         samples: an image, of what is not summed exactly.
-        refine: moves of a search for each image that tighten the bound, see `refined_bound`; 0 for none.
+        refine: moves of a search for each image that tighten the bound, see `refined_bound`; 0 for
+            none.
 
     Raises:
         ConfigError: refinement of a model of more than 62 bits, or of categories, which need none.
@@ -101,7 +103,9 @@ class _View:
         """`[batch]` each, but `mean_state [batch, n]`."""
         potentials = self.vae.encoder(x)
         table = None if self._decoded is None else self._decoded.costs(x)
-        columns = self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
+        columns = (
+            self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
+        )
         columns["bound"] = columns["reconstruction"] + columns["kl"]
         columns["kl_surrogate"] = kl_of_unary(potentials).value + self._beyond(
             Gibbs(potentials.unary_alone())
@@ -116,7 +120,9 @@ class _View:
             columns |= self._gibbs(potentials, table)
         if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
             start = self.posterior(potentials).sample(self.generator)[0]
-            columns["refined_bound"] = refined_bound(self.vae.decoder, x, start, self.refine, self._prior)
+            columns["refined_bound"] = refined_bound(
+                self.vae.decoder, x, start, self.refine, self._prior
+            )
         return columns
 
     @cached_property
@@ -128,7 +134,9 @@ class _View:
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if self._sums else ("bound", f"histogram of {drawn}")
-        surrogate = ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
+        surrogate = (
+            ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
+        )
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
         else:
@@ -148,7 +156,10 @@ class _View:
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
-            "refined_bound": ("bound", f"by the states that a search of {decodes} decodes an image meets"),
+            "refined_bound": (
+                "bound",
+                f"by the states that a search of {decodes} decodes an image meets",
+            ),
         }
 
     def _summed(

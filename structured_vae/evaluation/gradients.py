@@ -23,20 +23,21 @@ ROWS = 2000
 class GradientReport:
     """An estimator's draws of the gradient of E_q[-log p(x | z)] in the potentials.
 
-    q is the Gibbs distribution of the potentials. A structured encoder's perturb-and-MAP samples follow
-    another one, whose gradient differs: part of the bias is then that difference.
+    q is the Gibbs distribution of the potentials. A structured encoder's perturb-and-MAP samples
+    follow another one, whose gradient differs: part of the bias is then that difference.
 
     Attributes:
-        bias: norm of (expected - exact gradient), root mean square over images, less what chance adds to a
-            mean of so many draws.
-        resolution: what chance adds to it before that is subtracted. A bias below it is uncertain, the less so the more
-            coordinates and images there are.
+        bias: norm of (expected - exact gradient), root mean square over images, less what chance
+            adds to a mean of so many draws.
+        resolution: what chance adds to it before that is subtracted. A bias below it is uncertain,
+            the less so the more coordinates and images there are.
         deviation: standard deviation of a coordinate, the mean over coordinates and images.
         variance: summed over the coordinates, the mean over images.
         cosine: between the means of the draws and the exact gradients, of all images together.
-        z_score: the largest abs(mean - exact) / standard error of all coordinates and images that vary; for
-            an unbiased estimator it exceeds 4.5 about once in 150,000 coordinates. That takes draws enough to
-            meet the rare states: where q is nearly certain, the few that were met say little of the mean.
+        z_score: the largest abs(mean - exact) / standard error of all coordinates and images that
+            vary; for an unbiased estimator it exceeds 4.5 about once in 150,000 coordinates. That
+            takes draws enough to meet the rare states: where q is nearly certain, the few that were
+            met say little of the mean.
         norm: of the exact gradient, root mean square over images.
         microseconds: of a draw for an image.
         stats: averages of the estimator's own, such as the share "saturated".
@@ -156,7 +157,11 @@ def _report(
 
 
 def _variance(
-    mean: torch.Tensor, mean_square: torch.Tensor, draws: int, exact: torch.Tensor, dtype: torch.dtype
+    mean: torch.Tensor,
+    mean_square: torch.Tensor,
+    draws: int,
+    exact: torch.Tensor,
+    dtype: torch.dtype,
 ) -> torch.Tensor:
     """`[batch, n + e]`: of the draws; 0 where they differ by rounding alone, so that no z-score is made of it.
 

@@ -53,7 +53,8 @@ def mixture_columns(
         drawn = style.sample(generator)
         table = vae.decoder.given(drawn).table(x, potentials.states())
         totals += (q * table).sum(dim=-1)
-        ratio = style.log_ratio(drawn).reshape(len(x), -1)  # of one style, or of that of every class
+        # of one style, or of that of every class
+        ratio = style.log_ratio(drawn).reshape(len(x), -1)
         weights.append((ratio - table).logsumexp(dim=-1) - math.log(vae.n))
     columns = {
         "reconstruction": totals / samples,

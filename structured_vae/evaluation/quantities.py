@@ -34,8 +34,8 @@ class Evaluation:
     """The quantities of a model on images.
 
     Attributes:
-        quantities: by name; `reconstruction`, `kl` and `bound` are always there. What else is there depends on
-            the model: see `evaluate`, `evaluate_mixture` and `evaluate_attributes`.
+        quantities: by name; `reconstruction`, `kl` and `bound` are always there. What else is there
+            depends on the model: see `evaluate`, `evaluate_mixture` and `evaluate_attributes`.
         images: how many.
     """
 

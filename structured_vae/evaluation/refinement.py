@@ -28,11 +28,12 @@ def refined_bound(
 ) -> Costs:
     """`[batch]`: -log sum p(x, z) over the states that a search for each image meets, in nats.
 
-    A sum over some of the states is not more than p(x), so this is an upper bound on -log p(x) whatever the
-    states: that of the posterior which is p(z | x) among them and zero elsewhere. They are those of a tabu
-    search from `z`: in every move the best flip of one bit, and the costs of all n flips come with it. What is
-    left to -log p(x) are the states not met, so the bound of an encoder less this one is what the encoder loses
-    by not looking at each image: its amortisation gap.
+    A sum over some of the states is not more than p(x), so this is an upper bound on -log p(x)
+    whatever the states: that of the posterior which is p(z | x) among them and zero elsewhere. They
+    are those of a tabu search from `z`: in every move the best flip of one bit, and the costs of
+    all n flips come with it. What is left to -log p(x) are the states not met, so the bound of an
+    encoder less this one is what the encoder loses by not looking at each image: its amortisation
+    gap.
 
     Args:
         decoder: of n bits, at most 62.
@@ -42,10 +43,10 @@ def refined_bound(
         prior: a learnt one; default: the uniform one.
 
     References:
-        Lücke, Eggert (2010), Expectation truncation and the benefits of preselection in training generative
-        models.
-        Drefs, Guiraud, Panagiotou, Lücke (2022), Direct evolutionary optimization of variational autoencoders
-        with binary latents.
+        Lücke, Eggert (2010), Expectation truncation and the benefits of preselection in training
+        generative models.
+        Drefs, Guiraud, Panagiotou, Lücke (2022), Direct evolutionary optimization of variational
+        autoencoders with binary latents.
         Cremer, Li, Duvenaud (2018), Inference suboptimality in variational autoencoders.
     """
     n = z.shape[-1]

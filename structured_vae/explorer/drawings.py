@@ -48,8 +48,12 @@ class Palette:
         return "#{:02x}{:02x}{:02x}".format(*mixed)
 
 
-LIGHT: Final = Palette(False, "#222222", "#9a9a9a", "#3b6ea5", "#c65d00", (178, 24, 43), (33, 102, 172))
-DARK: Final = Palette(True, "#e6e6e6", "#7d7d7d", "#6fa8dc", "#ffa04d", (244, 109, 103), (103, 169, 244))
+LIGHT: Final = Palette(
+    False, "#222222", "#9a9a9a", "#3b6ea5", "#c65d00", (178, 24, 43), (33, 102, 172)
+)
+DARK: Final = Palette(
+    True, "#e6e6e6", "#7d7d7d", "#6fa8dc", "#ffa04d", (244, 109, 103), (103, 169, 244)
+)
 
 
 def png_of(intensities: NDArray[np.float32], palette: Palette = LIGHT, enlarged: int = 1) -> bytes:
@@ -57,7 +61,9 @@ def png_of(intensities: NDArray[np.float32], palette: Palette = LIGHT, enlarged:
     clipped = np.clip(intensities, 0, 1)
     if clipped.ndim == 2 and not palette.dark:
         clipped = 1 - clipped
-    shades = np.round(255 * clipped).astype(np.uint8).repeat(enlarged, axis=0).repeat(enlarged, axis=1)
+    shades = (
+        np.round(255 * clipped).astype(np.uint8).repeat(enlarged, axis=0).repeat(enlarged, axis=1)
+    )
     file = BytesIO()
     Image.fromarray(shades).save(file, "PNG")
     return file.getvalue()
@@ -109,7 +115,9 @@ def table_html(rows: Iterable[tuple[str, str]]) -> str:
         f"<td>{escape(value)}</td></tr>"
         for name, value in rows
     )
-    return f'<table style="border-collapse:collapse;font-size:0.95rem;line-height:1.6">{cells}</table>'
+    return (
+        f'<table style="border-collapse:collapse;font-size:0.95rem;line-height:1.6">{cells}</table>'
+    )
 
 
 def bars_html(
@@ -124,7 +132,9 @@ def bars_html(
     kept, parts = set(fixed), []
     for value in (0.0, 0.5, 1.0):
         y = 10 + high * (1 - value)
-        parts.append(f'<path d="M{left - 4} {y}H{left + wide * len(values)}" stroke="{palette.faint}55"/>')
+        parts.append(
+            f'<path d="M{left - 4} {y}H{left + wide * len(values)}" stroke="{palette.faint}55"/>'
+        )
         parts.append(_text(left - 8, y + 4, f"{value:g}", palette.faint, "end"))
     slanted = are_words(names)
     for i, (value, name) in enumerate(zip(values, names, strict=True)):
@@ -136,7 +146,9 @@ def bars_html(
         below = 10 + high + 16
         turn = f' transform="rotate(-50 {x + wide / 2} {below})"' if slanted else ""
         parts.append(
-            _text(x + wide / 2, below, name, palette.ink, "end" if slanted else "middle", extra=turn)
+            _text(
+                x + wide / 2, below, name, palette.ink, "end" if slanted else "middle", extra=turn
+            )
         )
     size = (left + wide * len(values) + 8, 10 + high + (90 if slanted else 24))
     return _svg_html(parts, size, description)
@@ -154,7 +166,9 @@ def heat_map_html(
     for i in range(n):
         x, y = left + side * (i + 0.5), top + side * (i + 0.5)
         turn = f' transform="rotate(-50 {x} {top - 8})"' if slanted else ""
-        parts.append(_text(x, top - 8, names[i], palette.ink, "start" if slanted else "middle", extra=turn))
+        parts.append(
+            _text(x, top - 8, names[i], palette.ink, "start" if slanted else "middle", extra=turn)
+        )
         parts.append(_text(left - 6, y + 4, names[i], palette.ink, "end"))
         for j in range(n):
             fill = palette.faint + "44" if i == j else palette.shade(values[i, j] / largest)
@@ -193,7 +207,8 @@ def graph_html(
         palette: of the page.
     """
     n, words = len(values), are_words(names)
-    radius, beside = (130, 26 + _width(names)) if words else (160, 40)  # words stand outside the ring
+    # words stand outside the ring
+    radius, beside = (130, 26 + _width(names)) if words else (160, 40)
     middle, centre = radius + beside, radius + 40
     angle = [2 * math.pi * i / n - math.pi / 2 for i in range(n)]
     place = [(middle + radius * math.cos(a), centre + radius * math.sin(a)) for a in angle]
@@ -240,9 +255,7 @@ def _largest(values: NDArray[np.float64]) -> float:
 
 
 def _text(x: float, y: float, words: str, colour: str, anchor: str, extra: str = "") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
 
 
 def _svg_html(parts: list[str], size: tuple[float, float], description: str) -> str:

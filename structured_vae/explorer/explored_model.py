@@ -55,8 +55,8 @@ class Scored:
     Attributes:
         pixels: `[pixels]`; None for the prior.
         potentials: one row.
-        style: `[c]`, the mean of a continuous code; of attributes what it has beyond the prior's mean given the best
-            state. None where there is none.
+        style: `[c]`, the mean of a continuous code; of attributes what it has beyond the prior's
+            mean given the best state. None where there is none.
     """
 
     pixels: NDArray[np.float32] | None
@@ -72,8 +72,10 @@ class Encoded:
         best: the best states with the fixed bits.
         marginals: `[n]`, P(z_i = 1) given the fixed bits; of categories their probabilities.
         how: where the marginals come from, in words.
-        couplings: `[n, n]`, the pairwise scores, symmetric, NaN on the diagonal; None where there are none.
-        cost: -log p(x, z) of the best state in nats, a bound on -log p(x); None where that is not known.
+        couplings: `[n, n]`, the pairwise scores, symmetric, NaN on the diagonal; None where there
+            are none.
+        cost: -log p(x, z) of the best state in nats, a bound on -log p(x); None where that is not
+            known.
     """
 
     best: Ranked
@@ -136,7 +138,9 @@ class Explored:
         return tuple(int(place == category) for place in range(self.vae.n))
 
     @torch.no_grad()
-    def decode(self, state: tuple[int, ...], style: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    def decode(
+        self, state: tuple[int, ...], style: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """`[height, width]`, in colour `[height, width, 3]`: the mean image of a state.
 
         Args:
@@ -168,7 +172,9 @@ class Explored:
         return Scored(pixels, h, mean[0].flatten().float().numpy())
 
     @torch.no_grad()
-    def encode(self, scored: Scored, fixed: Fixed | None = None, count: int = 1, seed: int = 0) -> Encoded:
+    def encode(
+        self, scored: Scored, fixed: Fixed | None = None, count: int = 1, seed: int = 0
+    ) -> Encoded:
         """The posterior given fixed bits, with the `count` best states; the same for the same seed."""
         fixed, h = fixed or {}, scored.potentials
         best = ranked(h, fixed, count)
@@ -188,7 +194,8 @@ class Explored:
             count: images; of a mixture from the prior rows.
             seed: of the draws.
             fixed: bits, or a category.
-            scored: an image, whose Gibbs distribution the states are drawn from; None for the prior.
+            scored: an image, whose Gibbs distribution the states are drawn from; None for the
+                prior.
         """
         generator, columns = torch.Generator().manual_seed(seed), COLUMNS
         fixed = fixed or {}
@@ -221,8 +228,12 @@ class Explored:
         a, b = scored.potentials, other.potentials
         if isinstance(a, CategoricalPotentials) or isinstance(b, CategoricalPotentials):
             raise TypeError("categories have no flips")
-        pairwise = None if a.pairwise is None or b.pairwise is None else (a.pairwise + b.pairwise) / 2
-        mean = Potentials((a.unary + b.unary) / 2, pairwise, a.edges if pairwise is not None else None)
+        pairwise = (
+            None if a.pairwise is None or b.pairwise is None else (a.pairwise + b.pairwise) / 2
+        )
+        mean = Potentials(
+            (a.unary + b.unary) / 2, pairwise, a.edges if pairwise is not None else None
+        )
         return best_path(mean, np.array(start, dtype=np.int8), np.array(end, dtype=np.int8))
 
     @cached_property
@@ -284,13 +295,17 @@ class Explored:
         """Whether every class has a style of its own, one after the other in what is called the style here."""
         return isinstance(self.vae, MixtureVAE) and self.vae.encoder.styles == "own"
 
-    def _styles(self, count: int, generator: torch.Generator, scored: Scored | None) -> torch.Tensor:
+    def _styles(
+        self, count: int, generator: torch.Generator, scored: Scored | None
+    ) -> torch.Tensor:
         """`[count, c]`: that of the image, or draws of the prior."""
         if scored is not None and scored.style is not None:
             return torch.from_numpy(scored.style).expand(count, -1).to(self._weight.dtype)
         return torch.randn((count, self._style_size), generator=generator).to(self._weight.dtype)
 
-    def _decoded(self, z: torch.Tensor, style: NDArray[np.float32] | None) -> list[NDArray[np.float32]]:
+    def _decoded(
+        self, z: torch.Tensor, style: NDArray[np.float32] | None
+    ) -> list[NDArray[np.float32]]:
         given = torch.zeros(self._style_size) if style is None else torch.from_numpy(style)
         means = self._means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
         return [self.shown(each) for each in means]
@@ -360,10 +375,14 @@ def _size(pixels: int, training: TrainConfig | None, folder: str | Path) -> tupl
     if side * side == pixels:
         return side, side
     if training is None:
-        raise RunError(f"nothing in {folder} says the height and width of its images of {pixels} pixels")
+        raise RunError(
+            f"nothing in {folder} says the height and width of its images of {pixels} pixels"
+        )
     images = dataset_of(training)
     if images.channels > 1:
-        raise RunError(f"the images of {folder} have {images.channels} colours; the explorer shows grey ones")
+        raise RunError(
+            f"the images of {folder} have {images.channels} colours; the explorer shows grey ones"
+        )
     return images.height, images.width
 
 

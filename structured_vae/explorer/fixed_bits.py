@@ -84,7 +84,8 @@ def _ranked_categories(h: CategoricalPotentials, fixed: Fixed, count: int, log_z
 def reduced(h: Potentials, fixed: Fixed) -> tuple[Potentials | None, float]:
     """The scores of the free bits, and what the fixed ones score among themselves; None where no bit is free.
 
-    h(z) = constant + h_free(z_free): a fixed bit's pairwise scores are unary ones of its neighbours.
+    h(z) = constant + h_free(z_free): a fixed bit's pairwise scores are unary ones of its
+    neighbours.
     """
     n = h.unary.shape[-1]
     value = torch.tensor([fixed.get(i, 0) for i in range(n)], dtype=h.unary.dtype)

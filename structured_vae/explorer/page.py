@@ -65,8 +65,8 @@ class View:
         image: its number in the test split, if it is of that.
         fixed: bits, or a category.
         found: the posterior of the image given these.
-        ranking: the posterior that states are ordered by: of bits that given the fixed ones, of categories that of all,
-            the chosen one being one of them.
+        ranking: the posterior that states are ordered by: of bits that given the fixed ones, of
+            categories that of all, the chosen one being one of them.
         style: `[c]` of what is decoded; None for the prior's mean, or where there is none.
     """
 
@@ -94,7 +94,9 @@ def scored_image(folder: str, pixels: NDArray[np.float32] | None) -> Scored:
 
 
 @st.cache_resource(max_entries=64)
-def encoded(folder: str, pixels: NDArray[np.float32] | None, fixed: tuple[tuple[int, int], ...]) -> Encoded:
+def encoded(
+    folder: str, pixels: NDArray[np.float32] | None, fixed: tuple[tuple[int, int], ...]
+) -> Encoded:
     """The posterior of an image with fixed bits."""
     return opened(folder).encode(scored_image(folder, pixels), dict(fixed), BEST)
 
@@ -112,12 +114,16 @@ def main(folder: str) -> None:
     image, pixels = chosen_image(model, palette)
     left, right = st.columns(2, gap="large")
     with left:
-        st.header("Fix some bits, and the rest is solved again" if model.bits else "Choose a category")
+        st.header(
+            "Fix some bits, and the rest is solved again" if model.bits else "Choose a category"
+        )
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
     found = encoded(folder, pixels, tuple(sorted(fixed.items())))
     ranking = found if model.bits else encoded(folder, pixels, ())
-    view = View(model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style)
+    view = View(
+        model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style
+    )
     with left:
         bars(view)
     with right:
@@ -145,7 +151,9 @@ def read_link(model: Explored) -> None:
         st.session_state["category"] = model.names[chosen[0]]
 
 
-def chosen_image(model: Explored, palette: Palette) -> tuple[int | None, NDArray[np.float32] | None]:
+def chosen_image(
+    model: Explored, palette: Palette
+) -> tuple[int | None, NDArray[np.float32] | None]:
     """The number in the test split and `[pixels]`: None for a file, and for no image at all."""
     source = st.radio("What is encoded", [SPLIT, FILE, PRIOR], horizontal=True, key="source")
     if source == PRIOR:
@@ -176,7 +184,9 @@ def test_image(model: Explored, palette: Palette, key: str) -> int:
         for number in numbers:
             kind: Literal["primary", "secondary"] = "primary" if number == chosen else "secondary"
             name = f"test image {number}"
-            st.button(name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number))
+            st.button(
+                name, key=f"{key}-{number - first}", type=kind, on_click=choose, args=(key, number)
+            )
     words = "Number of the test image" if key == "image" else "Number of the other image"
     return int(st.number_input(words, 0, count - 1, key=key, width=220))
 
@@ -265,7 +275,10 @@ def decoded(view: View) -> None:
     images, captions = [picture], ["decoded"]
     if view.scored.pixels is not None:
         what = "its best state" if model.bits else f"category {model.names[found.state.index(1)]}"
-        images, captions = [model.shown(view.scored.pixels), picture], ["the image", f"{what}, decoded"]
+        images, captions = (
+            [model.shown(view.scored.pixels), picture],
+            ["the image", f"{what}, decoded"],
+        )
     st.html(strip_html(images, captions, "image and decoded image", 220, view.palette))
     st.html(table_html(facts(view)))
     name = "-".join(map(str, found.state)) if not model.bits else "".join(map(str, found.state))
@@ -279,7 +292,11 @@ def decoded(view: View) -> None:
 def facts(view: View) -> list[tuple[str, str]]:
     """Score, probability and bound of the best state, by name."""
     best, ranking, model = view.found.best, view.ranking.best, view.model
-    state = "".join(map(str, view.found.state)) if model.bits else model.names[view.found.state.index(1)]
+    state = (
+        "".join(map(str, view.found.state))
+        if model.bits
+        else model.names[view.found.state.index(1)]
+    )
     given = " with the fixed bits" if view.fixed and model.bits else ""
     proof = f" (no {'state' if model.bits else 'category'}{given} scores more: proved)"
     proved = ranking.optimal[0] and best.scores[0] == ranking.scores[0]
@@ -295,14 +312,18 @@ def facts(view: View) -> list[tuple[str, str]]:
     if given:
         rows.append(("", f"{np.exp(best.log_given[0]):.4f} of the states with the fixed bits"))
     if view.found.cost is not None:
-        rows.append(("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state"))
+        rows.append(
+            ("-log p(x) at most", f"{view.found.cost:.1f} nats, -log p(x, z) of this state")
+        )
     return rows
 
 
 def couplings(view: View, values: NDArray[np.float64]) -> None:
     """The pairwise scores, as a graph and as a heat map."""
     st.header("Couplings between bits")
-    st.text("Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it.")
+    st.text(
+        "Pairwise scores of this image: red pairs favour being 1 together, blue pairs avoid it."
+    )
     left, right = st.columns(2, gap="large")
     names, palette = view.model.names, view.palette
     with left:
@@ -331,13 +352,17 @@ def path(view: View) -> None:
     """From the image's state to that of another, flip by flip."""
     model = view.model
     st.header("A path to another image")
-    st.text("One flip at a time, in the order whose states have the highest mean scores of both images.")
+    st.text(
+        "One flip at a time, in the order whose states have the highest mean scores of both images."
+    )
     if st.session_state.get("other") is None:
         st.session_state["other"] = (view.image or 0) + 1
     other = test_image(model, view.palette, "other")
     pixels = model.test_image(other)
     end = encoded(view.folder, pixels, tuple(sorted(view.fixed.items()))).state
-    states, scores = model.path(view.scored, scored_image(view.folder, pixels), end, view.found.state)
+    states, scores = model.path(
+        view.scored, scored_image(view.folder, pixels), end, view.found.state
+    )
     captions = [f"start\n{scores[0]:.2f}"]
     for before, after, score in zip(states, states[1:], scores[1:], strict=False):
         [bit] = np.flatnonzero(before != after)

@@ -18,7 +18,11 @@ PAGE = Path(__file__).with_name("page.py")
 
 
 def explore(
-    folder: str | Path, address: str = "127.0.0.1", port: int = 8501, *, model: DiscreteVAE | None = None
+    folder: str | Path,
+    address: str = "127.0.0.1",
+    port: int = 8501,
+    *,
+    model: DiscreteVAE | None = None,
 ) -> None:
     """Serves a page on which the model of a run, or of an exported folder, can be played with, until Ctrl-C.
 
@@ -26,8 +30,8 @@ def explore(
         folder: of the run, or one that `export_run` wrote.
         address: to listen at; the default is reached from this machine alone.
         port: to listen at.
-        model: networks of one's own that the folder has the weights of; those of an exported folder have a size,
-            `DiscreteVAE(..., pixels=...)`.
+        model: networks of one's own that the folder has the weights of; those of an exported folder
+            have a size, `DiscreteVAE(..., pixels=...)`.
 
     Raises:
         MissingPackageError: Streamlit is not installed, or too old.
@@ -73,8 +77,8 @@ def _check_free(address: str, port: int) -> None:
 def _ask_nobody() -> None:
     """Keeps Streamlit from asking a public site for the address of this machine.
 
-    It would ask, and no setting keeps it from that, to let in the pages of other servers at this address. They are as
-    strange as all others: what is not known lets nobody in.
+    It would ask, and no setting keeps it from that, to let in the pages of other servers at this
+    address. They are as strange as all others: what is not known lets nobody in.
     """
     from streamlit import net_util
 
@@ -94,7 +98,8 @@ def _options(address: str, port: int) -> list[str]:
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
         "client.showErrorLinks": "false",
-        "runner.postScriptGC": "false",  # a full collection, with torch loaded, would follow every switch
+        # a full collection, with torch loaded, would follow every switch
+        "runner.postScriptGC": "false",
     }
     words = [word for name, value in settings.items() for word in (f"--{name}", value)]
     if ip_address(address).is_loopback:

@@ -21,8 +21,9 @@ def best_path(
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """The order of flips whose states have the highest sum of scores: `[flips + 1, n]`, and the score of each.
 
-    Every differing bit flips once. With d of them the best sum to each of the 2^d sets of flips follows from those of
-    one flip less (dynamic programming over sets), so that no other order is better.
+    Every differing bit flips once. With d of them the best sum to each of the 2^d sets of flips
+    follows from those of one flip less (dynamic programming over sets), so that no other order is
+    better.
 
     Args:
         h: scores, one row.
@@ -58,12 +59,16 @@ def _scores(
 ) -> NDArray[np.float64]:
     """`[2^d]`: of start with each set of flips."""
     kept = {i: int(start[i]) for i in range(len(start)) if i not in differing}
-    double = Potentials(h.unary.double(), None if h.pairwise is None else h.pairwise.double(), h.edges)
+    double = Potentials(
+        h.unary.double(), None if h.pairwise is None else h.pairwise.double(), h.edges
+    )
     free, constant = reduced(double, kept)
     if free is None:
         return np.array([constant])
     states = torch.from_numpy(flipped ^ start[differing].astype(bool))
     starts = range(0, len(states), SCORED_TOGETHER)
-    found = torch.cat([free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts])
+    found = torch.cat(
+        [free.score(states[first : first + SCORED_TOGETHER].double()) for first in starts]
+    )
     scores: NDArray[np.float64] = constant + found.numpy()
     return scores

@@ -49,7 +49,8 @@ def read_colours(content: bytes, size: tuple[int, int]) -> NDArray[np.float32]:
 def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDArray[np.float32]:
     """`[pixels]`: an image file in grey, at the model's size, ink as 1, binarised as in training.
 
-    Ink is what differs from the border: dark on white paper, or bright on black as in MNIST's own files.
+    Ink is what differs from the border: dark on white paper, or bright on black as in MNIST's own
+    files.
 
     Args:
         content: of the file.
@@ -69,15 +70,16 @@ def read_upload(content: bytes, size: tuple[int, int], binarisation: str) -> NDA
 
 def _opened(content: bytes) -> Image.Image:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the caller looks at the size
+        # the caller looks at the size
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         return Image.open(BytesIO(content), formats=FORMATS)
 
 
 def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
     """The image in colour, no smaller than `size` needs; what is transparent becomes white.
 
-    A large one is reduced before its colours are converted, and a JPEG while it is decoded, so that an upload takes
-    little more memory than its own pixels.
+    A large one is reduced before its colours are converted, and a JPEG while it is decoded, so that
+    an upload takes little more memory than its own pixels.
     """
     try:
         with _opened(content) as image:
@@ -91,7 +93,13 @@ def _on_paper(content: bytes, size: tuple[int, int]) -> Image.Image:
                 image.draft("RGB", (wanted, wanted))
             image.load()
             return _reduced(image, max(1, min(image.size) // wanted))
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except (
+        UnidentifiedImageError,
+        OSError,
+        ValueError,
+        SyntaxError,
+        Image.DecompressionBombError,
+    ) as error:
         if isinstance(error, DataError):
             raise
         # Pillow names the object in memory, not the file, of what it does not know at all.

@@ -16,9 +16,10 @@ from .sums import chain_sums
 class ChainCRF(LinearEstimator):
     r"""A linear-chain conditional random field, by L-BFGS.
 
-    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are exact. X is a list
-    of features `[length, d]`, arrays or sparse arrays, and y a list of labels `[length]`; or X is `[samples, d]`, of
-    chains of one place. Every prediction is a maximum, and proved to be one.
+    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are
+    exact. X is a list of features `[length, d]`, arrays or sparse arrays, and y a list of labels
+    `[length]`; or X is `[samples, d]`, of chains of one place. Every prediction is a maximum, and
+    proved to be one.
 
     Args:
         C: of the likelihood beside the penalty, positive.
@@ -73,13 +74,14 @@ class ChainCRF(LinearEstimator):
 class ChainSSVM(LinearEstimator):
     r"""A structural support vector machine over chains, by block-coordinate Frank-Wolfe.
 
-    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts labels that
-    differ. X and y are those of `ChainCRF`. Every prediction is a maximum, and proved to be one.
+    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L
+    counts labels that differ. X and y are those of `ChainCRF`. Every prediction is a maximum, and
+    proved to be one.
 
     Args:
         C: of the losses beside the penalty, positive.
-        tol: it ends when the duality gap, by which the objective can be above its minimum at most, is below `tol`
-            times the objective.
+        tol: it ends when the duality gap, by which the objective can be above its minimum at most,
+            is below `tol` times the objective.
         max_iter: most passes over the chains.
         batch_size: chains whose labels are asked for at once.
         random_state: of the order of the chains: a seed, a generator of numpy, or None.
@@ -96,7 +98,8 @@ class ChainSSVM(LinearEstimator):
         gap_: the duality gap at the end.
 
     References:
-        Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization for structural SVMs.
+        Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization
+        for structural SVMs.
 
     Example:
         >>> chains, tags = [np.eye(3), np.eye(3)[[2, 1]]], [["a", "b", "a"], ["a", "b"]]

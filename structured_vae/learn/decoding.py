@@ -50,7 +50,8 @@ def decode(
         weights: the model.
         solver: of `solvers.labels`.
         time_limit: seconds for each instance, for solvers that can stop early.
-        away_from: `[places]`, labels: every other label scores one more at its place. None for the scores alone.
+        away_from: `[places]`, labels: every other label scores one more at its place. None for the
+            scores alone.
 
     Raises:
         solvers.SolverError: the solver cannot take the scores.

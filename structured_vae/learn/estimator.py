@@ -28,8 +28,9 @@ _Classifier: Any = (
 class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of another package, which may be missing
     """A linear model of the labels of instances.
 
-    X is a list of instances, and y a list of their labels; or X is `[samples, d]` and y `[samples]`, of instances
-    with one place each, which makes it a classifier like any other of scikit-learn.
+    X is a list of instances, and y a list of their labels; or X is `[samples, d]` and y
+    `[samples]`, of instances with one place each, which makes it a classifier like any other of
+    scikit-learn.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
@@ -73,8 +74,8 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
             X: as of `fit`.
 
         Returns:
-            `labels`, from 0 to k - 1, places of `classes_`, of all instances one after the other; `score`, `bound` and
-            `optimal`, one an instance.
+            `labels`, from 0 to k - 1, places of `classes_`, of all instances one after the other;
+            `score`, `bound` and `optimal`, one an instance.
 
         Raises:
             DataError: X is no such list, or has another number of features.
@@ -140,13 +141,21 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
 
     def _keep(self, fitted: Fitted) -> None:
         """What was learned, as attributes."""
-        self._weights, self.n_iter_, self.objective_ = fitted.weights, fitted.n_iter, fitted.objective
+        self._weights, self.n_iter_, self.objective_ = (
+            fitted.weights,
+            fitted.n_iter,
+            fitted.objective,
+        )
         if fitted.gap is not None:
             self.gap_ = fitted.gap
         places, extra = self._weights.places, 2 if self._borders else 1
         self.coef_ = places[:-extra].T
         if self._borders:
-            self.start_, self.end_, self.transitions_ = places[-2], places[-1], self._weights.pairs[0]
+            self.start_, self.end_, self.transitions_ = (
+                places[-2],
+                places[-1],
+                self._weights.pairs[0],
+            )
         else:
             self.intercept_, self.pair_coef_ = places[-1], self._weights.pairs
 
@@ -170,11 +179,15 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
     def _of_training(self, x: Any, y: Any) -> tuple[Instances, np.ndarray]:
         if is_table(x):
             validation = importlib.import_module("sklearn.utils.validation")
-            features, labels = validation.validate_data(self, x, y, accept_sparse="csr", dtype=np.float64)
+            features, labels = validation.validate_data(
+                self, x, y, accept_sparse="csr", dtype=np.float64
+            )
             importlib.import_module("sklearn.utils.multiclass").check_classification_targets(labels)
             return stacked(of_rows(features), self._borders), np.asarray(labels)
         if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
         instances = stacked(self._given(x), self._borders)
         self.n_features_in_ = instances.features.shape[1] - (2 if self._borders else 1)
         return instances, labels_of(y, np.diff(instances.offsets))
@@ -182,11 +195,15 @@ class LinearEstimator(_Classifier, _Base):  # type: ignore[misc]  # classes of a
     def _of_prediction(self, x: Any) -> Instances:
         if is_table(x):
             validation = importlib.import_module("sklearn.utils.validation")
-            features = validation.validate_data(self, x, accept_sparse="csr", dtype=np.float64, reset=False)
+            features = validation.validate_data(
+                self, x, accept_sparse="csr", dtype=np.float64, reset=False
+            )
             return stacked(of_rows(features), self._borders)
         given, pairs = self._given(x), self._weights.pairs
         if given.pair_features is None and len(pairs) > 1:
-            raise DataError(f"X must have pair features of {len(pairs)} columns, as in training; it has none")
+            raise DataError(
+                f"X must have pair features of {len(pairs)} columns, as in training; it has none"
+            )
         return stacked(given, self._borders, self.n_features_in_, len(pairs))
 
     def __sklearn_tags__(self) -> Any:
@@ -206,14 +223,22 @@ def by_likelihood(
 def by_margin(estimator: Any, instances: Instances, labels: np.ndarray, k: int) -> Fitted:
     """Training by Frank-Wolfe, of an estimator with `batch_size` and `random_state` beside."""
     search = FrankWolfe(
-        float(estimator.C), estimator.tol, estimator.max_iter, estimator.batch_size, **_of_decoding(estimator)
+        float(estimator.C),
+        estimator.tol,
+        estimator.max_iter,
+        estimator.batch_size,
+        **_of_decoding(estimator),
     )
     return search.fit(instances, labels, k, _generator(estimator.random_state))
 
 
 def _of_decoding(estimator: Any) -> dict[str, Any]:
     """How labels are found, of estimators that have a choice."""
-    return {name: getattr(estimator, name) for name in ("solver", "time_limit") if hasattr(estimator, name)}
+    return {
+        name: getattr(estimator, name)
+        for name in ("solver", "time_limit")
+        if hasattr(estimator, name)
+    }
 
 
 def _generator(given: Any) -> np.random.Generator:
@@ -245,7 +270,9 @@ def _check_counts(estimator: Any, *names: str) -> None:
     for name in names:
         value = getattr(estimator, name)
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f"{name} must be a whole number of at least 1; got {shortened(value)}")
+            raise ConfigError(
+                f"{name} must be a whole number of at least 1; got {shortened(value)}"
+            )
 
 
 def _check_installed() -> None:
@@ -256,4 +283,6 @@ def _check_installed() -> None:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, importlib.import_module("sklearn.exceptions").ConvergenceWarning, stacklevel=3)
+    warnings.warn(
+        message, importlib.import_module("sklearn.exceptions").ConvergenceWarning, stacklevel=3
+    )

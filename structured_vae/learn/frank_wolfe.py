@@ -1,15 +1,16 @@
 """Max-margin learning of a linear model by block-coordinate Frank-Wolfe.
 
-min_w 1/2 |w|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the labels that differ.
+min_w 1/2 |w|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts the
+labels that differ.
 
-A step asks for the most violating labels of one instance and moves its dual variables, a mixture of labels, towards
-them as far as is best. The mixture is kept as indicators by place and pair. Labels of a batch are found for the same
-weights, in one call; a step with labels that are no longer the most violating ones still goes as far as is best, which
-may be nowhere.
+A step asks for the most violating labels of one instance and moves its dual variables, a mixture of
+labels, towards them as far as is best. The mixture is kept as indicators by place and pair. Labels
+of a batch are found for the same weights, in one call; a step with labels that are no longer the
+most violating ones still goes as far as is best, which may be nowhere.
 
 References:
-    Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization for structural SVMs,
-    algorithm 4 and section 5; averages of appendix F.
+    Lacoste-Julien, Jaggi, Schmidt, Pletscher (2013), Block-coordinate Frank-Wolfe optimization for
+    structural SVMs, algorithm 4 and section 5; averages of appendix F.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class FrankWolfe:
     time_limit: float | None = None
     check: int = 5
 
-    def fit(self, instances: Instances, labels: np.ndarray, k: int, random: np.random.Generator) -> Fitted:
+    def fit(
+        self, instances: Instances, labels: np.ndarray, k: int, random: np.random.Generator
+    ) -> Fitted:
         """The averaged weights, when the gap is small enough or passes have run out."""
         dual = _Dual.start(instances, labels, k, self.C)
         for n_iter in range(1, self.max_iter + 1):
@@ -75,7 +78,9 @@ class FrankWolfe:
         violation = worst.bound.sum() - vector @ dual.observed.vector()
         objective = 0.5 * vector @ vector + self.C * max(0.0, float(violation))
         gap = objective - (dual.average_loss - 0.5 * vector @ vector)
-        return Fitted(weights, n_iter, bool(gap <= self.tol * objective), float(objective), float(gap))
+        return Fitted(
+            weights, n_iter, bool(gap <= self.tol * objective), float(objective), float(gap)
+        )
 
 
 @dataclass(eq=False)
@@ -114,7 +119,9 @@ class _Dual:
         places, pairs = indicators(instances, truth, k)
         observed = Weights.of_statistics(instances, places, pairs)
         zeros, average = Weights.zeros(instances, k), Weights.zeros(instances, k)
-        return cls(instances, truth, C, observed, 0 * places, 0 * pairs, zeros, 0.0, average, 0.0, 0)
+        return cls(
+            instances, truth, C, observed, 0 * places, 0 * pairs, zeros, 0.0, average, 0.0, 0
+        )
 
     def scores(self, group: Group) -> tuple[np.ndarray, np.ndarray | None]:
         """`[batch n, k]` and `[batch e, k, k]`: of a batch, every label but the true one being worth one more."""
@@ -123,12 +130,15 @@ class _Dual:
         tables, features = None, self.instances.pair_features
         if features is not None:
             flat = np.asarray(
-                features[group.pairs.ravel()] @ self.weights.pairs.reshape(len(self.weights.pairs), -1)
+                features[group.pairs.ravel()]
+                @ self.weights.pairs.reshape(len(self.weights.pairs), -1)
             )
             tables = flat.reshape(-1, self.weights.k, self.weights.k)
         return augmented(unary, self.truth[rows]), tables
 
-    def step(self, edges: np.ndarray, places: np.ndarray, pairs: np.ndarray, labels: np.ndarray) -> None:
+    def step(
+        self, edges: np.ndarray, places: np.ndarray, pairs: np.ndarray, labels: np.ndarray
+    ) -> None:
         """Moves the mixture of one instance towards labels `[n]`, and the averages after it."""
         k, truth = self.weights.k, self.truth[places]
         corner, of_pairs = np.zeros((len(places), k)), np.zeros((len(pairs), k, k))
@@ -169,7 +179,11 @@ class _Dual:
     def _best_size(self, change: Weights, loss: float) -> float:
         """From 0 to 1: the dual is a parabola along the change."""
         square = (change.places**2).sum() + (change.pairs**2).sum()
-        slope = loss - (change.places * self.weights.places).sum() - (change.pairs * self.weights.pairs).sum()
+        slope = (
+            loss
+            - (change.places * self.weights.places).sum()
+            - (change.pairs * self.weights.pairs).sum()
+        )
         if square == 0:
             return float(slope > 0)
         return float(np.clip(slope / square, 0.0, 1.0))

@@ -19,24 +19,26 @@ from .sums import graph_sums
 class GraphCRF(LinearEstimator):
     r"""A conditional random field over graphs of low treewidth, by L-BFGS.
 
-    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are exact, by
-    elimination, so that graphs must be chains, trees or narrow; `GraphSSVM` takes all. X is a list of (features
-    `[n, d]`, edges `[e, 2]`), where all edges share a table of scores, or of (features, edges, pair features `[e, p]`),
-    in which the table of an edge is linear; y is a list of labels `[n]`. Or X is `[samples, d]`, of instances of one
-    place.
+    It minimises 1/2 \|w\|^2 - C sum_i log p(y_i | x_i), which is convex; log Z and its gradient are
+    exact, by elimination, so that graphs must be chains, trees or narrow; `GraphSSVM` takes all. X
+    is a list of (features `[n, d]`, edges `[e, 2]`), where all edges share a table of scores, or of
+    (features, edges, pair features `[e, p]`), in which the table of an edge is linear; y is a list
+    of labels `[n]`. Or X is `[samples, d]`, of instances of one place.
 
     Args:
         C: of the likelihood beside the penalty, positive.
         tol: it ends when a step lowers the objective by less than `tol` times its value.
         max_iter: most steps.
         solver: of the predictions, as for `solvers.labels.solve`.
-        time_limit: seconds for the prediction of an instance, for solvers that can stop early; None for none.
+        time_limit: seconds for the prediction of an instance, for solvers that can stop early; None
+            for none.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
         coef_: `[k, d]`.
         intercept_: `[k]`.
-        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair features.
+        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair
+            features.
         n_features_in_: d.
         n_iter_: steps.
         objective_: at the end.
@@ -86,24 +88,27 @@ class GraphCRF(LinearEstimator):
 class GraphSSVM(LinearEstimator):
     r"""A structural support vector machine over any graphs, by block-coordinate Frank-Wolfe.
 
-    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L counts labels that
-    differ. X and y are those of `GraphCRF`.
+    It minimises 1/2 \|w\|^2 + C sum_i max_y [L(y_i, y) + w . f(x_i, y) - w . f(x_i, y_i)], where L
+    counts labels that differ. X and y are those of `GraphCRF`.
 
     Args:
         C: of the losses beside the penalty, positive.
-        tol: it ends when the duality gap, by which the objective can be above its minimum at most, is below `tol`
-            times the objective. It holds where the solver stopped short of a proof, too.
+        tol: it ends when the duality gap, by which the objective can be above its minimum at most,
+            is below `tol` times the objective. It holds where the solver stopped short of a proof,
+            too.
         max_iter: most passes over the instances.
         batch_size: instances whose labels are asked for at once.
         solver: as for `solvers.labels.solve`.
-        time_limit: seconds for the labels of an instance, for solvers that can stop early; None for none.
+        time_limit: seconds for the labels of an instance, for solvers that can stop early; None for
+            none.
         random_state: of the order of the instances: a seed, a generator of numpy, or None.
 
     Attributes:
         classes_: `[k]`, the labels, sorted.
         coef_: `[k, d]`.
         intercept_: `[k]`.
-        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair features.
+        pair_coef_: `[p, k, k]`, rows being labels of an edge's first place; p is 1 without pair
+            features.
         n_features_in_: d.
         n_iter_: passes.
         objective_: at the end.

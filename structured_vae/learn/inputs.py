@@ -116,8 +116,8 @@ def stacked(
 
     Args:
         given: what came.
-        borders: whether two features are added that mark the first and the last place of an instance; else one, which
-            is one everywhere.
+        borders: whether two features are added that mark the first and the last place of an
+            instance; else one, which is one everywhere.
         width: how many features a place had in training; None in training.
         pair_width: likewise, of an edge.
 
@@ -134,7 +134,9 @@ def stacked(
         further = np.zeros((features.shape[0], 2))
         further[ends - lengths, 0] = further[ends - 1, 1] = 1
     of_pairs = given.pair_features
-    pairs = None if of_pairs is None else _one_below_the_other(of_pairs, "pair features", pair_width)
+    pairs = (
+        None if of_pairs is None else _one_below_the_other(of_pairs, "pair features", pair_width)
+    )
     return Instances.of(_beside(features, further), pairs, lengths, given.edges)
 
 
@@ -168,12 +170,16 @@ def labels_of(y: Any, lengths: np.ndarray) -> np.ndarray:
         DataError: they are not one list an instance, each of its length.
     """
     if not isinstance(y, list | tuple | np.ndarray) or len(y) != len(lengths):
-        raise DataError(f"y must be a list of labels for {len(lengths)} instances; got {shortened(y)}")
+        raise DataError(
+            f"y must be a list of labels for {len(lengths)} instances; got {shortened(y)}"
+        )
     try:
         parts = [np.asarray(each) for each in y]
     except (ValueError, TypeError, RuntimeError) as error:
         raise DataError(f"y must be a list of arrays or lists; got {shortened(y)}") from error
     for number, (part, length) in enumerate(zip(parts, lengths, strict=True)):
         if part.shape != (length,):
-            raise DataError(f"y[{number}] must be [{length}], a label a place; its shape is {part.shape}")
+            raise DataError(
+                f"y[{number}] must be [{length}], a label a place; its shape is {part.shape}"
+            )
     return np.concatenate(parts)

@@ -98,7 +98,8 @@ class Weights:
 
     Attributes:
         places: `[d, k]`, what a feature of a place adds to the score of a label.
-        pairs: `[p, k, k]`, what a feature of an edge adds to that of two labels; p is 1 where edges share a table.
+        pairs: `[p, k, k]`, what a feature of an edge adds to that of two labels; p is 1 where edges
+            share a table.
     """
 
     places: np.ndarray
@@ -142,7 +143,8 @@ class Weights:
         Args:
             instances: whose features.
             places: `[places, k]`, of indicators of labels or their probabilities.
-            pairs: `[pairs, k, k]`, of pairs of labels; or `[k, k]`, already summed, where edges share a table.
+            pairs: `[pairs, k, k]`, of pairs of labels; or `[k, k]`, already summed, where edges
+                share a table.
         """
         k = places.shape[1]
         of_places = np.asarray(instances.features.T @ places)

@@ -29,7 +29,14 @@ class Likelihood:
     log_sums: LogSums
 
     @classmethod
-    def of(cls, instances: Instances, labels: np.ndarray, k: int, C: float, log_sums: LogSums) -> Likelihood:  # noqa: N803  # scikit-learn's name
+    def of(
+        cls,
+        instances: Instances,
+        labels: np.ndarray,
+        k: int,
+        C: float,  # noqa: N803  # scikit-learn's name
+        log_sums: LogSums,
+    ) -> Likelihood:
         """Of labels `[places]`."""
         observed = statistics(instances, labels, k)
         return cls(instances, observed, C, log_sums)

@@ -22,9 +22,9 @@ def consistency_loss(
 ) -> torch.Tensor:
     """`[batch]`: loss(scores of decoded images, z), z being what they were decoded from, with persons of the prior.
 
-    z are labels with one attribute of each switched, so that rare ones are trained as often as others, and
-    nearly all combinations are those of faces. The gradient is the decoder's alone: were the encoder trained by
-    it too, both could agree on a signal that no face has.
+    z are labels with one attribute of each switched, so that rare ones are trained as often as
+    others, and nearly all combinations are those of faces. The gradient is the decoder's alone:
+    were the encoder trained by it too, both could agree on a signal that no face has.
 
     Args:
         vae: whose decoder is trained.
@@ -35,8 +35,8 @@ def consistency_loss(
         step: of the training.
 
     References:
-        Hu, Yang, Liang, Salakhutdinov, Xing (2017), Toward controlled generation of text: a classifier's loss of
-        what was generated, as the generator's.
+        Hu, Yang, Liang, Salakhutdinov, Xing (2017), Toward controlled generation of text: a
+        classifier's loss of what was generated, as the generator's.
     """
     persons = vae.persons(len(labels), generator)
     states = one_switched(labels.to(persons.dtype), generator)

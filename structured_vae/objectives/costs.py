@@ -80,9 +80,13 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
     cost, expected = function(z), z.shape[:-1]
     for_all_images = z.shape[-2:-1] == (1,)  # as a table asks: the states are those of every image
     shape = (
-        cost.shape[:-1] if for_all_images and isinstance(cost, torch.Tensor) else getattr(cost, "shape", None)
+        cost.shape[:-1]
+        if for_all_images and isinstance(cost, torch.Tensor)
+        else getattr(cost, "shape", None)
     )
-    if not isinstance(cost, torch.Tensor) or shape != (expected[:-1] if for_all_images else expected):
+    if not isinstance(cost, torch.Tensor) or shape != (
+        expected[:-1] if for_all_images else expected
+    ):
         found = list(cost.shape) if isinstance(cost, torch.Tensor) else shortened(cost)
         raise EstimatorError(
             f"the cost of states {list(z.shape)} must be a tensor {list(z.shape[:-1])}, a number a state; the "
@@ -101,10 +105,12 @@ class CostOfBits:
     """Any function of n bits, as a cost; it is asked n + 1 times around a state.
 
     Attributes:
-        function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be differentiable.
+        function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be
+            differentiable.
 
     Raises:
-        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`, or a number that is not finite.
+        EstimatorError: in its calls, where the function gives no tensor `[..., batch]`, or a number
+            that is not finite.
 
     Example:
         >>> target = torch.tensor([[1.0, 0.0, 1.0]])
@@ -163,8 +169,8 @@ class CostOfCategories:
     """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
 
     Attributes:
-        function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it need not be
-            differentiable.
+        function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it
+            need not be differentiable.
         variables: how many, whose one-hot vectors stand one after the other.
 
     Raises:
@@ -195,7 +201,8 @@ class CostOfCategories:
 class WithPrior:
     """A cost plus weight * (log u(z) - log p(z)), p being a learnt prior and u the uniform one.
 
-    At samples of q its gradient in the prior is that of E_q[-log p(z)], and in q that of the prior's part of the KL.
+    At samples of q its gradient in the prior is that of E_q[-log p(z)], and in q that of the
+    prior's part of the KL.
 
     Attributes:
         cost: what is added to.
@@ -215,7 +222,8 @@ class WithPrior:
         """The sum at z, and its change in every coordinate."""
         inner = self.cost.around(z)
         return Neighbourhood(
-            inner.cost + self.weight * self.prior.at(z), inner.slope + self.weight * self.prior.slope(z)
+            inner.cost + self.weight * self.prior.at(z),
+            inner.slope + self.weight * self.prior.slope(z),
         )
 
     def table(self, states: torch.Tensor) -> torch.Tensor:
@@ -227,15 +235,15 @@ class WithPrior:
 class WithKL:
     """A cost plus weight * (log q(z | x) - log p(z)), with log q cut off from the encoder's gradient.
 
-    Since E_q[grad log q] = 0, the gradient of E_q[cost + log q - log p] = E_q[cost] + KL(q || p) is that
-    of a cost in which log q is held fixed. So the KL needs no term of its own: it rides through the
-    same two argmaxes, on the scale of the cost.
+    Since E_q[grad log q] = 0, the gradient of E_q[cost + log q - log p] = E_q[cost] + KL(q || p) is
+    that of a cost in which log q is held fixed. So the KL needs no term of its own: it rides
+    through the same two argmaxes, on the scale of the cost.
 
-    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform (a learnt one is
-    `WithPrior`, inside). For an
-    independent encoder this is the distribution that the argmax samples, and the whole ELBO is trained.
-    For a structured one it is the Gibbs density of the same potentials, from which perturb-and-MAP
-    samples differ: there the trained term is an approximation.
+    log q is taken as h(z | x) up to a constant, which no gradient sees; the prior is uniform (a
+    learnt one is `WithPrior`, inside). For an
+    independent encoder this is the distribution that the argmax samples, and the whole ELBO is
+    trained. For a structured one it is the Gibbs density of the same potentials, from which
+    perturb-and-MAP samples differ: there the trained term is an approximation.
 
     Attributes:
         cost: what is added to.

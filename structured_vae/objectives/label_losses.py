@@ -32,26 +32,30 @@ def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
 class ArgmaxLoss:
     """h(z*) - h(y), where z* = argmax{h + gamma} and y is the labels' state: direct optimization of 1[z* != y].
 
-    With the indicator loss z(epsilon) = argmax{h + gamma - epsilon loss} is the label itself once epsilon
-    times the loss exceeds every difference of scores; the estimate is then (h(z*) - h(y)) / epsilon. Its
-    1 / epsilon is left to the weight. Since E[grad h(z*)] is the gradient of E[max{h + gamma}], this is an
-    unbiased estimate of the gradient of the convex loss E[max{h + gamma}] - h(y). For classes and for
-    independent bits that is the cross-entropy -log q(y), with one argmax.
+    With the indicator loss z(epsilon) = argmax{h + gamma - epsilon loss} is the label itself once
+    epsilon times the loss exceeds every difference of scores; the estimate is then (h(z*) - h(y)) /
+    epsilon. Its 1 / epsilon is left to the weight. Since E[grad h(z*)] is the gradient of E[max{h +
+    gamma}], this is an unbiased estimate of the gradient of the convex loss E[max{h + gamma}] -
+    h(y). For classes and for independent bits that is the cross-entropy -log q(y), with one argmax.
 
     Attributes:
         solver: name or object of `solvers`; not used for classes.
 
     References:
-        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete variational
-        auto-encoder, section 3.2.
-        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed optimizers:
-        the loss, for any polytope.
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max for discrete
+        variational auto-encoder, section 3.2.
+        Berthet, Blondel, Teboul, Cuturi, Vert, Bach (2020), Learning with differentiable perturbed
+        optimizers: the loss, for any polytope.
     """
 
     solver: AnySolver = "auto"
 
     def __call__(
-        self, potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
+        self,
+        potentials: AnyPotentials,
+        labels: torch.Tensor,
+        generator: torch.Generator,
+        step: int = 0,
     ) -> torch.Tensor:
         """`[batch]`: the loss at one draw of the noise."""
         z = perturb_and_map(potentials, self.solver, generator)[0]
@@ -81,7 +85,11 @@ class RelaxedLoss:
     temperature: Schedule
 
     def __call__(
-        self, potentials: AnyPotentials, labels: torch.Tensor, generator: torch.Generator, step: int = 0
+        self,
+        potentials: AnyPotentials,
+        labels: torch.Tensor,
+        generator: torch.Generator,
+        step: int = 0,
     ) -> torch.Tensor:
         """`[batch]`: the loss at one draw of the noise."""
         scores = (potentials.unary + unary_noise(potentials, generator)[0]) / self.temperature(step)

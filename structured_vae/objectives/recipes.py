@@ -21,8 +21,8 @@ KLTerm = Literal["exact", "folded", "none"]
 class Objective:
     """E_q[cost(z)] + kl, minimised.
 
-    The KL is found when it is first asked for, of the potentials as they are then: after the estimate it can share the
-    estimate's way back through the states.
+    The KL is found when it is first asked for, of the potentials as they are then: after the
+    estimate it can share the estimate's way back through the states.
 
     Args:
         cost: whose gradient in the encoder is estimated.
@@ -63,12 +63,17 @@ class Recipe(Protocol):
 
 
 def paper_recipe(
-    vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0
+    vae: DiscreteVAE,
+    x: torch.Tensor,
+    potentials: AnyPotentials,
+    kl_term: KLTerm,
+    kl_weight: float = 1.0,
 ) -> Objective:
     """As in the code released with the paper.
 
-    Direct optimization minimises the reconstruction alone; the KL is reported but not trained. Estimators
-    that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its KL too.
+    Direct optimization minimises the reconstruction alone; the KL is reported but not trained.
+    Estimators that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its
+    KL too.
     """
     reconstruction = Reconstruction(vae.decoder, x)
     if kl_term == "folded":
@@ -77,10 +82,16 @@ def paper_recipe(
 
 
 def elbo_recipe(
-    vae: DiscreteVAE, x: torch.Tensor, potentials: AnyPotentials, kl_term: KLTerm, kl_weight: float = 1.0
+    vae: DiscreteVAE,
+    x: torch.Tensor,
+    potentials: AnyPotentials,
+    kl_term: KLTerm,
+    kl_weight: float = 1.0,
 ) -> Objective:
     """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
-    return whole_bound(Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight, excess_of(vae))
+    return whole_bound(
+        Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight, excess_of(vae)
+    )
 
 
 def check_kl_term(kl_term: object) -> None:
@@ -90,7 +101,9 @@ def check_kl_term(kl_term: object) -> None:
         EstimatorError: it is none.
     """
     if kl_term not in get_args(KLTerm):
-        raise EstimatorError(f"kl must be one of {', '.join(get_args(KLTerm))}; got {shortened(kl_term)}")
+        raise EstimatorError(
+            f"kl must be one of {', '.join(get_args(KLTerm))}; got {shortened(kl_term)}"
+        )
 
 
 def whole_bound(

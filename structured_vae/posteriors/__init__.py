@@ -1,6 +1,7 @@
 """Distributions over latent states: samples, KL terms, and the argmax that perturb-and-MAP is made of.
 
-Stands on `models`, `solvers` and the small files of the root; objectives and all above may import it.
+Stands on `models`, `solvers` and the small files of the root; objectives and all above may import
+it.
 """
 
 from .gibbs import Gibbs

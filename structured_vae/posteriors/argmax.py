@@ -27,8 +27,8 @@ def argmax(potentials: AnyPotentials, solver: AnySolver | Structure = "auto") ->
 
     Args:
         potentials: the scores; categories without pairwise scores need no solver.
-        solver: name or object of `solvers`, or of `solvers.labels` for pairs of categorical variables; or a structure,
-            for potentials without pairwise scores.
+        solver: name or object of `solvers`, or of `solvers.labels` for pairs of categorical
+            variables; or a structure, for potentials without pairwise scores.
 
     Raises:
         ConfigError: a solver of labels was named for bits.

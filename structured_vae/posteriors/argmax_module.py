@@ -68,8 +68,8 @@ class ArgmaxModule(nn.Module, ABC):
     def _enter(self) -> None:
         """Give this module a number of its own.
 
-        A copy has another one. The number is random: a program that was exported from another process has numbers too,
-        and must not find a module of this one by them.
+        A copy has another one. The number is random: a program that was exported from another
+        process has numbers too, and must not find a module of this one by them.
         """
         self._number = secrets.randbits(NUMBER_BITS)
         _MODULES[self._number] = self

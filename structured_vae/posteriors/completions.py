@@ -21,7 +21,8 @@ class Completions:
         z: `[samples, batch, n]`.
         variables: `[samples, batch, m]`, whole numbers.
         completed: `[samples, m, batch, n]`.
-        conditionals: `[samples, batch, m]`, q(z_v = 1 | before v), differentiable in the potentials.
+        conditionals: `[samples, batch, m]`, q(z_v = 1 | before v), differentiable in the
+            potentials.
     """
 
     z: torch.Tensor
@@ -49,7 +50,8 @@ class ValueCompletions:
         variables: `[samples, batch, m]`, whole numbers.
         values: `[samples, batch, m, k - 1]`, the other values of each.
         completed: `[samples, m, k - 1, batch, n]`, in the order of `values`.
-        conditionals: `[samples, batch, m, k]`, q(x_v = a | before v), differentiable in the potentials.
+        conditionals: `[samples, batch, m, k]`, q(x_v = a | before v), differentiable in the
+            potentials.
     """
 
     z: torch.Tensor
@@ -60,7 +62,10 @@ class ValueCompletions:
 
 
 def completed_values(
-    potentials: CategoricalPotentials, generator: torch.Generator, samples: int = 1, count: int | None = None
+    potentials: CategoricalPotentials,
+    generator: torch.Generator,
+    samples: int = 1,
+    count: int | None = None,
 ) -> ValueCompletions:
     """Samples of the Gibbs posterior of categories, and completions of all variables, or of `count` drawn for each.
 
@@ -124,7 +129,9 @@ def completed(
     return _of_coupled(potentials, drawn, variables)
 
 
-def drawn_variables(like: torch.Tensor, generator: torch.Generator, count: int | None) -> torch.Tensor:
+def drawn_variables(
+    like: torch.Tensor, generator: torch.Generator, count: int | None
+) -> torch.Tensor:
     """`[samples, batch, m]`: all variables of states `[samples, batch, n]`, or `count` of each, none twice."""
     n = like.shape[-1]
     if count is None:

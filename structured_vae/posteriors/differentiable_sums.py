@@ -25,7 +25,9 @@ Both: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 LARGEST_TABLE: Final = 2**21
 """Scores of all states of a batch, from which torch takes derivatives of any order: 16 MiB for each operation."""
 
-MARGINALS: Final = "marginals, entropies and KL of more states than a table holds, and of conditionals,"
+MARGINALS: Final = (
+    "marginals, entropies and KL of more states than a table holds, and of conditionals,"
+)
 """What has a gradient without a derivative."""
 
 
@@ -40,9 +42,9 @@ def table_sums(h: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 class DifferentiableSums(torch.autograd.Function):
     """Log-partition, marginals, and the conditionals of completions if any, on the host.
 
-    The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and z_i z_j. With
-    `create_graph=True` the gradient of log Z has a derivative at any size, and that of marginals where a table of all
-    states is small; elsewhere a derivative of it is refused.
+    The gradient of log Z is the marginals, and that of the marginals is the covariance of z_i and
+    z_i z_j. With `create_graph=True` the gradient of log Z has a derivative at any size, and that
+    of marginals where a table of all states is small; elsewhere a derivative of it is refused.
     """
 
     @staticmethod
@@ -59,7 +61,9 @@ class DifferentiableSums(torch.autograd.Function):
         ctx.like, ctx.found, ctx.completions = like, found, completions
         ctx.dtype = unary.dtype
         ctx.save_for_backward(unary, pairwise)
-        conditionals = None if completions is None else completions.conditionals.to(unary.dtype, copy=True)
+        conditionals = (
+            None if completions is None else completions.conditionals.to(unary.dtype, copy=True)
+        )
         return *_values(found, unary.dtype), conditionals
 
     @staticmethod
@@ -106,8 +110,8 @@ def usable_directions(
 ) -> tuple[torch.Tensor, list[torch.Tensor | None]]:
     """Return a factor for the derivatives along directions, and directions that are finite, in float64.
 
-    A loss scale that is too large makes gradients that are not finite. Their instances get zero directions, and nan as
-    their derivatives, for which whoever chose the scale looks.
+    A loss scale that is too large makes gradients that are not finite. Their instances get zero
+    directions, and nan as their derivatives, for which whoever chose the scale looks.
 
     Args:
         ones: `[batch, n]`.
@@ -115,7 +119,8 @@ def usable_directions(
         changes: `[samples, batch, ...]`.
 
     Returns:
-        `[batch, 1]`, nan for an instance with a number that is not finite and 1 for others; and the directions.
+        `[batch, 1]`, nan for an instance with a number that is not finite and 1 for others; and the
+        directions.
     """
     by_instance = (ones, pairs, None if changes is None else changes.transpose(0, 1))
     parts = [part.flatten(1) for part in by_instance if part is not None]
@@ -138,11 +143,15 @@ def _by_table(
     """Return the gradients by a table of all states, which torch differentiates further."""
     given = ctx.saved_tensors
     double = replace(ctx.like, unary=given[0].double(), pairwise=given[1].double())
-    coming = [(value, grad) for value, grad in zip(table_sums(double), (log_z, ones, pairs), strict=True)]
+    coming = [
+        (value, grad) for value, grad in zip(table_sums(double), (log_z, ones, pairs), strict=True)
+    ]
     values = [value for value, grad in coming if grad is not None]
     grads = [grad.double() for _, grad in coming if grad is not None]
     wanted = [part for part in given if part.requires_grad]
-    gradients = iter(torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True))
+    gradients = iter(
+        torch.autograd.grad(values, wanted, grads, create_graph=True, allow_unused=True)
+    )
     unary, pairwise = (next(gradients) if part.requires_grad else None for part in given)
     return unary, pairwise
 
@@ -167,7 +176,9 @@ def _again(
         constant = _along(ctx, ones, pairs, changes)
     incoming = next(part for part in (ones, pairs, changes) if part is not None)
     scores = given[0] if given[0].requires_grad else given[1]
-    further = (without_derivative(part.to(ctx.dtype), scores, incoming, MARGINALS) for part in constant)
+    further = (
+        without_derivative(part.to(ctx.dtype), scores, incoming, MARGINALS) for part in constant
+    )
     return unary + next(further), pairwise + next(further)
 
 
@@ -190,7 +201,11 @@ def log_partition_operator(
 def _(
     unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    return unary.new_empty(len(unary)), unary.new_empty(unary.shape), pairwise.new_empty(pairwise.shape)
+    return (
+        unary.new_empty(len(unary)),
+        unary.new_empty(unary.shape),
+        pairwise.new_empty(pairwise.shape),
+    )
 
 
 @torch.library.custom_op("structured_vae::covariance", mutates_args=())

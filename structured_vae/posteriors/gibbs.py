@@ -11,13 +11,26 @@ import torch
 from torch.nn.functional import softplus
 
 import solvers
-from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials, codes_of, drawn_places
+from models import (
+    MOST_BITS,
+    AnyPotentials,
+    CategoricalPotentials,
+    Potentials,
+    codes_of,
+    drawn_places,
+)
 
 from ..errors import ConfigError, StructureError
 from ..noise import gumbel
 from ..recording import refuse_recording
 from ..structures import Distribution, TractableStructure, refuse_pairs
-from .differentiable_sums import AnyCompletions, DifferentiableSums, Sums, log_partition_operator, table_sums
+from .differentiable_sums import (
+    AnyCompletions,
+    DifferentiableSums,
+    Sums,
+    log_partition_operator,
+    table_sums,
+)
 from .kl import KL, kl_ceiling
 from .label_sums import LabelSums
 
@@ -34,7 +47,8 @@ class _Found:
         scores: theirs and their edges, as they were.
         origins: whether each of these has a gradient, and what made it.
         sums: over their states.
-        tracked: log Z and marginals with a gradient that comes with that of conditionals, over all states by one pass.
+        tracked: log Z and marginals with a gradient that comes with that of conditionals, over all
+            states by one pass.
     """
 
     scores: tuple[torch.Tensor, ...]
@@ -51,13 +65,15 @@ class Gibbs:
     """q(z) = exp(h(z)) / Z, all of it exact and differentiable in the potentials.
 
     In closed form for independent bits and categories. With pairwise scores by `solvers.gibbs`, or
-    `solvers.labels.gibbs` of categories, once for all posteriors of the same potentials: over all states up to 20
-    bits, or by variable elimination where the treewidth is small. On a device by a table of all states, of up to 2^20.
+    `solvers.labels.gibbs` of categories, once for all posteriors of the same potentials: over all
+    states up to 20 bits, or by variable elimination where the treewidth is small. On a device by a
+    table of all states, of up to 2^20.
 
     Attributes:
         potentials: h.
-        structure: whose states alone z may be, with `gibbs`, for potentials without pairwise scores; None for all
-            of {0,1}^n. The KL is then that to the uniform distribution of its states.
+        structure: whose states alone z may be, with `gibbs`, for potentials without pairwise
+            scores; None for all of {0,1}^n. The KL is then that to the uniform distribution of its
+            states.
 
     Raises:
         StructureError: the structure has no `gibbs`, or the potentials have pairwise scores.
@@ -77,7 +93,9 @@ class Gibbs:
         if self.structure is None:
             return
         if not isinstance(self.structure, TractableStructure):
-            raise StructureError(f"{type(self.structure).__name__} has no gibbs, so its log Z is not known")
+            raise StructureError(
+                f"{type(self.structure).__name__} has no gibbs, so its log Z is not known"
+            )
         refuse_pairs(self.structure, self.potentials.pairwise)
 
     @property
@@ -180,9 +198,9 @@ class Gibbs:
             noise = gumbel(h.unary.expand(samples, *h.unary.shape), generator)
             return codes_of(h.apart(h.unary + noise).argmax(dim=-1), h.k).to(h.unary.dtype)
         if h.pairwise is None or h.edges is None:
-            return (uniforms(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()).to(
-                h.unary
-            )
+            return (
+                uniforms(h, (samples, *h.unary.shape), generator) < h.unary.double().sigmoid()
+            ).to(h.unary)
         if by_table(h):
             return _sample_table(h, samples, generator)
         found = sums_of(h)
@@ -212,7 +230,8 @@ def sums_of(h: AnyPotentials) -> Sums: ...
 def sums_of(h: AnyPotentials) -> Sums:
     """The sums over the states of potentials with pairs, by `solvers`, anew only where their scores have changed.
 
-    A training step wants the KL of its potentials in the objective, and samples of them in the estimator.
+    A training step wants the KL of its potentials in the objective, and samples of them in the
+    estimator.
     """
     return _found_of(h).sums
 
@@ -222,7 +241,8 @@ def _found_of(h: AnyPotentials) -> _Found:
     now = tuple(part for part in (h.unary, h.pairwise, h.edges) if part is not None)
     origins, known = tuple((part.requires_grad, part.grad_fn) for part in now), _FOUND.get(h)
     if known is None or origins != known.origins or not all(map(torch.equal, known.scores, now)):
-        unary, pairwise, edges = (part.detach().clone() for part in now)  # what is trained changes in place
+        # what is trained changes in place
+        unary, pairwise, edges = (part.detach().clone() for part in now)
         if isinstance(h, CategoricalPotentials):
             sums: Sums = LabelSums.of(replace(h, unary=unary, pairwise=pairwise, edges=edges))
         else:
@@ -247,7 +267,8 @@ def tracked_completions(
 ) -> tuple[AnyCompletions, torch.Tensor]:
     """Completions of potentials with pairs, by `solvers`, and their conditionals, differentiable.
 
-    A KL that is asked for afterwards shares its way back with them, so that by enumeration one pass serves both.
+    A KL that is asked for afterwards shares its way back with them, so that by enumeration one pass
+    serves both.
 
     Args:
         h: the potentials.

@@ -30,9 +30,9 @@ class KL:
 def kl_of_unary(potentials: AnyPotentials) -> KL:
     """The KL of the unary scores alone: of independent bits, or of categorical variables.
 
-    For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for categories
-    the sum of log k - entropy. In both cases it is exact. With pairwise scores it is the number that the paper's
-    released code prints, which ignores them: not a bound.
+    For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for
+    categories the sum of log k - entropy. In both cases it is exact. With pairwise scores it is the
+    number that the paper's released code prints, which ignores them: not a bound.
     """
     unary = potentials.unary
     if isinstance(potentials, CategoricalPotentials):

@@ -118,7 +118,10 @@ class LabelSumsCompletions:
         return self.found.conditionals
 
     def derivative(
-        self, costs: torch.Tensor, unary: torch.Tensor | None = None, pairwise: torch.Tensor | None = None
+        self,
+        costs: torch.Tensor,
+        unary: torch.Tensor | None = None,
+        pairwise: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """That of the sum of costs * conditionals and of a direction . marginals, as of `solvers.Completions`."""
         ones, pairs = self.sums.flat(*self.found.derivative(costs))

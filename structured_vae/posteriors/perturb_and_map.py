@@ -46,12 +46,12 @@ class PerturbAndMAP:
         """KL(q || uniform) in nats, which is log(number of states) less the entropy of q.
 
         Args:
-            method: "unary": exact for independent bits and categories, else the paper's number, which
-                ignores the pairwise scores: not a bound. "ceiling": log(number of states), valid for
-                every q. "histogram": the entropy of the frequencies of `draws` samples. It is a concave
-                function of them, so in expectation it is at most the true entropy, and this KL is at
-                least the true one: valid in expectation, and close where q has far fewer likely states
-                than there are draws.
+            method: "unary": exact for independent bits and categories, else the paper's number,
+                which ignores the pairwise scores: not a bound. "ceiling": log(number of states),
+                valid for every q. "histogram": the entropy of the frequencies of `draws` samples.
+                It is a concave function of them, so in expectation it is at most the true entropy,
+                and this KL is at least the true one: valid in expectation, and close where q has
+                far fewer likely states than there are draws.
             generator: of the histogram's samples.
 
         Raises:

@@ -16,8 +16,8 @@ from .kl import kl_ceiling
 class PriorExcess:
     """log u(z) - log p(z) in nats, u being uniform: KL(q || p) = KL(q || u) + E_q[log u - log p].
 
-    Its expectation is exact where q's sums are known, and unbiased by samples of q, so that what is a bound on
-    -log p(x) with the uniform prior is one with p. Differentiable in the prior.
+    Its expectation is exact where q's sums are known, and unbiased by samples of q, so that what is
+    a bound on -log p(x) with the uniform prior is one with p. Differentiable in the prior.
 
     Attributes:
         potentials: of the prior, one row for all images.

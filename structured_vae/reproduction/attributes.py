@@ -40,7 +40,10 @@ def _appearances(records: Records) -> list[str]:
     rows = [
         [
             cell,
-            *(f"{_shown(runs, APPEARS, name, 1)}, by {_shown(runs, 'change_', name, 3)}" for name in names),
+            *(
+                f"{_shown(runs, APPEARS, name, 1)}, by {_shown(runs, 'change_', name, 3)}"
+                for name in names
+            ),
         ]
         for cell, runs in asked.items()
     ]
@@ -60,7 +63,9 @@ def _appearances(records: Records) -> list[str]:
 def names_of(records: Sequence[Record], prefix: str) -> list[str]:
     """What the quantities of that prefix are of, as `Eyeglasses` of `appears_Eyeglasses`."""
     known = [record.evaluation["quantities"] for record in records if record.evaluation]
-    return [name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)]
+    return [
+        name.removeprefix(prefix) for each in known[:1] for name in each if name.startswith(prefix)
+    ]
 
 
 def _shown(records: Sequence[Record], prefix: str, name: str, digits: int) -> str:
@@ -76,7 +81,11 @@ def attribute_figure(experiment: Experiment, records: Records) -> Figure:
     axes.bar(range(len(names)), _means(first, "majority", names), color="0.85", label="majority")
     for number, (cell, runs) in enumerate(records.items()):
         axes.plot(
-            range(len(names)), _means(runs, "accuracy", names), "o", color=f"C{number % 10}", label=cell
+            range(len(names)),
+            _means(runs, "accuracy", names),
+            "o",
+            color=f"C{number % 10}",
+            label=cell,
         )
     axes.set_xticks(range(len(names)), [name.replace("_", " ") for name in names], rotation=30)
     axes.set_ylim(40, 100)
@@ -93,7 +102,9 @@ def attributes_of(records: Records) -> list[str]:
 
 def _row(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[str]:
     """Of all attributes, then of each."""
-    return [shown(values_of(records, name), 1) for name in (kind, *(f"{kind}_{each}" for each in names))]
+    return [
+        shown(values_of(records, name), 1) for name in (kind, *(f"{kind}_{each}" for each in names))
+    ]
 
 
 def _means(records: Sequence[Record], kind: str, names: Sequence[str]) -> list[float]:

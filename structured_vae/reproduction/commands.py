@@ -54,7 +54,9 @@ def reproduce(options: Namespace, console: Console) -> None:
     if failures:
         raise RunError(f"{len(failures)} of {len(missing)} cells failed: {'; '.join(failures)}")
     folder = places.results / experiment.folder
-    if experiment.view == "gradients" and (cells[0] in missing or not (folder / "gradients.json").exists()):
+    if experiment.view == "gradients" and (
+        cells[0] in missing or not (folder / "gradients.json").exists()
+    ):
         found = gradient_figure(places.run(cells[0]).folder, output=folder)
         console.print(f"written: {found.picture}, {found.record}")
     console.print(f"tables and plots: structured-vae report {experiment.name}")
@@ -63,7 +65,12 @@ def reproduce(options: Namespace, console: Console) -> None:
 def _run(cells: Sequence[Cell], places: Places, jobs: int, console: Console) -> list[str]:
     """The messages of the cells that failed."""
     failures = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     alone = jobs == 1  # then each training shows its own progress
     with _ended_by_sigterm(), Progress(*columns, console=console, disable=alone) as progress:
         bar = progress.add_task("cells", total=len(cells))
@@ -139,7 +146,9 @@ def _cells(title: str, rows: list[list[str]]) -> Table:
     table = Table(title=title)
     header, *body = rows
     used = [
-        place for place, name in enumerate(header) if name in IN_TERMINAL and any(row[place] for row in body)
+        place
+        for place, name in enumerate(header)
+        if name in IN_TERMINAL and any(row[place] for row in body)
     ]
     for place in used:
         name = IN_TERMINAL[header[place]]

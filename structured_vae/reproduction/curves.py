@@ -35,9 +35,10 @@ EARLY: Final = 0.1
 def curves(experiment: Experiment, records: Records) -> Figure:
     """The mean over the seeds of each cell, and all of them as a band; dashed where the number is no bound.
 
-    Hours are the median over the seeds: those of one that shared its machine say nothing of the cell.
-    There is a row for each order of cells that the experiment asks for, and one for the others of each dataset and size
-    of the code, and of each encoder where cells are many. The paper's numbers are dotted, in the colours of the cells.
+    Hours are the median over the seeds: those of one that shared its machine say nothing of the
+    cell. There is a row for each order of cells that the experiment asks for, and one for the
+    others of each dataset and size of the code, and of each encoder where cells are many. The
+    paper's numbers are dotted, in the colours of the cells.
     """
     rows = _panels(experiment, records)
     figure = Figure(figsize=(PAGE_WIDTH, 0.5 + 3.2 * len(rows)), layout="constrained")
@@ -51,7 +52,9 @@ def curves(experiment: Experiment, records: Records) -> Figure:
         }
         _draw(left, cells, paper, lambda record: [row["epoch"] for row in record.epochs])
         _draw(right, cells, paper, lambda record: record.hours)
-        late = [loss for runs in cells.values() for run in runs for loss in _late(run)] + list(paper.values())
+        late = [loss for runs in cells.values() for run in runs for loss in _late(run)] + list(
+            paper.values()
+        )
         left.set(xlabel="epoch", ylabel="test loss (nats)", ylim=_limits(late))
         left.set_title(title, loc="left", fontsize=9)
         right.set_xlabel("hours")
@@ -97,7 +100,9 @@ def _draw(
         of_seeds = list(zip(*(_losses(run)[0] for run in runs), strict=False))
         shown = [median(places) for places in zip(*map(place, runs), strict=False)]
         mean_of_seeds = [mean(values) for values in of_seeds]
-        axes.plot(shown, mean_of_seeds, style, color=COLORS(number), linewidth=1.2, label=name + note)
+        axes.plot(
+            shown, mean_of_seeds, style, color=COLORS(number), linewidth=1.2, label=name + note
+        )
         if len(runs) > 1:
             low, high = (list(map(pick, of_seeds)) for pick in (min, max))
             axes.fill_between(shown, low, high, color=COLORS(number), alpha=0.2, linewidth=0)

@@ -31,8 +31,8 @@ class Cell:
         experiment: whose folder the record lies in.
         name: of the cell, without the seed.
         config: what to train.
-        own: paths, such as `("data", "name")`, of the settings that the experiment names: those that make the cell what
-            it is, and not how long it trains.
+        own: paths, such as `("data", "name")`, of the settings that the experiment names: those
+            that make the cell what it is, and not how long it trains.
         refine: moves of a search for each image in the evaluation, see `evaluate`.
         draws: posterior samples an image in it; None for its default.
         picture: whether the last picture of samples is kept beside the record.
@@ -91,7 +91,9 @@ class Experiment:
             ConfigError: there is none.
         """
         if name not in experiment_names():
-            raise ConfigError(f"no experiment is called '{name}'; there are: {', '.join(experiment_names())}")
+            raise ConfigError(
+                f"no experiment is called '{name}'; there are: {', '.join(experiment_names())}"
+            )
         return cls(name, yaml.safe_load((CELLS / f"{name}.yaml").read_text(encoding="utf-8")))
 
     @property
@@ -118,12 +120,16 @@ class Experiment:
     def paper(self) -> dict[str, dict[str, float]]:
         """The paper's numbers of a cell, by the names of cell and quantity, where it has any.
 
-        A number of which the paper does not say what it is stands under every quantity that it may be.
+        A number of which the paper does not say what it is stands under every quantity that it may
+        be.
         """
         content = self._source.content
         may_be = content.get("may_be", {})
         return {
-            name: {**numbers, **{other: numbers[own] for other, own in may_be.items() if own in numbers}}
+            name: {
+                **numbers,
+                **{other: numbers[own] for other, own in may_be.items() if own in numbers},
+            }
             for name, numbers in content.get("paper", {}).items()
         }
 
@@ -137,7 +143,9 @@ class Experiment:
 
     def _read_after(self, epochs: int) -> dict[str, dict[str, float]]:
         """The paper's numbers after so many epochs, of the cells of which they could be read."""
-        read: dict[str, dict[str, float]] = self._source.content.get("paper_after", {}).get(epochs, {})
+        read: dict[str, dict[str, float]] = self._source.content.get("paper_after", {}).get(
+            epochs, {}
+        )
         return read
 
     @property
@@ -154,7 +162,8 @@ class Experiment:
     def grid(self) -> list[Axis]:
         """What the cells are a grid of: panels, rows and columns of its tables."""
         return [
-            Axis(name.rpartition(".")[2], values) for name, values in self._source.content["grid"].items()
+            Axis(name.rpartition(".")[2], values)
+            for name, values in self._source.content["grid"].items()
         ]
 
     @property
@@ -191,7 +200,8 @@ class Experiment:
         """The name of the cell of a grid that has these values."""
         named = {"k": "k{}", "labels": "{}labels"}
         parts = [
-            named.get(axis.name, "{}").format(value) for axis, value in zip(self.grid, values, strict=True)
+            named.get(axis.name, "{}").format(value)
+            for axis, value in zip(self.grid, values, strict=True)
         ]
         return "-".join(parts)
 
@@ -227,7 +237,9 @@ class Experiment:
         chosen: list[tuple[str, Any]] = [] if epochs is None else [("epochs", epochs)]
         chosen += [] if root is None else [("data.root", root)]
         return [
-            Cell(self.folder, name, _config([*values, *chosen, ("seed", seed)]), _own(values), **kept)
+            Cell(
+                self.folder, name, _config([*values, *chosen, ("seed", seed)]), _own(values), **kept
+            )
             for seed in seeds
             for name, (values, kept) in settings.items()
         ]
@@ -256,7 +268,9 @@ class Experiment:
 
 def experiment_names() -> list[str]:
     """The names of all experiments."""
-    return sorted(path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml"))
+    return sorted(
+        path.name.removesuffix(".yaml") for path in CELLS.iterdir() if path.name.endswith(".yaml")
+    )
 
 
 def _split(settings: list[tuple[str, Any]]) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
@@ -288,7 +302,9 @@ def _paths(values: dict[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _own(settings: list[tuple[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """The paths of those that make a cell what it is."""
-    return tuple(path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT))
+    return tuple(
+        path for path in _paths(_nested(settings)) if path[0] not in ("epochs", *WITHOUT_EFFECT)
+    )
 
 
 def _config(settings: list[tuple[str, Any]]) -> TrainConfig:

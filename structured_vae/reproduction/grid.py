@@ -19,14 +19,29 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
     tables = []
     for quantity in experiment.quantities:
         for panel in panels.values:
-            names = [[experiment.name_of(panel, row, line) for line in lines.values] for row in rows.values]
-            header = [rows.name] + [title for line in lines.values for title in (str(line), "paper")]
+            names = [
+                [experiment.name_of(panel, row, line) for line in lines.values]
+                for row in rows.values
+            ]
+            header = [rows.name] + [
+                title for line in lines.values for title in (str(line), "paper")
+            ]
             body = [
-                [str(row), *_row(experiment, records, names_of_row, quantity, panel not in experiment.apart)]
+                [
+                    str(row),
+                    *_row(
+                        experiment, records, names_of_row, quantity, panel not in experiment.apart
+                    ),
+                ]
                 for row, names_of_row in zip(rows.values, names, strict=True)
             ]
             known = [row for row in body if any(row[1:])]
-            tables += [f"**{panel}, {quantity} in {unit(quantity)}**", "", *markdown_table(header, known), ""]
+            tables += [
+                f"**{panel}, {quantity} in {unit(quantity)}**",
+                "",
+                *markdown_table(header, known),
+                "",
+            ]
     return tables
 
 
@@ -38,7 +53,12 @@ def _row(
         values = of_the_papers_kind(records, name, quantity)
         paper = experiment.paper_of(name, records[name][0].trained if values else 0).get(quantity)
         text = shown(values)
-        good = counted and values and paper is not None and as_good(experiment, quantity, mean(values), paper)
+        good = (
+            counted
+            and values
+            and paper is not None
+            and as_good(experiment, quantity, mean(values), paper)
+        )
         cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
     return cells
 
@@ -56,11 +76,15 @@ def grid_figure(experiment: Experiment, records: Records) -> Figure:
                 names = [experiment.name_of(panel, row, line) for row in rows.values]
                 found = [of_the_papers_kind(records, name, quantity) for name in names]
                 ours = [mean(values) if values else float("nan") for values in found]
-                paper = [experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names]
+                paper = [
+                    experiment.paper.get(name, {}).get(quantity, float("nan")) for name in names
+                ]
                 color = f"C{number}"
                 if not any(found) and all(map(isnan, paper)):
                     continue
-                axes.plot(places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line))
+                axes.plot(
+                    places, ours, "o-", color=color, markersize=3, linewidth=1, label=str(line)
+                )
                 axes.plot(places, paper, "--", color=color, linewidth=1)
             axes.set_xticks(list(places), [str(row) for row in rows.values])
             axes.set(xlabel=rows.name, ylabel=unit(quantity), xlim=(-0.3, len(rows.values) - 0.7))

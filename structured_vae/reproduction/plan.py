@@ -58,11 +58,15 @@ def plan(options: Namespace, console: Console) -> None:
         RunError: a record or a run is damaged.
     """
     experiment, cells, places = chosen(options)
-    caption = "without the evaluation at the end; one cell at a time; ? where no such cell has run here"
+    caption = (
+        "without the evaluation at the end; one cell at a time; ? where no such cell has run here"
+    )
     table = Table(title=experiment.title, caption=caption)
     for column in ("cell", "epochs trained", "of", "evaluated", "hours left, about"):
         whole = column == "cell"
-        table.add_column(column, justify="left" if whole else "right", no_wrap=whole, overflow="fold")
+        table.add_column(
+            column, justify="left" if whole else "right", no_wrap=whole, overflow="fold"
+        )
     seconds = seconds_of_kinds(cells, places)
     for state in (status(cell, places) for cell in cells):
         config = state.cell.config
@@ -86,7 +90,9 @@ def status(cell: Cell, places: Places) -> Status:
     if record is not None and not other and record.finished(cell.config.epochs):
         return Status(cell, cell.config.epochs, True)
     run = places.run(cell)
-    return Status(cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False, other)
+    return Status(
+        cell, run.recorded_epochs() if run.checkpoint("last").exists() else 0, False, other
+    )
 
 
 def finished(cell: Cell, places: Places) -> bool:
@@ -117,7 +123,14 @@ def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object
 def kind_of(config: TrainConfig) -> tuple[object, ...]:
     """What the time of an epoch depends on."""
     images = config.data.name, config.data.batch_size, config.labels > 0
-    model = config.model, config.encoder, config.latent, config.variables, config.couplings, config.precision
+    model = (
+        config.model,
+        config.encoder,
+        config.latent,
+        config.variables,
+        config.couplings,
+        config.precision,
+    )
     return *images, *model, config.estimator, config.solver, config.samples, config.sides
 
 

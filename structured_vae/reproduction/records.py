@@ -58,10 +58,13 @@ class Record:
         versions: of the packages.
         hardware: that it ran on.
         seconds: wall time of all epochs.
-        argmaxes: that the estimator asked a solver for in training; those of labelled images come on top.
+        argmaxes: that the estimator asked a solver for in training; those of labelled images come
+            on top.
         epochs: the rows of `metrics.csv`, one for each evaluation in training.
-        evaluation: of the test split at the best validation epoch; None while the run is not finished.
-        commits: of the code of all its parts, in their order, None where it is not known; empty in older records.
+        evaluation: of the test split at the best validation epoch; None while the run is not
+            finished.
+        commits: of the code of all its parts, in their order, None where it is not known; empty in
+            older records.
     """
 
     cell: str
@@ -84,8 +87,8 @@ class Record:
     def hours(self) -> list[float]:
         """Of training, from its start to each row; without pauses.
 
-        A process that is stopped, or a machine that sleeps, leaves epochs that take far longer than most: each counts
-        as one of median length.
+        A process that is stopped, or a machine that sleeps, leaves epochs that take far longer than
+        most: each counts as one of median length.
         """
         spans = spans_of(row["epoch"] for row in self.epochs)
         an_epoch = seconds_an_epoch(self.epochs)
@@ -96,7 +99,9 @@ class Record:
     @property
     def dirty(self) -> bool:
         """Whether some of the code was in no commit, so that nobody can check it out."""
-        return any(commit is not None and commit.endswith(DIRTY) for commit in (*self.commits, self.commit))
+        return any(
+            commit is not None and commit.endswith(DIRTY) for commit in (*self.commits, self.commit)
+        )
 
     def finished(self, epochs: int) -> bool:
         """Whether it was trained that long, and evaluated."""
@@ -105,7 +110,8 @@ class Record:
     def differing(self, cell: Cell) -> list[str]:
         """Those of the settings that make the cell what it is of which the record has others.
 
-        Defaults are left out: a record names some that had no effect then, and lacks those that came later.
+        Defaults are left out: a record names some that had no effect then, and lacks those that
+        came later.
         """
         there = cell.config.to_dict()
         paths = [*cell.own, ("epochs",)] if cell.falls else cell.own

@@ -143,7 +143,9 @@ def records_of(experiment: Experiment, results: Path) -> Records:
     Raises:
         RunError: a record is damaged.
     """
-    found = {cell.name: _of_cell(results / experiment.folder, cell.name) for cell in experiment.cells()}
+    found = {
+        cell.name: _of_cell(results / experiment.folder, cell.name) for cell in experiment.cells()
+    }
     return {name: records for name, records in found.items() if records}
 
 
@@ -242,9 +244,13 @@ def _capacity(config: dict[str, Any]) -> str:
 
 def _named(records: Records, key: str) -> str:
     """The values of a key of the data's configuration."""
-    return ", ".join(sorted({record.config["data"][key] for cells in records.values() for record in cells}))
+    return ", ".join(
+        sorted({record.config["data"][key] for cells in records.values() for record in cells})
+    )
 
 
 def _hardware(record: Record) -> str:
     machine = record.hardware.get("processor") or record.hardware.get("machine")
-    return f"{machine}, {record.hardware.get('gpu') or 'no GPU'}, torch {record.versions.get('torch')}"
+    return (
+        f"{machine}, {record.hardware.get('gpu') or 'no GPU'}, torch {record.versions.get('torch')}"
+    )

@@ -53,7 +53,10 @@ def _epochs_of(cell: Cell, places: Places) -> int:
 
 
 def run_cells(
-    cells: Sequence[Cell], places: Places, jobs: int = 1, each: Callable[[Cell], Outcome] | None = None
+    cells: Sequence[Cell],
+    places: Places,
+    jobs: int = 1,
+    each: Callable[[Cell], Outcome] | None = None,
 ) -> Iterator[Outcome]:
     """Trains and evaluates cells, several side by side, and yields each as it ends.
 
@@ -66,7 +69,9 @@ def run_cells(
         each: instead of `run_cell`, given the cell alone.
     """
     threads = None if jobs == 1 else min(torch.get_num_threads(), max(1, cpu_count() // jobs))
-    calls = [delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells]
+    calls = [
+        delayed(each)(cell) if each else delayed(run_cell)(cell, places, threads) for cell in cells
+    ]
     yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(calls)
 
 
@@ -76,7 +81,8 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
     Args:
         cell: which.
         places: for the files.
-        threads: of torch, for a cell beside others, which shows no progress; None leaves both as they are.
+        threads: of torch, for a cell beside others, which shows no progress; None leaves both as
+            they are.
 
     Raises:
         TerminatedError: this process was asked to end, by SIGTERM.
@@ -88,7 +94,9 @@ def run_cell(cell: Cell, places: Places, threads: int | None = None) -> Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock", blocking=False):
             _trained(cell, places, progress=threads is None)
-            found = evaluate_run(folder, samples=cell.draws, refine=cell.refine, appearance=cell.appearance)
+            found = evaluate_run(
+                folder, samples=cell.draws, refine=cell.refine, appearance=cell.appearance
+            )
             write_record(cell, places, found.to_dict())
     except Timeout:
         return Outcome(cell, f"another process is at work in {folder}")
@@ -126,9 +134,13 @@ def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | Non
     """Writes the record of a cell from its run folder, evaluated or not yet."""
     run = places.run(cell)
     if cell.picture:
-        _copy_picture(run.pictures / picture_name("samples", _epochs_of(cell, places)), places.picture(cell))
+        _copy_picture(
+            run.pictures / picture_name("samples", _epochs_of(cell, places)), places.picture(cell)
+        )
     images = len(dataset_of(cell.config).train)
-    record_of_run(cell, run, _argmaxes(cell.config, run), images, evaluation).write(places.record(cell))
+    record_of_run(cell, run, _argmaxes(cell.config, run), images, evaluation).write(
+        places.record(cell)
+    )
 
 
 def _argmaxes(config: TrainConfig, run: Run) -> int:
@@ -141,6 +153,8 @@ def _argmaxes(config: TrainConfig, run: Run) -> int:
 
 def _copy_picture(drawn: Path, picture: Path) -> None:
     if not drawn.is_file():
-        raise RunError(f"{drawn} is missing: put it back, or delete the folder of the run to train it again")
+        raise RunError(
+            f"{drawn} is missing: put it back, or delete the folder of the run to train it again"
+        )
     with whole_file(picture) as part:
         shutil.copyfile(drawn, part)

@@ -30,7 +30,9 @@ def sample_pictures(experiment: Experiment, records: Records, folder: Path) -> F
     for name, cells in records.items():
         path = folder / f"{name}-seed{cells[0].config['seed']}.png"
         if not path.exists():
-            raise RunError(f"{path} is missing; delete the record beside it, and reproduce {experiment.name}")
+            raise RunError(
+                f"{path} is missing; delete the record beside it, and reproduce {experiment.name}"
+            )
         rows.setdefault(cells[0].config["data"]["name"], []).append((name, path))
     count = len(rows), max(map(len, rows.values()))
     figure = Figure(figsize=(SIDE * count[1], (SIDE + 0.3) * count[0]), layout="constrained")

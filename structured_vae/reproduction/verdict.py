@@ -44,13 +44,17 @@ def attributes_verdict(records: Records) -> str:
     found = {name: mean(values) for name, runs in records.items() if (values := _appearing(runs))}
     if found:
         shares = ", ".join(f"{name} {share:.1f} %" for name, share in found.items())
-        said.append(f"Decoded faces in which another network finds what was decoded: {shares}; 50 is chance.")
+        said.append(
+            f"Decoded faces in which another network finds what was decoded: {shares}; 50 is chance."
+        )
     return " ".join(said)
 
 
 def _appearing(records: Sequence[Record]) -> list[float]:
     """The share of each attribute that was switched, of each seed."""
-    return [value for name in names_of(records, APPEARS) for value in values_of(records, APPEARS + name)]
+    return [
+        value for name in names_of(records, APPEARS) for value in values_of(records, APPEARS + name)
+    ]
 
 
 def gradients_verdict(reports: Mapping[str, GradientReport]) -> str:
@@ -97,7 +101,9 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
             pairs = {line: (names, other) for line, names in lines.items()}
             counts = _counts(experiment, records, quantity, pairs, good)
             yield f"As good as the paper's {experiment.beside}: {counts}."
-        deviation = deviation_of_seeds(of_the_papers_kind(records, name, quantity) for name in names)
+        deviation = deviation_of_seeds(
+            of_the_papers_kind(records, name, quantity) for name in names
+        )
         if deviation is not None:
             near = _counts(experiment, records, quantity, same, partial(_within, deviation))
             spread = f"{deviation:.2f} {unit(quantity)}, the standard deviation over seeds"
@@ -110,7 +116,9 @@ def _beside_the_paper(experiment: Experiment, records: Records) -> Iterator[str]
 
 def _leaves_couplings_out(runs: Sequence[Record]) -> bool:
     """Whether the paper's kind of number is no bound of some of these, since its KL knows of no couplings."""
-    found = [(run.evaluation or {}).get("quantities", {}).get("bound_surrogate", {}) for run in runs]
+    found = [
+        (run.evaluation or {}).get("quantities", {}).get("bound_surrogate", {}) for run in runs
+    ]
     return any(each.get("kind") == "not a bound" for each in found)
 
 
@@ -140,7 +148,8 @@ def _counts(
             (mean(values), paper)
             for name, other in zip(ours, theirs, strict=True)
             if (values := of_the_papers_kind(records, name, quantity))
-            and (paper := experiment.paper_of(other, records[name][0].trained).get(quantity)) is not None
+            and (paper := experiment.paper_of(other, records[name][0].trained).get(quantity))
+            is not None
         ]
         if both:
             counts.append(f"{line} {sum(fits(*pair) for pair in both)} of {len(both)}".strip())
@@ -150,7 +159,9 @@ def _counts(
 def of_the_papers_kind(records: Records, name: str, quantity: str) -> list[float]:
     """A quantity of a cell, by seed: the paper's bounds of structured encoders leave couplings out of the KL."""
     runs = records.get(name, ())
-    return (values_of(runs, "bound_surrogate") if quantity == "bound" else []) or values_of(runs, quantity)
+    return (values_of(runs, "bound_surrogate") if quantity == "bound" else []) or values_of(
+        runs, quantity
+    )
 
 
 def _differences(experiment: Experiment, records: Records) -> str:
@@ -169,7 +180,11 @@ def _differences(experiment: Experiment, records: Records) -> str:
 def _binarised(counted: Sequence[Record]) -> str:
     """How the images of these records became binary."""
     kinds = {record.config["data"]["binarisation"] for record in counted}
-    return "images are thresholded" if kinds == {"threshold"} else f"images: {', '.join(sorted(kinds))}"
+    return (
+        "images are thresholded"
+        if kinds == {"threshold"}
+        else f"images: {', '.join(sorted(kinds))}"
+    )
 
 
 def _trained(experiment: Experiment, counted: Sequence[Record]) -> str:
@@ -177,7 +192,11 @@ def _trained(experiment: Experiment, counted: Sequence[Record]) -> str:
     epochs = {record.trained for record in counted}
     least, most = min(epochs), max(epochs)
     ours = f"{least}" if least == most else f"{least} to {most}"
-    paper = "does not say how many" if experiment.paper_epochs is None else f"has {experiment.paper_epochs}"
+    paper = (
+        "does not say how many"
+        if experiment.paper_epochs is None
+        else f"has {experiment.paper_epochs}"
+    )
     return f"training lasts {ours} epochs, and the paper {paper}"
 
 
@@ -224,7 +243,9 @@ def _since(cells: Sequence[Sequence[Record]]) -> str:
     if len({len(curve) for curve in curves}) != 1:
         return ""
     epochs = [int(row["epoch"]) for row in cells[0][0].epochs]
-    ordered = [all(better < worse for better, worse in pairwise(row)) for row in zip(*curves, strict=True)]
+    ordered = [
+        all(better < worse for better, worse in pairwise(row)) for row in zip(*curves, strict=True)
+    ]
     if len(ordered) < 2 or not ordered[-1]:
         return ""
     first = max((place + 1 for place, holds in enumerate(ordered) if not holds), default=0)
@@ -249,7 +270,9 @@ def _certainty(found: Mapping[str, Sequence[float]]) -> str:
     if min(map(len, found.values())) == 1:
         return "is found with one seed"
     level = [
-        f"{name} from {other}" for (name, better), (other, worse) in neighbours if not _told(better, worse)
+        f"{name} from {other}"
+        for (name, better), (other, worse) in neighbours
+        if not _told(better, worse)
     ]
     if not level:
         return "is found (seeds tell neighbours apart, 95% by Welch's t)"
@@ -297,4 +320,8 @@ def _followed(records: Records, quantity: str, first: str, second: str) -> str:
 
 def _means(records: Records, quantity: str) -> dict[str, float]:
     """Over seeds, of the cells that have it."""
-    return {name: mean(values) for name, runs in records.items() if (values := values_of(runs, quantity))}
+    return {
+        name: mean(values)
+        for name, runs in records.items()
+        if (values := values_of(runs, quantity))
+    }

@@ -13,17 +13,22 @@ M_MMAP_THRESHOLD: Final = -3
 LARGEST_ON_HEAP: Final = 32 << 20
 """Bytes; the largest threshold that glibc takes, and that it comes to by itself."""
 
-SETTINGS: Final = ("GLIBC_TUNABLES", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_MAX_")
+SETTINGS: Final = (
+    "GLIBC_TUNABLES",
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_TRIM_THRESHOLD_",
+    "MALLOC_MMAP_MAX_",
+)
 """Environment variables of those who have decided for themselves."""
 
 
 def keep_freed_buffers() -> bool:
     """Lets the buffers of one training step serve the next; whether the allocator took it.
 
-    Logits of some MiB go back to the operating system as soon as they are freed, and come again page by page, which
-    can take a fifth of a step. glibc raises the size from which it does so with the buffers that it sees freed, up to
-    32 MiB, and keeps twice that: from here on it does both. Another C library is left alone, and so are settings of the
-    environment.
+    Logits of some MiB go back to the operating system as soon as they are freed, and come again
+    page by page, which can take a fifth of a step. glibc raises the size from which it does so with
+    the buffers that it sees freed, up to 32 MiB, and keeps twice that: from here on it does both.
+    Another C library is left alone, and so are settings of the environment.
 
     References:
         The GNU C Library reference manual, Malloc Tunable Parameters.

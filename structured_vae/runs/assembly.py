@@ -101,7 +101,9 @@ def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
 
 
 def _options(config: TrainConfig) -> TrainingOptions:
-    dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
+    dropout = (
+        by_epoch(config.dropout, config.dropout_decay, config.epochs) if config.dropout else None
+    )
     return TrainingOptions(known(config.learning_rate), config.seed, dropout)
 
 
@@ -111,5 +113,7 @@ def _labelled(config: TrainConfig, dataset: ImageDataset) -> torch.Tensor:
         return drawn_labels(len(classes), config.labels, config.seed)
     for name, split in (("validation", dataset.validation), ("test", dataset.test)):
         if (most := split.labels.max()) >= config.k:
-            raise ConfigError(f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}")
+            raise ConfigError(
+                f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}"
+            )
     return balanced_labels(classes, config.k, config.labels, config.seed)

@@ -56,16 +56,17 @@ class DataConfig:
     """The images.
 
     Attributes:
-        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba; an .npz
-            file with train_images, validation_images and test_images, uint8 [count, height, width]; or a folder
-            of PNG or JPEG files.
-        root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the environment variable
-            STRUCTURED_VAE_DATA, then a per-user cache filled by download.
-        binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every training
-            step) or none; default: threshold, and none for celeba.
+        name: fashion-mnist-mini (ships with the package), fashion-mnist, mnist, omniglot or celeba;
+            an .npz file with train_images, validation_images and test_images, uint8 [count, height,
+            width]; or a folder of PNG or JPEG files.
+        root: folder that holds fashion-mnist/, mnist/, omniglot/ and celeba/; default: the
+            environment variable STRUCTURED_VAE_DATA, then a per-user cache filled by download.
+        binarisation: threshold (grey > 0.5), static (drawn once), dynamic (drawn anew in every
+            training step) or none; default: threshold, and none for celeba.
         batch_size: images a step.
-        train_on: the split train; or train+validation, all images that are not for the test, as the released code
-            does, which leaves none to choose an epoch by: the best one is then of images that were trained on.
+        train_on: the split train; or train+validation, all images that are not for the test, as the
+            released code does, which leaves none to choose an epoch by: the best one is then of
+            images that were trained on.
     """
 
     name: str = "fashion-mnist-mini"
@@ -106,69 +107,79 @@ class TrainConfig:
     """A training run; everything that decides its result is here.
 
     Attributes:
-        model: discrete, with bits or categories alone; mixture, a class with a continuous style, whose
-            networks are the paper's; attributes, eight bits with a continuous code, for celeba; or own,
-            networks that are given in Python. Options of the other models are refused.
-        encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or
-            categorical, over one or more variables of k categories; of attributes one of the first three.
-            gaussian is the reference beside them: n continuous dimensions and the same layers, with gradients by
-            reparameterisation.
+        model: discrete, with bits or categories alone; mixture, a class with a continuous style,
+            whose networks are the paper's; attributes, eight bits with a continuous code, for
+            celeba; or own, networks that are given in Python. Options of the other models are
+            refused.
+        encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general;
+            or categorical, over one or more variables of k categories; of attributes one of the
+            first three. gaussian is the reference beside them: n continuous dimensions and the same
+            layers, with gradients by reparameterisation.
         estimator: of the encoder's gradient: direct, table_direct, exact, maximum_likelihood,
-            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram, implicit_mle,
-            perturbed_argmax, or own, one that is given in Python.
+            score_function, gumbel_softmax, straight_through, rebar, relax, arm, disarm, ram,
+            implicit_mle, perturbed_argmax, or own, one that is given in Python.
         solver: argmax backend, see `structured-vae solvers`; auto picks the fastest exact one.
-        recipe: elbo, which trains the whole bound, the default of discrete and own; or paper, in which direct does not
-            train the KL, as in the released code, and what is not set below has the paper's value.
+        recipe: elbo, which trains the whole bound, the default of discrete and own; or paper, in
+            which direct does not train the KL, as in the released code, and what is not set below
+            has the paper's value.
         n: binary latent variables.
-        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in their order, 1 for
-            a chain, whose Gibbs distribution is in reach at any n; 0 for all pairs.
+        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in
+            their order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all
+            pairs.
         k: categories of the categorical encoder, or classes of the mixture.
         variables: of the categorical encoder, with k categories each.
-        couplings: of these: none; potts, a score for equal categories of two variables; or general, one for every pair
-            of categories.
+        couplings: of these: none; potts, a score for equal categories of two variables; or general,
+            one for every pair of categories.
         hidden: units of the hidden layers.
         data: the images.
-        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0 for none; default:
-            a quarter of them with the recipe elbo and at most 2^10 states, or where kl_start is given; else 0.
-        kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior over all states at
-            first, so that none is given up early (deterministic annealing); default: 30 for one variable of k values,
-            else 10, and 0 where kl_warmup is given or 0.
-        samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax 8.
-        completions: bits of which ram, and direct of independent bits, try the other value, chosen at random in every
-            step; 0 for all.
-        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2 with the recipe elbo
-            but for codes of up to ten bits from 100 epochs on, else 1.
-        epsilon: step of direct, table_direct and implicit_mle, as it decays over training, or in Python a number for
-            all steps; starts at 0.1, with the recipe paper at 1, which learns more slowly.
-        epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive (starts
-            at epsilon.start and keeps half of the argmaxes moving).
-        temperature: of gumbel_softmax and straight_through, as it decays over training, or in Python a number.
-        learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the encoder gaussian, else 0.001.
-        rate_decay: cosine, which lowers the learning rate to zero over all epochs; or none; default: cosine with the
-            recipe elbo and the encoder gaussian, else none.
-        precision: 32-true, or bf16-mixed: products of the networks' layers in bfloat16 during training, all
-            else, and every evaluation, in float32.
+        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0
+            for none; default: a quarter of them with the recipe elbo and at most 2^10 states, or
+            where kl_start is given; else 0.
+        kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior
+            over all states at first, so that none is given up early (deterministic annealing);
+            default: 30 for one variable of k values, else 10, and 0 where kl_warmup is given or 0.
+        samples: latent states drawn for a gradient; default: 1, score_function 4, perturbed_argmax
+            8.
+        completions: bits of which ram, and direct of independent bits, try the other value, chosen
+            at random in every step; 0 for all.
+        sides: of direct and table_direct: 2 for z(-epsilon) in the place of z*, or 1; default: 2
+            with the recipe elbo but for codes of up to ten bits from 100 epochs on, else 1.
+        epsilon: step of direct, table_direct and implicit_mle, as it decays over training, or in
+            Python a number for all steps; starts at 0.1, with the recipe paper at 1, which learns
+            more slowly.
+        epsilon_rule: schedule; scale_free (in units of the mean change of the cost); or adaptive
+            (starts at epsilon.start and keeps half of the argmaxes moving).
+        temperature: of gumbel_softmax and straight_through, as it decays over training, or in
+            Python a number.
+        learning_rate: of Adam; default: 0.002 where it falls with the recipe elbo or the encoder
+            gaussian, else 0.001.
+        rate_decay: cosine, which lowers the learning rate to zero over all epochs; or none;
+            default: cosine with the recipe elbo and the encoder gaussian, else none.
+        precision: 32-true, or bf16-mixed: products of the networks' layers in bfloat16 during
+            training, all else, and every evaluation, in float32.
         epochs: passes over the training images.
         seed: of initialisation, shuffling and noise.
-        evaluate_every: epochs between evaluations on the validation and test images; the last epoch always
-            has one. The best epoch is one of them.
+        evaluate_every: epochs between evaluations on the validation and test images; the last epoch
+            always has one. The best epoch is one of them.
         picture_every: epochs between pictures; the last epoch always has them, with 0 that alone.
         device: auto, cpu or cuda.
-        processes: that train together on a machine, each with batches of its own (Lightning's DDP); on a
-            GPU one each.
-        nodes: machines that train together, started as Lightning's DDP needs it, for example by torchrun.
-        labels: training images whose classes, as many of each, or attributes the model sees; 0 for none.
+        processes: that train together on a machine, each with batches of its own (Lightning's DDP);
+            on a GPU one each.
+        nodes: machines that train together, started as Lightning's DDP needs it, for example by
+            torchrun.
+        labels: training images whose classes, as many of each, or attributes the model sees; 0 for
+            none.
         label_weight: of their loss beside the bound, in nats an image.
-        consistency: weight of the same loss of images decoded from attributes, by which the decoder learns to
-            show them; 0 for none. Without labels it has no effect.
-        dropout: share of the values of an image that the encoder does not see in a training step; default:
-            0.2 of a mixture and of attributes, else 0.
+        consistency: weight of the same loss of images decoded from attributes, by which the decoder
+            learns to show them; 0 for none. Without labels it has no effect.
+        dropout: share of the values of an image that the encoder does not see in a training step;
+            default: 0.2 of a mixture and of attributes, else 0.
         dropout_decay: none; or cosine, which lowers dropout to zero over all epochs.
         channels: of the first convolution for attributes; the others have 2, 4 and 4 times as many.
-        prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs, which has a score for
-            every pair of bits.
-        styles: of the mixture: shared by all classes, or own, a distribution of the style for each class, as in the
-            released code.
+        prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs,
+            which has a score for every pair of bits.
+        styles: of the mixture: shared by all classes, or own, a distribution of the style for each
+            class, as in the released code.
         patience: evaluations without a better one after which the training ends early; 0 for none.
         logger: where curves go beside metrics.csv: tensorboard, csv, wandb, mlflow or none.
     """
@@ -244,7 +255,9 @@ class TrainConfig:
         data = Path(self.data.name).stem
         if self.model == "mixture":
             own = "-own-styles" if self.styles == "own" else ""
-            return f"{data}-mixture{self.k}{own}-{self.labels}labels-{self.estimator}-seed{self.seed}"
+            return (
+                f"{data}-mixture{self.k}{own}-{self.labels}labels-{self.estimator}-seed{self.seed}"
+            )
         if self.model == "attributes":
             known = f"{self.encoder}-{self.labels}labels"
             return f"{data}-{known}-{self.estimator}-{self.solver}-seed{self.seed}"
@@ -279,8 +292,9 @@ class TrainConfig:
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
         """The inverse of `to_dict`, with every key and every type checked.
 
-        A missing key has what runs had that are older than the key: `OLDER`, else its default. A k of bits and an n of
-        categories, which had no effect when they could be given, are the default's.
+        A missing key has what runs had that are older than the key: `OLDER`, else its default. A k
+        of bits and an n of categories, which had no effect when they could be given, are the
+        default's.
 
         Raises:
             ConfigError: a key is unknown, or a value impossible.
@@ -353,7 +367,17 @@ _GRADIENT = (
 FOREIGN: Final = {
     "discrete": _LABELS,
     "gaussian": (*_GRADIENT, *_COUPLED, "k", "prior", *_LABELS),
-    "mixture": ("encoder", "solver", "recipe", "n", *_COUPLED, "hidden", *_KL, "consistency", "channels"),
+    "mixture": (
+        "encoder",
+        "solver",
+        "recipe",
+        "n",
+        *_COUPLED,
+        "hidden",
+        *_KL,
+        "consistency",
+        "channels",
+    ),
     "attributes": ("recipe", "n", "k", *_COUPLED, "hidden", *_KL, "styles"),
     "own": ("encoder", "n", "k", *_COUPLED, "hidden", "prior", *_LABELS),
 }
@@ -364,7 +388,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         lambda c: c.data.train_on in get_args(TrainOn),
         "data.train_on must be train or train+validation; got {c.data.train_on}",
     ),
-    (lambda c: c.data.batch_size >= 1, "data.batch_size must be at least 1; got {c.data.batch_size}"),
+    (
+        lambda c: c.data.batch_size >= 1,
+        "data.batch_size must be at least 1; got {c.data.batch_size}",
+    ),
     (
         lambda c: 0 < known(c.learning_rate) < math.inf,
         "learning_rate must be positive and finite; got {c.learning_rate}",
@@ -376,7 +403,10 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
     ),
     (lambda c: c.label_weight > 0, "label_weight must be positive; got {c.label_weight}"),
     (lambda c: c.consistency >= 0, "consistency must be at least 0; got {c.consistency}"),
-    (lambda c: 0 <= (c.dropout or 0.0) < 1, "dropout must be at least 0 and below 1; got {c.dropout}"),
+    (
+        lambda c: 0 <= (c.dropout or 0.0) < 1,
+        "dropout must be at least 0 and below 1; got {c.dropout}",
+    ),
     (
         lambda c: c.dropout_decay == "none" or bool(c.dropout),
         "dropout_decay has no effect without dropout: give dropout, the share at the start",
@@ -407,7 +437,9 @@ RULES: Final[tuple[tuple[Callable[[TrainConfig], bool], str], ...]] = (
         "couplings are of several variables of the encoder categorical: give variables; got {c.couplings}",
     ),
     (
-        lambda c: not c.bandwidth or c.encoder in ("supermodular", "general") or c.couplings != "none",
+        lambda c: (
+            not c.bandwidth or c.encoder in ("supermodular", "general") or c.couplings != "none"
+        ),
         "bandwidth is of pairwise scores, which the encoder {c.encoder} has not; got {c.bandwidth}",
     ),
     (
@@ -474,7 +506,9 @@ def _unset(config: TrainConfig) -> dict[str, Any]:
         "recipe": recipe,
         "sides": 2 if whole and (one_variable or not few or config.epochs < LONG) else 1,
         "rate_decay": decay,
-        "learning_rate": 2e-3 if decay == "cosine" and (whole or config.kind == "gaussian") else 1e-3,
+        "learning_rate": 2e-3
+        if decay == "cosine" and (whole or config.kind == "gaussian")
+        else 1e-3,
         "kl_start": annealed if whole and few and warmup and config.kl_warmup is None else 0.0,
         "kl_warmup": warmup,
         "dropout": 0.2 if config.model in ("mixture", "attributes") else 0.0,

@@ -8,7 +8,9 @@ import yaml
 
 from .config import TrainConfig
 
-START: Final = "# The configuration of a run of structured-vae; its last line says that nothing is missing."
+START: Final = (
+    "# The configuration of a run of structured-vae; its last line says that nothing is missing."
+)
 END: Final = "# end of the configuration"
 
 UNMARKED: Final = (
@@ -36,9 +38,10 @@ def config_text(config: TrainConfig) -> str:
 def is_whole(text: str, values: dict[str, Any]) -> bool:
     """Whether nothing is missing at the end of a configuration.
 
-    One with the start needs the end. One without is older, and whole if it has exactly the keys of a version. A cut
-    one has not, as new keys went into the midst of the old ones. Two versions alone had their newest key at the end
-    (dropout, then channels): without that line, theirs reads as one of the version before, and the key has its default.
+    One with the start needs the end. One without is older, and whole if it has exactly the keys of
+    a version. A cut one has not, as new keys went into the midst of the old ones. Two versions
+    alone had their newest key at the end (dropout, then channels): without that line, theirs reads
+    as one of the version before, and the key has its default.
 
     Args:
         text: of the file.

@@ -26,7 +26,9 @@ WIDTH: Final = 4.0
 def legend_below(figure: Figure, axes: Axes) -> None:
     """The lines of one axes named in a row beneath all of them, where they hide nothing."""
     lines, names = axes.get_legend_handles_labels()
-    figure.legend(lines, names, loc="outside lower center", fontsize=8, frameon=False, ncols=len(names))
+    figure.legend(
+        lines, names, loc="outside lower center", fontsize=8, frameon=False, ncols=len(names)
+    )
 
 
 def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()) -> Figure:
@@ -42,11 +44,16 @@ def curves(metrics: Mapping[str, NDArray[np.float64]], names: Sequence[str] = ()
     from matplotlib.figure import Figure  # slow to load, and folders are read by who draws nothing
 
     found = {
-        name: [column for column in metrics if column.partition("/")[2] == name] for name in names or USUAL
+        name: [column for column in metrics if column.partition("/")[2] == name]
+        for name in names or USUAL
     }
     if absent := [name for name, columns in found.items() if not columns]:
         known = sorted({column.partition("/")[2] for column in metrics if "/" in column})
-        there = f"there are: {', '.join(known)}" if known else "the run has not come to its first evaluation"
+        there = (
+            f"there are: {', '.join(known)}"
+            if known
+            else "the run has not come to its first evaluation"
+        )
         raise RunError(f"no metric is called {', '.join(absent)}; {there}")
     figure = Figure(figsize=(WIDTH * len(found), 3), layout="constrained")
     for axes, (name, columns) in zip(

@@ -57,19 +57,20 @@ def evaluate_run(
         folder: of the run.
         split: train, validation or test.
         which: the best epoch on the validation split, or the last.
-        samples: posterior samples an image, for what is not summed exactly; default: 1000, a mixture and
-            attributes 10, a Gaussian 200.
-        refine: moves of a search for each image that tighten the bound of a model of bits; 0 for none.
-        appearance: whether to train a network that recognises attributes, and to ask it for those of decoded faces; of
-            the model attributes with labels, see `evaluation.appearance`.
+        samples: posterior samples an image, for what is not summed exactly; default: 1000, a
+            mixture and attributes 10, a Gaussian 200.
+        refine: moves of a search for each image that tighten the bound of a model of bits; 0 for
+            none.
+        appearance: whether to train a network that recognises attributes, and to ask it for those
+            of decoded faces; of the model attributes with labels, see `evaluation.appearance`.
         model: networks of one's own that the run has trained; their weights are replaced.
         data: images in memory that it was given.
         estimator: an object that it was given.
 
     Raises:
         RunError: the folder is no run, or its checkpoint is missing or damaged.
-        ConfigError: no samples, or a refinement or an appearance that the model does not allow; or what was given to
-            `train` is missing or is another.
+        ConfigError: no samples, or a refinement or an appearance that the model does not allow; or
+            what was given to `train` is missing or is another.
         DataError: images are missing or damaged.
     """
     if samples is not None and samples < 1:
@@ -90,9 +91,13 @@ def evaluate_run(
     image_batches = batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
     count = SAMPLES_OF_STYLES if samples is None else samples
     if refine and not isinstance(vae, DiscreteVAE):
-        raise ConfigError(f"the posterior of the model {config.kind} cannot be refined; set refine to 0")
+        raise ConfigError(
+            f"the posterior of the model {config.kind} cannot be refined; set refine to 0"
+        )
     if isinstance(vae, GaussianVAE):
-        return evaluate_gaussian(vae, image_batches, noise, SAMPLES_OF_CODES if samples is None else samples)
+        return evaluate_gaussian(
+            vae, image_batches, noise, SAMPLES_OF_CODES if samples is None else samples
+        )
     if isinstance(vae, MixtureVAE):
         return evaluate_mixture(vae, image_batches, noise, count, supervised=config.labels > 0)
     solver = fitting_solver(config.solver, vae)
@@ -101,14 +106,22 @@ def evaluate_run(
         found = evaluate_attributes(vae, image_batches, names, noise, solver, count, supervised)
         return found.joined(_appearance(vae, dataset, split, config.seed)) if appearance else found
     posterior = posterior_of(fitting_estimator(config, vae, solver, given.estimator), solver)
-    return evaluate(vae, image_batches, posterior, noise, SAMPLES if samples is None else samples, refine)
+    return evaluate(
+        vae, image_batches, posterior, noise, SAMPLES if samples is None else samples, refine
+    )
 
 
-def _appearance(vae: AttributeVAE, dataset: ImageDataset, split: str, seed: int) -> dict[str, Quantity]:
+def _appearance(
+    vae: AttributeVAE, dataset: ImageDataset, split: str, seed: int
+) -> dict[str, Quantity]:
     """What a network that is trained for it finds in decoded faces, and how well it knows real ones."""
     judge = recogniser(dataset, seed)
     switched = {name: dataset.attributes.index(name) for name in SWITCHED}
     real = dataset.split(split)
-    known = recognised(judge.found, batches(real, InOrderBatches(len(real), IMAGES_AT_ONCE)), switched)
+    known = recognised(
+        judge.found, batches(real, InOrderBatches(len(real), IMAGES_AT_ONCE)), switched
+    )
     states = combinations(vae.decoder.first.weight)
-    return known | appearance_of(vae, judge.found, states, switched, generator(seed, Stream.PICTURES))
+    return known | appearance_of(
+        vae, judge.found, states, switched, generator(seed, Stream.PICTURES)
+    )

@@ -41,28 +41,33 @@ def export_run(
 ) -> Path:
     """Writes a run's networks into a folder that `from_pretrained` loads, with a model card.
 
-    The card has the figures of the run's evaluation on the test split, and where there is none that belongs
-    to this checkpoint, those that training logged on the validation split.
+    The card has the figures of the run's evaluation on the test split, and where there is none that
+    belongs to this checkpoint, those that training logged on the validation split.
 
     Args:
         run_folder: of the run.
         folder: for model.safetensors, config.json and README.md.
         which: the best epoch on the validation split, or the last.
-        license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0"; default: mit.
-            What celeba trained has none: its terms allow research alone.
-        model: networks of one's own that the run has trained; their weights are replaced. The folder then holds the
-            weights, and loading takes the networks again: `DiscreteVAE.from_pretrained(folder, model)`.
+        license: of the weights, an identifier of the Hugging Face Hub such as "mit" or "cc-by-4.0";
+            default: mit. What celeba trained has none: its terms allow research alone.
+        model: networks of one's own that the run has trained; their weights are replaced. The
+            folder then holds the weights, and loading takes the networks again:
+            `DiscreteVAE.from_pretrained(folder, model)`.
 
     Returns:
         The folder.
 
     Raises:
         RunError: the run is none, or damaged; or the folder is that of a run.
-        ConfigError: the licence is no identifier, or must be named; or the networks are to be given, or must not be.
-        models.PretrainedError: the folder cannot be written to, or has a README.md that is not ours.
+        ConfigError: the licence is no identifier, or must be named; or the networks are to be
+            given, or must not be.
+        models.PretrainedError: the folder cannot be written to, or has a README.md that is not
+            ours.
     """
     if license is not None and not LICENSE.fullmatch(license):
-        raise ConfigError(f"license must be an identifier such as mit or cc-by-4.0; got '{license}'")
+        raise ConfigError(
+            f"license must be an identifier such as mit or cc-by-4.0; got '{license}'"
+        )
     run, target = Run.at(run_folder), Run.at(folder)
     if target.config_file.exists():
         raise RunError(f"{folder} is the folder of a run; name another one")
@@ -72,7 +77,8 @@ def export_run(
             "the terms of celeba allow non-commercial research alone: name a license, such as other"
         )
     vae = load_vae(run.folder, which, model)
-    data = replace(config.data, name=Path(config.data.name).name, root=None)  # no path of this machine
+    # no path of this machine
+    data = replace(config.data, name=Path(config.data.name).name, root=None)
     shared = replace(config, data=data)
     vae.save_pretrained(folder, _card(run, shared, which, license or "mit"), shared.to_dict())
     return target.folder
@@ -92,7 +98,9 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
 def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
     images = f"{config.data.name} ({config.data.binarisation})"
     epoch = int(read_checkpoint(run.checkpoint(which))["epoch"]) + 1
-    estimator = f" estimator `{config.estimator}`," if "estimator" not in FOREIGN[config.kind] else ""
+    estimator = (
+        f" estimator `{config.estimator}`," if "estimator" not in FOREIGN[config.kind] else ""
+    )
     recipe = f" recipe `{config.recipe}`," if "recipe" not in FOREIGN[config.kind] else ""
     logged, facts = _recorded(run.folder / "record.json", epoch)
     on, figures = _evaluated(run, which)
@@ -118,7 +126,9 @@ def _recorded(file: Path, epoch: int) -> tuple[tuple[Figure, ...], tuple[str, ..
     try:
         (row,) = [row for row in record.get("epochs", []) if row["epoch"] == epoch] or [{}]
         values = {name: float(row.get(f"validation/{name}", math.nan)) for name in LOGGED}
-        versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
+        versions = ", ".join(
+            f"{name} {version}" for name, version in record.get("versions", {}).items()
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(
             f"{file} is damaged ({error!r}): delete it, and the model card will do without"
@@ -147,7 +157,9 @@ def _evaluated(run: Run, which: Which) -> tuple[str, tuple[Figure, ...]]:
             for name, each in found["quantities"].items()
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunError(f"{file} is damaged ({error!r}): structured-vae evaluate writes it again") from error
+        raise RunError(
+            f"{file} is damaged ({error!r}): structured-vae evaluate writes it again"
+        ) from error
 
 
 def _read_json(file: Path) -> dict[str, Any]:

@@ -62,7 +62,9 @@ ESTIMATORS: Final[dict[str, Build]] = {
     "maximum_likelihood": lambda config, solver, samples, n: MaximumLikelihood(),
     "score_function": lambda config, solver, samples, n: ScoreFunction(samples),
     "gumbel_softmax": lambda config, solver, samples, n: GumbelSoftmax(config.temperature, samples),
-    "straight_through": lambda config, solver, samples, n: StraightThrough(config.temperature, samples),
+    "straight_through": lambda config, solver, samples, n: StraightThrough(
+        config.temperature, samples
+    ),
     "rebar": lambda config, solver, samples, n: REBAR(samples=samples),
     "relax": lambda config, solver, samples, n: RELAX(n, samples=samples),
     "arm": lambda config, solver, samples, n: ARM(samples),
@@ -96,8 +98,8 @@ def fitting_solver(name: str, vae: AnyDiscreteVAE) -> AnySolver:
     """The solver of that name, if it takes what the encoder gives.
 
     It is tried on the least convenient potentials that the encoder can give; this also compiles the
-    solver's kernels. Categories without pairwise scores need no solver; the name must be right all the same. Those with
-    them have solvers of `solvers.labels`, and the answer is the name.
+    solver's kernels. Categories without pairwise scores need no solver; the name must be right all
+    the same. Those with them have solvers of `solvers.labels`, and the answer is the name.
 
     Raises:
         ConfigError: it does not fit; the message names solvers that do.
@@ -131,7 +133,8 @@ def fitting_estimator(
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
     Raises:
-        ConfigError: it does not fit; the message names estimators that do. Or it draws states of a structure alone.
+        ConfigError: it does not fit; the message names estimators that do. Or it draws states of a
+            structure alone.
         EstimatorError: an option of it is out of range.
     """
     if given is not None and given.over is not None:
@@ -143,7 +146,11 @@ def fitting_estimator(
     worst = _worst(vae, config.solver)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if reasons := _misfit(estimator, worst):
-        able = [name for name in ESTIMATORS if not _misfit(_estimator(name, config, solver, vae.n), worst)]
+        able = [
+            name
+            for name in ESTIMATORS
+            if not _misfit(_estimator(name, config, solver, vae.n), worst)
+        ]
         of = "" if config.model == "own" else f" {config.encoder}"
         raise ConfigError(
             f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
@@ -193,8 +200,12 @@ def _estimator(
     name: str, config: TrainConfig, solver: AnySolver, n: int, samples: int | None = None
 ) -> Estimator:
     if name not in ESTIMATORS:
-        raise ConfigError("the estimator of this training was given in Python: give it again, estimator=...")
-    return ESTIMATORS[name](config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples, n)
+        raise ConfigError(
+            "the estimator of this training was given in Python: give it again, estimator=..."
+        )
+    return ESTIMATORS[name](
+        config, solver, USUAL_SAMPLES.get(name, 1) if samples is None else samples, n
+    )
 
 
 def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
@@ -212,8 +223,9 @@ def _misfit(estimator: Estimator, potentials: AnyPotentials) -> tuple[str, ...]:
 def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
     """Potentials of one image, all outputs of the encoder's network being negative.
 
-    Of an encoder that is not ours nobody knows which signs its pairwise scores can take. They are negative for `auto`,
-    which then chooses what takes every sign; who names a solver is believed, as far as a blank image shows.
+    Of an encoder that is not ours nobody knows which signs its pairwise scores can take. They are
+    negative for `auto`, which then chooses what takes every sign; who names a solver is believed,
+    as far as a blank image shows.
     """
     encoder = vae.encoder
     if isinstance(encoder, MixtureEncoder):
@@ -222,7 +234,9 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
         encoder = encoder.attributes
     if isinstance(encoder, NetworkEncoder):
         return _worst_of_own(cast("DiscreteVAE", vae).blank(), solver)
-    found = encoder.potentials(-torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features)))
+    found = encoder.potentials(
+        -torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features))
+    )
     return _worst_tables(found) if isinstance(found, CategoricalPotentials) else found
 
 

@@ -53,8 +53,11 @@ class Run:
             run = cls(Path(folder))
             run.folder.exists()
         except (TypeError, ValueError, OSError) as error:
-            reason = getattr(error, "strerror", None) or error  # without the path, which may be long
-            raise RunError(f"expected the path of a run folder; got {shortened(folder)}: {reason}") from error
+            # without the path, which may be long
+            reason = getattr(error, "strerror", None) or error
+            raise RunError(
+                f"expected the path of a run folder; got {shortened(folder)}: {reason}"
+            ) from error
         return run
 
     @property
@@ -90,7 +93,10 @@ class Run:
         """
         rows = self._rows()
         try:
-            return {name: np.array([float(row[name]) for row in rows]) for name in (rows[0] if rows else ())}
+            return {
+                name: np.array([float(row[name]) for row in rows])
+                for name in (rows[0] if rows else ())
+            }
         except (ValueError, LookupError, TypeError) as error:
             raise RunError(f"{self.folder / 'metrics.csv'} is damaged: {error!r}") from error
 
@@ -98,7 +104,8 @@ class Run:
         """A figure of metrics over the epochs, an axes for each; a notebook shows it.
 
         Args:
-            names: of metrics without the split, such as "bound" or "kl"; default: bound, reconstruction and kl.
+            names: of metrics without the split, such as "bound" or "kl"; default: bound,
+                reconstruction and kl.
 
         Raises:
             RunError: there is no such metric, or none at all yet.
@@ -117,14 +124,17 @@ class Run:
             RunError: `which` says neither.
         """
         if not isinstance(which, str) or which not in get_args(Which):
-            raise RunError(f"which checkpoint must be {' or '.join(get_args(Which))}; got {shortened(which)}")
+            raise RunError(
+                f"which checkpoint must be {' or '.join(get_args(Which))}; got {shortened(which)}"
+            )
         return self.checkpoints / f"{which}.ckpt"
 
     def create(self, config: TrainConfig) -> None:
         """Writes the configuration into a new folder.
 
         Raises:
-            RunError: the folder already holds a run, or files that the run would replace; or it cannot be written to.
+            RunError: the folder already holds a run, or files that the run would replace; or it
+                cannot be written to.
         """
         self.refuse_taken()
         self.save_config(config)

@@ -37,7 +37,8 @@ class Given:
         """Holds what is given against what a configuration says is.
 
         Raises:
-            ConfigError: something is missing, or given though the configuration names another; or the images differ.
+            ConfigError: something is missing, or given though the configuration names another; or
+                the images differ.
         """
         self.check_objects(config)
         _check_images(config, self.dataset)
@@ -118,11 +119,13 @@ def configured(
     """A configuration with options replaced, and what is given beside it.
 
     Args:
-        config: default: that of `TrainConfig` with these options, so that what they leave unset follows from them.
+        config: default: that of `TrainConfig` with these options, so that what they leave unset
+            follows from them.
         model: networks of one's own, or None.
         data: images, as `train` takes them, or None.
         estimator: a name, an object, or None.
-        options: fields of `TrainConfig`, and batch_size, binarisation, root and train_on of `DataConfig`.
+        options: fields of `TrainConfig`, and batch_size, binarisation, root and train_on of
+            `DataConfig`.
 
     Raises:
         ConfigError: there is no such option, or its value is impossible.
@@ -147,7 +150,9 @@ def configured(
         changes["model"] = "own"
     if estimator is not None:
         changes["estimator"] = estimator if isinstance(estimator, str) else "own"
-    given = Given(model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator))
+    given = Given(
+        model, dataset, None if isinstance(estimator, str) else _checked_estimator(estimator)
+    )
     chosen = _with_place(replace(config, **changes) if config else TrainConfig(**changes))
     given.check(chosen)
     return chosen, given

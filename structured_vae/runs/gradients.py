@@ -119,19 +119,26 @@ def gradient_figure(
         raise ConfigError(
             f"gradients are compared of bits and categories, by runs of the model discrete; this one is {config.kind}"
         )
-    x = torch.from_numpy(dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images])
+    x = torch.from_numpy(
+        dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images]
+    )
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
     solver = fitting_solver(config.solver, vae)
     candidates = {
-        f"{name} {value:g}": make(value, solver) for name, make in FAMILIES.items() for value in SETTINGS
+        f"{name} {value:g}": make(value, solver)
+        for name, make in FAMILIES.items()
+        for value in SETTINGS
     } | {name: make() for name, make in UNBIASED.items()}
     estimators = {name: each for name, each in candidates.items() if not each.why_not(potentials)}
     reports = gradient_report(vae, x, estimators, draws, generator(config.seed, Stream.EVALUATION))
     picture, record = place / "gradients.png", place / "gradients.json"
     values = {"checkpoint": which, "images": len(x), "draws": draws, "config": config.to_dict()}
-    values |= {**environment(), "reports": {name: report.to_dict() for name, report in reports.items()}}
+    values |= {
+        **environment(),
+        "reports": {name: report.to_dict() for name, report in reports.items()},
+    }
     with whole_file(record) as part:
         part.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     with whole_file(picture) as part:
@@ -157,7 +164,9 @@ def read_reports(record: Path) -> dict[str, GradientReport]:
 
 def family_of(name: str) -> str:
     """Of a report: its name without the setting."""
-    return next((family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name)
+    return next(
+        (family for family in FAMILIES for value in SETTINGS if name == f"{family} {value:g}"), name
+    )
 
 
 def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
@@ -172,7 +181,9 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
     left.set(title="bias (hollow: not seen above chance)", ylabel="norm, nats")
     _lines(right, reports, lambda report: report.deviation)
     of_unbiased = {name: reports[name].deviation for name in UNBIASED if name in reports}
-    noisy = {name: deviation for name, deviation in of_unbiased.items() if deviation > ROUNDING * norm}
+    noisy = {
+        name: deviation for name, deviation in of_unbiased.items() if deviation > ROUNDING * norm
+    }
     for name, deviation in noisy.items():
         right.axhline(deviation, color="0.6", linewidth=0.8)
         _above(right, name, deviation)
@@ -192,7 +203,12 @@ def bias_and_deviation(reports: dict[str, GradientReport]) -> Figure:
 def _above(axes: Axes, text: str, height: float) -> None:
     """Names a horizontal line."""
     axes.annotate(
-        text, (SETTINGS[0], height), xytext=(0, 2), textcoords="offset points", color="0.4", fontsize=8
+        text,
+        (SETTINGS[0], height),
+        xytext=(0, 2),
+        textcoords="offset points",
+        color="0.4",
+        fontsize=8,
     )
 
 
@@ -203,7 +219,9 @@ def _unseen(axes: Axes, reports: dict[str, GradientReport]) -> None:
             report = reports.get(f"{line.get_label()} {value:g}")
             if report is not None and report.bias < report.resolution:
                 color = line.get_color()
-                axes.plot(value, report.resolution, "o", color=color, markersize=3, mfc="white", zorder=3)
+                axes.plot(
+                    value, report.resolution, "o", color=color, markersize=3, mfc="white", zorder=3
+                )
 
 
 def _lines(

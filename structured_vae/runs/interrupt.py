@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class HeardInterrupts(pl.Callback):
     """Raises a lost `KeyboardInterrupt` again, at the next batch.
 
-    Python runs some functions in the midst of others: those that a weak reference calls when its object dies,
-    finalisers, calls from compiled code. It prints what they raise and continues. Ctrl-C reaches whatever function
-    runs, so that one of these can lose it. A training with a Gibbs posterior or a learnt prior calls a weak reference
-    in every step.
+    Python runs some functions in the midst of others: those that a weak reference calls when its
+    object dies, finalisers, calls from compiled code. It prints what they raise and continues.
+    Ctrl-C reaches whatever function runs, so that one of these can lose it. A training with a Gibbs
+    posterior or a learnt prior calls a weak reference in every step.
     """
 
     def __init__(self) -> None:
@@ -48,11 +48,15 @@ class HeardInterrupts(pl.Callback):
             self._lost = False
             raise KeyboardInterrupt
 
-    def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any
+    ) -> None:
         """After a training step."""
         self._raise()
 
-    def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
+    def on_validation_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any
+    ) -> None:
         """After a batch of an evaluation."""
         self._raise()
 

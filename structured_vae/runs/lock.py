@@ -31,7 +31,8 @@ NO_LOCKS: Final = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 def locked(run: Run) -> Iterator[None]:
     """Keep other processes from training in a run folder; the system ends the lock with the process, however it ends.
 
-    The lock lies with the checkpoints, so that two runs that share them by a symbolic link exclude each other too.
+    The lock lies with the checkpoints, so that two runs that share them by a symbolic link exclude
+    each other too.
 
     Raises:
         RunError: another process is training there, or the folder cannot be written to.
@@ -52,12 +53,14 @@ def locked(run: Run) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
             raise RunError(f"{run.folder} cannot be written to: {error}") from error
         warnings.warn(
-            f"{run.folder} is on a file system without locks: train there once at a time", stacklevel=3
+            f"{run.folder} is on a file system without locks: train there once at a time",
+            stacklevel=3,
         )
         yield
         return
     try:
-        with suppress(OSError), whole_file(holder) as part:  # a full disk will be named by what matters more
+        # a full disk will be named by what matters more
+        with suppress(OSError), whole_file(holder) as part:
             part.write_text(json.dumps({"process": os.getpid(), "host": socket.gethostname()}))
         yield
     finally:

@@ -9,7 +9,13 @@ from types import ModuleType
 from typing import Final
 
 import lightning.pytorch as pl
-from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
+from lightning.pytorch.loggers import (
+    CSVLogger,
+    Logger,
+    MLFlowLogger,
+    TensorBoardLogger,
+    WandbLogger,
+)
 
 from ..atomic import whole_file
 from ..errors import MissingPackageError, RunError
@@ -24,7 +30,9 @@ LONGEST_ID: Final = 1000
 """Bytes of the id that a logger gives a run."""
 
 LOGGERS: Final[dict[str, Callable[[TrainConfig, Run, str | None], Logger]]] = {
-    "tensorboard": lambda config, run, tracked: TensorBoardLogger(run.folder, name="tensorboard", version=""),
+    "tensorboard": lambda config, run, tracked: TensorBoardLogger(
+        run.folder, name="tensorboard", version=""
+    ),
     "csv": lambda config, run, tracked: CSVLogger(run.folder, name="csv", version=_part(run)),
     "wandb": lambda config, run, tracked: WandbLogger(
         name=config.title, project=PROJECT, save_dir=run.folder, id=tracked, resume="allow"
@@ -99,7 +107,11 @@ class Tracked(pl.Callback):
 def ended(trainer: pl.Trainer) -> Iterator[None]:
     """Weights & Biases has one run a process: that of a logger by name ends with the training, a caller's does not."""
     by_name = any(isinstance(each, Tracked) for each in getattr(trainer, "callbacks", ()))
-    ours = by_name and isinstance(trainer.logger, WandbLogger) and not _has_a_run(sys.modules.get("wandb"))
+    ours = (
+        by_name
+        and isinstance(trainer.logger, WandbLogger)
+        and not _has_a_run(sys.modules.get("wandb"))
+    )
     try:
         yield
     finally:

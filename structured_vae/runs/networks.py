@@ -57,11 +57,12 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     Args:
         folder: of the run.
         which: the best epoch on the validation split, or the last one.
-        model: of a run with networks of one's own these networks, whose weights are replaced: a run holds weights, and
-            never says which code to run.
+        model: of a run with networks of one's own these networks, whose weights are replaced: a run
+            holds weights, and never says which code to run.
 
     Raises:
-        RunError: the folder is not a run or its checkpoint is missing or damaged; or it is of other networks.
+        RunError: the folder is not a run or its checkpoint is missing or damaged; or it is of other
+            networks.
         ConfigError: the networks are to be given, or must not be.
     """
     run = Run.at(folder)
@@ -70,7 +71,9 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     file = run.checkpoint(which)
     state = read_checkpoint(file)["state_dict"]
     prefix = "vae."  # beside it there is what the estimator has learned
-    weights = {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+    weights = {
+        name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)
+    }
     try:
         if model is None:
             with torch.device("meta"):  # no memory is taken for networks that do not fit
@@ -100,7 +103,9 @@ def _stored_pixels(start: Path) -> int:
     """
     pixels = read_checkpoint(start).get("pixels")
     if type(pixels) is not int or not 1 <= pixels <= MOST_PIXELS:
-        raise damaged(start, UnsoundError(f"pixels must be a count of pixels; got {shortened(pixels)}"))
+        raise damaged(
+            start, UnsoundError(f"pixels must be a count of pixels; got {shortened(pixels)}")
+        )
     return pixels
 
 

@@ -32,7 +32,8 @@ TYPES: Final = {int: "a whole number", float: "a plain number", str: "a text", t
 def read_yaml(text: str, place: str) -> dict[str, Any]:
     """The mapping that a YAML text holds; of the language what configurations need.
 
-    Anchors, aliases and tags, by which a short text can stand for a huge one or for an object, are refused.
+    Anchors, aliases and tags, by which a short text can stand for a huge one or for an object, are
+    refused.
 
     Args:
         text: of the file.
@@ -46,7 +47,9 @@ def read_yaml(text: str, place: str) -> dict[str, Any]:
         {'n': 15}
     """
     if len(text) > LARGEST:
-        raise ConfigError(f"{place} has {len(text)} characters; a configuration has at most {LARGEST}")
+        raise ConfigError(
+            f"{place} has {len(text)} characters; a configuration has at most {LARGEST}"
+        )
     try:
         _refuse_structure(yaml.parse(text, Loader=yaml.SafeLoader), place)
         values = yaml.safe_load(text)
@@ -61,12 +64,18 @@ def _refuse_structure(events: Iterable[yaml.Event], place: str) -> None:
     depth = 0
     for event in events:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise ConfigError(f"{place} has an anchor or an alias; write the value where it is meant")
+            raise ConfigError(
+                f"{place} has an anchor or an alias; write the value where it is meant"
+            )
         if tag := getattr(event, "tag", None):
             raise ConfigError(f"{place} has the tag {shortened(tag)}; values are plain")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > DEEPEST:
-            raise ConfigError(f"{place} is nested more than {DEEPEST} deep; a configuration has two levels")
+            raise ConfigError(
+                f"{place} is nested more than {DEEPEST} deep; a configuration has two levels"
+            )
 
 
 def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> None:
@@ -78,15 +87,17 @@ def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> No
         place: the key under which they stand, for messages.
 
     Raises:
-        ConfigError: an unknown key, with the known ones near it; a part that is no mapping; a value that is none of
-            text, number, truth and nothing, or far too large.
+        ConfigError: an unknown key, with the known ones near it; a part that is no mapping; a value
+            that is none of text, number, truth and nothing, or far too large.
 
     Example:
         >>> from structured_vae import TrainConfig
         >>> refuse_foreign({"n": 15, "data": {"name": "mnist"}}, TrainConfig)
     """
     if not isinstance(values, Mapping):
-        raise ConfigError(f"not a training configuration: expected a mapping; got {shortened(values)}")
+        raise ConfigError(
+            f"not a training configuration: expected a mapping; got {shortened(values)}"
+        )
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
     types = get_type_hints(kind)
     for key, value in values.items():

@@ -88,7 +88,9 @@ def end_with_launcher() -> None:
     launcher = os.environ.get(LAUNCHER, "")
     launched = launcher.isdecimal() and int(launcher) != os.getpid()
     if launched and os.name != "nt":  # where parents stay the same
-        threading.Thread(target=_watch, args=(int(launcher),), name="watch-launcher", daemon=True).start()
+        threading.Thread(
+            target=_watch, args=(int(launcher),), name="watch-launcher", daemon=True
+        ).start()
 
 
 def _watch(launcher: int) -> None:

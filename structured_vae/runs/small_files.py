@@ -26,7 +26,9 @@ def read_small_text(path: Path, largest: int) -> str:
         ValueError: it is a pipe, a device or a folder; or it is larger; or it is no UTF-8.
     """
     # Opening a pipe would wait for a writer; reading a device might never end.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)

@@ -70,25 +70,31 @@ def train(
         config: what to train; default: `TrainConfig` of the options.
         folder: must not hold a run yet; default: in `runs/`, named by the configuration.
         progress: whether to show a bar; in a notebook it is one of a notebook.
-        model: networks of one's own, which are trained in place; their options in the configuration have no effect.
-        data: a name, an .npz file or a folder of images; or images in memory: arrays or tensors `[count, height,
-            width]`, `[count, height, width, 3]` or `[count, features]`, uint8 or floats in [0, 1], alone or in a pair
-            with labels, a dataset of torch, or a mapping of these by split. Splits that are not given are drawn.
+        model: networks of one's own, which are trained in place; their options in the configuration
+            have no effect.
+        data: a name, an .npz file or a folder of images; or images in memory: arrays or tensors
+            `[count, height, width]`, `[count, height, width, 3]` or `[count, features]`, uint8 or
+            floats in [0, 1], alone or in a pair with labels, a dataset of torch, or a mapping of
+            these by split. Splits that are not given are drawn.
         estimator: a name, or an object of one's own.
-        callbacks: of Lightning, called beside those of the library; their states travel in the checkpoints.
-        logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of TensorBoard's.
-        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`, `binarisation`, `root`
-            and `train_on` of the data.
+        callbacks: of Lightning, called beside those of the library; their states travel in the
+            checkpoints.
+        logger: a name of `TrainConfig.logger`, or an object of Lightning's in the place of
+            TensorBoard's.
+        **options: fields of `TrainConfig`, in the place of those of `config`; and `batch_size`,
+            `binarisation`, `root` and `train_on` of the data.
 
     Raises:
-        ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no such device, or there
-            are more processes than cores or GPUs, or more nodes than a launcher has started.
-        RunError: the folder holds a run, another process trains in it, it is removed meanwhile, or it cannot be
-            written to: a full disk, say.
+        ConfigError: an option is unknown, encoder, solver and estimator do not fit, there is no
+            such device, or there are more processes than cores or GPUs, or more nodes than a
+            launcher has started.
+        RunError: the folder holds a run, another process trains in it, it is removed meanwhile, or
+            it cannot be written to: a full disk, say.
         TerminatedError: the training was asked to end, by SIGTERM.
         DataError: images are missing or damaged, or two splits share some.
         MissingPackageError: the logger's package is not installed.
-        models.NetworkError: networks of one's own do not take the images, or do not give what they have to.
+        models.NetworkError: networks of one's own do not take the images, or do not give what they
+            have to.
         solvers.SolverError: the solver is unknown or its package missing.
     """
     end_with_launcher()
@@ -128,28 +134,31 @@ def resume(
 ) -> Run:
     """Goes on with a run from its last checkpoint; the result is that of an uninterrupted run.
 
-    What `train` was given as an object is given again, since no file of a run holds it; the weights of the networks
-    come from the run.
+    What `train` was given as an object is given again, since no file of a run holds it; the weights
+    of the networks come from the run.
 
     Args:
         folder: of the run.
-        epochs: a new total; None for the one that the run was started with. What falls over all epochs, the learning
-            rate or dropout, takes from there on the course that it has over the new total.
+        epochs: a new total; None for the one that the run was started with. What falls over all
+            epochs, the learning rate or dropout, takes from there on the course that it has over
+            the new total.
         progress: whether to show a bar.
-        start: the checkpoint to go on from. Both hold all that a training needs; from the best one, the epochs after it
-            are done again.
+        start: the checkpoint to go on from. Both hold all that a training needs; from the best one,
+            the epochs after it are done again.
         model: networks of one's own.
         data: the images of the run, where they are in memory; others are refused.
         estimator: an object of one's own.
         callbacks: of Lightning.
-        logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in the configuration.
+        logger: a name of `TrainConfig.logger`, or an object of Lightning's; default: by the name in
+            the configuration.
 
     Raises:
-        ConfigError: there are more processes than cores or GPUs here, or no such device; or what was given to `train`
-            is missing or is another.
+        ConfigError: there are more processes than cores or GPUs here, or no such device; or what
+            was given to `train` is missing or is another.
         DataError: images are missing or damaged, or those of a file are others now.
-        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is missing or damaged,
-            another process trains in it, or the folder is removed meanwhile or cannot be written to.
+        RunError: the folder is no run, the run has reached its last epoch, its checkpoint is
+            missing or damaged, another process trains in it, or the folder is removed meanwhile or
+            cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
     """
     end_with_launcher()
@@ -219,10 +228,16 @@ def _check_lightning(callbacks: Sequence[pl.Callback], logger: Logger | None) ->
     Raises:
         ConfigError: there is some.
     """
-    if not isinstance(callbacks, Sequence) or not all(isinstance(each, pl.Callback) for each in callbacks):
-        raise ConfigError(f"callbacks must be a list of Lightning's callbacks; got {shortened(callbacks)}")
+    if not isinstance(callbacks, Sequence) or not all(
+        isinstance(each, pl.Callback) for each in callbacks
+    ):
+        raise ConfigError(
+            f"callbacks must be a list of Lightning's callbacks; got {shortened(callbacks)}"
+        )
     if not isinstance(logger, Logger | None):
-        raise ConfigError(f"logger must be a name or one of Lightning's loggers; got {shortened(logger)}")
+        raise ConfigError(
+            f"logger must be a name or one of Lightning's loggers; got {shortened(logger)}"
+        )
 
 
 def _save_start(run: Run, training: Training, pixels: int) -> None:
@@ -398,7 +413,9 @@ def _fit(
 
 def _heard(trainer: pl.Trainer) -> AbstractContextManager[None]:
     """Listens for interrupts that Python would lose."""
-    (callback,) = [each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)]
+    (callback,) = [
+        each for each in getattr(trainer, "callbacks", ()) if isinstance(each, HeardInterrupts)
+    ]
     return callback.listening()
 
 

@@ -25,7 +25,9 @@ class _TwoSides:
         if self.columns is not None:
             positive_integer(self.columns, "columns")
         if importlib.util.find_spec("scipy") is None:
-            raise MissingPackageError("assignments need scipy: pip install 'structured-vae[assignments]'")
+            raise MissingPackageError(
+                "assignments need scipy: pip install 'structured-vae[assignments]'"
+            )
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -49,9 +51,9 @@ class _TwoSides:
 class Assignments(_TwoSides):
     """Every member of the smaller side gets one of the larger, none twice; permutations where both are equal.
 
-    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is a linear sum
-    assignment by scipy, in O(rows^2 columns), an instance after the other on the host. There is no `gibbs`: Z is a
-    permanent, which is #P-hard (Valiant 1979).
+    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is a
+    linear sum assignment by scipy, in O(rows^2 columns), an instance after the other on the host.
+    There is no `gibbs`: Z is a permanent, which is #P-hard (Valiant 1979).
 
     Args:
         rows: of one side, at least 1.
@@ -83,9 +85,9 @@ class Assignments(_TwoSides):
 class Matchings(_TwoSides):
     """Pairs of two sides in which nobody is twice; who is in no pair stays alone.
 
-    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is an assignment
-    of the positive part of the scores without its zeros, which are no better than no pair. There is no `gibbs`, as for
-    `Assignments`.
+    z `[rows columns]` is one at row * columns + column where these are paired. The argmax is an
+    assignment of the positive part of the scores without its zeros, which are no better than no
+    pair. There is no `gibbs`, as for `Assignments`.
 
     Args:
         rows: of one side, at least 1.

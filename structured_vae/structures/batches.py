@@ -26,17 +26,24 @@ def checked(scores: torch.Tensor, n: int | None = None) -> torch.Tensor:
     """Return scores `[..., n]` as float64 `[instances, n]`, differentiable; a forbidden one has no gradient.
 
     Raises:
-        StructureError: they are no floating-point tensor, nan or plus infinity, or of another number of variables.
+        StructureError: they are no floating-point tensor, nan or plus infinity, or of another
+            number of variables.
     """
     refuse_recording("the structure")
     if not is_of_floats(scores):
-        found = f"{scores.dtype}, {scores.layout}" if isinstance(scores, torch.Tensor) else shortened(scores)
+        found = (
+            f"{scores.dtype}, {scores.layout}"
+            if isinstance(scores, torch.Tensor)
+            else shortened(scores)
+        )
         raise StructureError(
             f"scores must be a dense floating-point tensor [..., n], of 16 bits or more; got {found}"
         )
     if scores.ndim == 0 or (n is not None and scores.shape[-1] != n):
         wanted = "n" if n is None else n
-        raise StructureError(f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}")
+        raise StructureError(
+            f"scores must have the shape [..., {wanted}]; got {list(scores.shape)}"
+        )
     flat = scores.double().reshape(-1, scores.shape[-1])
     forbidden = Potentials.forbids(scores.detach()).reshape(flat.shape)
     if bool(forbidden.any()):
@@ -103,7 +110,9 @@ def positive_integer(value: object, name: str, least: int = 1) -> int:
         StructureError: it is none.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise StructureError(f"{name} must be an integer of at least {least}; got {shortened(value)}")
+        raise StructureError(
+            f"{name} must be an integer of at least {least}; got {shortened(value)}"
+        )
     return int(value)
 
 
@@ -121,7 +130,8 @@ def integers(values: object, what: str) -> np.ndarray:
         raise StructureError(f"{what}, dense; got {values.layout} on {values.device}")
     try:
         found = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
-    except (ValueError, TypeError, OverflowError, RuntimeError) as error:  # the last of arrays on devices
+    # the last of arrays on devices
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
         raise StructureError(f"{what}; got {shortened(values)}") from error
     if not found.size or not np.issubdtype(found.dtype, np.integer):
         raise StructureError(f"{what}; got {shortened(values)}")
@@ -140,4 +150,6 @@ def is_of_floats(given: object) -> bool:
 
 def is_dense(tensor: torch.Tensor) -> bool:
     """Whether it has its numbers at hand: not sparse, nested, quantized, or of no device at all."""
-    return tensor.layout == torch.strided and not (tensor.is_nested or tensor.is_meta or tensor.is_quantized)
+    return tensor.layout == torch.strided and not (
+        tensor.is_nested or tensor.is_meta or tensor.is_quantized
+    )

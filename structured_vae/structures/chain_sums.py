@@ -2,14 +2,16 @@
 
 score(x) = start[x_1] + sum_t emissions[t, x_t] + sum_t transitions[x_t, x_(t+1)] + end[x_length].
 
-The forward algorithm is a matrix product a step: what it carries is a probability vector, and the logarithms of what
-it was divided by add up. Transitions are first divided by their largest in each column, which goes to the emissions,
-so that products lie between exp(-spread) and 1, where spread is the most by which two entries of a column differ.
-Whatever the emissions are, what underflows then could not have come back: two labels at a step differ by a factor of
-exp(spread) at most in the weight of all that follows. Beyond `LARGEST_SPREAD` sums are taken of logarithms.
+The forward algorithm is a matrix product a step: what it carries is a probability vector, and the
+logarithms of what it was divided by add up. Transitions are first divided by their largest in each
+column, which goes to the emissions, so that products lie between exp(-spread) and 1, where spread
+is the most by which two entries of a column differ. Whatever the emissions are, what underflows
+then could not have come back: two labels at a step differ by a factor of exp(spread) at most in the
+weight of all that follows. Beyond `LARGEST_SPREAD` sums are taken of logarithms.
 
 References:
-    Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition, section V.
+    Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech
+    recognition, section V.
 """
 
 from __future__ import annotations
@@ -56,9 +58,9 @@ class Chains:
         steps = self.transitions[labels[:-1], labels[1:]]
         last = labels.gather(0, self.mask.sum(dim=0, keepdim=True) - 1)[0]
         zero = own.new_zeros(())
-        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(self.mask[1:], steps, zero).sum(
-            dim=0
-        )
+        inner = torch.where(self.mask, own, zero).sum(dim=0) + torch.where(
+            self.mask[1:], steps, zero
+        ).sum(dim=0)
         return inner + self.start[labels[0]] + self.end[last]
 
 
@@ -120,8 +122,10 @@ class _Forward:
 
     Attributes:
         log_partition: `[batch]`.
-        prefixes: `[length, batch, k]`, of each step the probabilities of its label given what came before.
-        weights: `[length, batch, k]`, exp(emissions), the largest being 1, with what columns were divided by.
+        prefixes: `[length, batch, k]`, of each step the probabilities of its label given what came
+            before.
+        weights: `[length, batch, k]`, exp(emissions), the largest being 1, with what columns were
+            divided by.
         factors: `[k, k]`, exp(transitions), the largest of each column being 1.
         last: `[k]`, exp(end), the largest being 1.
     """
@@ -178,7 +182,9 @@ def _forward(
     prefixes, norms = torch.empty_like(weights), weights.new_empty(weights.shape[:2])
     before = weights[0]
     whole = mask.all(dim=1).tolist()
-    for step, (own, prefix, norm) in enumerate(zip(weights, prefixes, norms[..., None], strict=True)):
+    for step, (own, prefix, norm) in enumerate(
+        zip(weights, prefixes, norms[..., None], strict=True)
+    ):
         if step:
             before = torch.mul(torch.mm(before, factors), own)
         torch.sum(before, dim=-1, keepdim=True, out=norm)
@@ -194,7 +200,8 @@ def _backward(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """`[length, batch, k]`: the weight of what follows a label, the largest being 1.
 
-    And `[length - 1, batch, k]`: that of what follows a step, its own label included, in units of the suffix before.
+    And `[length - 1, batch, k]`: that of what follows a step, its own label included, in units of
+    the suffix before.
     """
     suffixes, after = torch.empty_like(weights), torch.empty_like(weights[1:])
     suffixes[-1] = last

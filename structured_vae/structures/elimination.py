@@ -1,15 +1,16 @@
 """Sums, maxima and draws over the arborescences of a weighted digraph, by elimination of its nodes.
 
-The matrix-tree theorem (Tutte 1948) makes their sum a determinant: of the matrix with the weights into a node on the
-diagonal, and the negative weights elsewhere, less row and column of the root. Elimination of a node v with
-d = sum_a w(a, v) multiplies it by d and adds w(a, v) w(v, b) / d to every other w(a, b). Nothing is subtracted
-(Grassmann, Taksar, Heyman 1985), so that it is done with logarithms, whatever the range of the weights, and with maxima
-in place of sums.
+The matrix-tree theorem (Tutte 1948) makes their sum a determinant: of the matrix with the weights
+into a node on the diagonal, and the negative weights elsewhere, less row and column of the root.
+Elimination of a node v with d = sum_a w(a, v) multiplies it by d and adds w(a, v) w(v, b) / d to
+every other w(a, b). Nothing is subtracted (Grassmann, Taksar, Heyman 1985), so that it is done with
+logarithms, whatever the range of the weights, and with maxima in place of sums.
 
-Backwards, a tree of the smaller graph becomes one of the larger: each arc (a, b) goes through v with the share that v
-had in its weight. Where none does, v is a leaf, its parent drawn by w(a, v). Where one does, its tail is the parent
-of v. Where several do, their heads are children of v, whose parent is the first tail that descends from none of them.
-Summed over the tails this gives each set of children and each parent the weight that they have in the larger graph.
+Backwards, a tree of the smaller graph becomes one of the larger: each arc (a, b) goes through v
+with the share that v had in its weight. Where none does, v is a leaf, its parent drawn by w(a, v).
+Where one does, its tail is the parent of v. Where several do, their heads are children of v, whose
+parent is the first tail that descends from none of them. Summed over the tails this gives each set
+of children and each parent the weight that they have in the larger graph.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Graph: TypeAlias = tuple[torch.Tensor, torch.Tensor]
 """Logarithms of weights `[batch, v + 1, v + 1]`, from and to, and d of the last node v, `[batch]`."""
 
 
-def eliminated(weights: torch.Tensor, combine: Literal["max", "sum"]) -> tuple[list[Graph], torch.Tensor]:
+def eliminated(
+    weights: torch.Tensor, combine: Literal["max", "sum"]
+) -> tuple[list[Graph], torch.Tensor]:
     """The logarithms of weights while nodes go, and the logarithm of their sum, or the maximum, over arborescences.
 
     Args:
@@ -62,7 +65,9 @@ def drawn_parents(graphs: list[Graph], generator: torch.Generator, samples: int)
     parents = _root(graphs, samples)
     for v, graph in enumerate(graphs, start=1):
         like = graph[1].new_empty((samples, len(graph[1]), v))
-        parents = _with_node(parents, graph, gumbel_differences(like, generator), gumbel(like, generator))
+        parents = _with_node(
+            parents, graph, gumbel_differences(like, generator), gumbel(like, generator)
+        )
     return parents
 
 
@@ -71,7 +76,9 @@ def _root(graphs: list[Graph], samples: int) -> torch.Tensor:
     return torch.zeros((samples, len(d), 1), dtype=torch.long, device=d.device)
 
 
-def _with_node(parents: torch.Tensor, graph: Graph, ways: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
+def _with_node(
+    parents: torch.Tensor, graph: Graph, ways: torch.Tensor, leaf: torch.Tensor
+) -> torch.Tensor:
     """Trees of one node more: v, the last of a graph.
 
     Args:

@@ -26,10 +26,11 @@ from .sums import StructureGibbs
 class PairwiseLabels:
     """The assignments of n variables of k values each, as indicator vectors in which every pairwise score is linear.
 
-    z `[n k + e k k]` is one at i k + a where x_i = a, and at n k + edge k k + a k + b where the ends of an edge have
-    the values a and b. `scores` makes such a vector of scores of variables and of pairs, `states` of labels, and
-    `labels` reads them. Argmax, log Z, marginals and samples are those of `solvers.labels`, batched; log Z and
-    marginals have gradients, on the device of the scores.
+    z `[n k + e k k]` is one at i k + a where x_i = a, and at n k + edge k k + a k + b where the
+    ends of an edge have the values a and b. `scores` makes such a vector of scores of variables and
+    of pairs, `states` of labels, and `labels` reads them. Argmax, log Z, marginals and samples are
+    those of `solvers.labels`, batched; log Z and marginals have gradients, on the device of the
+    scores.
 
     Args:
         n: variables, at least 1.
@@ -91,8 +92,8 @@ class PairwiseLabels:
     def hamming(self) -> torch.Tensor:
         """`[n k + e k k]`: weights by which a distance of states counts the variables whose labels differ.
 
-        They are for `StructuredHinge` and `DirectLoss`: a half for each of the two indicators that change with a
-        label, and zeros for those of pairs.
+        They are for `StructuredHinge` and `DirectLoss`: a half for each of the two indicators that
+        change with a label, and zeros for those of pairs.
         """
         weights = torch.zeros(self.dimension)
         weights[: self.n * self.k] = 0.5
@@ -103,8 +104,8 @@ class PairwiseLabels:
 
         Args:
             unary: `[..., n, k]`, finite.
-            pairwise: `[..., e, k, k]`, rows being values of the first variable of an edge, or `[k, k]` for all
-                edges; None for zeros.
+            pairwise: `[..., e, k, k]`, rows being values of the first variable of an edge, or
+                `[k, k]` for all edges; None for zeros.
 
         Raises:
             StructureError: they have other shapes.
@@ -123,7 +124,9 @@ class PairwiseLabels:
         """`[..., n, k]` and `[..., e, k, k]`: what scores, states or marginals say of variables and pairs."""
         unary, pairwise = scores.tensor_split((self.n * self.k,), dim=-1)
         leading = scores.shape[:-1]
-        return unary.reshape(*leading, self.n, self.k), pairwise.reshape(*leading, self.e, self.k, self.k)
+        return unary.reshape(*leading, self.n, self.k), pairwise.reshape(
+            *leading, self.e, self.k, self.k
+        )
 
     def labels(self, z: torch.Tensor) -> torch.Tensor:
         """`[..., n]`: the labels of states `[..., n k + e k k]`."""
@@ -140,12 +143,18 @@ class PairwiseLabels:
                 f"labels must be a dense tensor of integers; got {labels.dtype}, {labels.layout}"
             )
         if labels.ndim == 0 or labels.shape[-1] != self.n:
-            raise StructureError(f"labels must be integers [..., {self.n}]; got {list(labels.shape)}")
+            raise StructureError(
+                f"labels must be integers [..., {self.n}]; got {list(labels.shape)}"
+            )
         labels = labels.long()
         sizes = torch.as_tensor(self._like.sizes, device=labels.device)
         if not bool(((labels >= 0) & (labels < sizes)).all()):
-            raise StructureError("labels must be values that their variables have, from 0 to sizes - 1")
-        first, second = (labels[..., torch.from_numpy(end)].long() for end in np.asarray(self.edges).T)
+            raise StructureError(
+                "labels must be values that their variables have, from 0 to sizes - 1"
+            )
+        first, second = (
+            labels[..., torch.from_numpy(end)].long() for end in np.asarray(self.edges).T
+        )
         unary, pairs = one_hot(labels.long(), self.k), one_hot(first * self.k + second, self.k**2)
         return torch.cat([unary.flatten(-2), pairs.flatten(-2)], dim=-1).float()
 
@@ -211,7 +220,9 @@ class PairwiseLabels:
         if not len(flat):
             return flat.new_zeros((samples, *flat.shape))
         shape = samples, len(flat), self.n
-        uniforms = torch.rand(shape, generator=generator, device=generator.device, dtype=torch.float64)
+        uniforms = torch.rand(
+            shape, generator=generator, device=generator.device, dtype=torch.float64
+        )
         return self.states(labels.gibbs(self._problem(flat)).sample(uniforms))
 
 
@@ -237,7 +248,9 @@ def impossible_instances_named(problem: LabelProblem[torch.Tensor]) -> Iterator[
 
 
 def _is_empty(edges: EdgesLike | None) -> bool:
-    return edges is None or (not edges.size if isinstance(edges, np.ndarray) else _is_empty_sequence(edges))
+    return edges is None or (
+        not edges.size if isinstance(edges, np.ndarray) else _is_empty_sequence(edges)
+    )
 
 
 def _is_empty_sequence(edges: object) -> bool:

@@ -24,9 +24,9 @@ LARGEST_GRID: Final = 1_000_000
 class Paths:
     """The paths from source to target in a directed acyclic graph: z_i is one where arc i lies on the path.
 
-    The argmax is the longest path of the scores, of negative costs the shortest; scores may have any sign. Argmax,
-    log Z, marginals and samples by dynamic programming over the nodes, in O(arcs), a level of the graph at a time.
-    Arcs on no such path are always zero.
+    The argmax is the longest path of the scores, of negative costs the shortest; scores may have
+    any sign. Argmax, log Z, marginals and samples by dynamic programming over the nodes, in
+    O(arcs), a level of the graph at a time. Arcs on no such path are always zero.
 
     Args:
         arcs: `[n, 2]`, from and to, nodes being integers from 0; parallel arcs may be given.
@@ -126,7 +126,8 @@ class Paths:
 def grid_paths(rows: int, columns: int) -> Paths:
     """Paths through a grid from the upper left corner to the lower right, rightwards and downwards.
 
-    Nodes are numbered row by row. Of each row come the arcs to the right, then those downwards, as in PyEPO.
+    Nodes are numbered row by row. Of each row come the arcs to the right, then those downwards, as
+    in PyEPO.
 
     Args:
         rows: at least 1.
@@ -158,7 +159,9 @@ def _padded(scores: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.pad(scores, (0, 1), value=UNREACHABLE)
 
 
-def _levels_of(arcs: np.ndarray, source: int, target: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def _levels_of(
+    arcs: np.ndarray, source: int, target: int
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """For each level after the source's: tails `[nodes, degree]`, in the order of levels, and arcs, padded."""
     graph = nx.MultiDiGraph()
     graph.add_edges_from((u, v, place) for place, (u, v) in enumerate(arcs.tolist()))
@@ -168,10 +171,14 @@ def _levels_of(arcs: np.ndarray, source: int, target: int) -> list[tuple[torch.T
         or source == target
         or not nx.has_path(graph, source, target)
     ):
-        raise StructureError(f"there is no path from {source} to another node {target} in {len(arcs)} arcs")
+        raise StructureError(
+            f"there is no path from {source} to another node {target} in {len(arcs)} arcs"
+        )
     if not nx.is_directed_acyclic_graph(graph):
         cycle = [u for u, *_ in nx.find_cycle(graph)]
-        raise StructureError(f"paths need arcs without cycles; found one through {shortened(cycle)}")
+        raise StructureError(
+            f"paths need arcs without cycles; found one through {shortened(cycle)}"
+        )
     between = (nx.descendants(graph, source) | {source}) & (nx.ancestors(graph, target) | {target})
     part = graph.subgraph(between)
     position: dict[int, int] = {}

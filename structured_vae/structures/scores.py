@@ -23,8 +23,9 @@ def potentials_of(
 ) -> Potentials:
     """Return the scores by edge, `[..., batch, n]` and `[..., batch, e]`.
 
-    A score of minus infinity, or the least number of its type, forbids its variable or its pair. A matrix gives every
-    pair an edge, so that pairs of score zero can learn. Compiled code skips the checks: the solver makes them again.
+    A score of minus infinity, or the least number of its type, forbids its variable or its pair. A
+    matrix gives every pair an edge, so that pairs of score zero can learn. Compiled code skips the
+    checks: the solver makes them again.
 
     Raises:
         solvers.ProblemError: the scores do not describe a problem.
@@ -36,12 +37,16 @@ def potentials_of(
         problem = Problem.from_arrays(finite, pairs, edges=edges)  # refuses what is no problem
         edges = None if edges is None else problem.edges
         if not unary.is_floating_point():
-            raise ProblemError(f"unary must be of a floating-point type, as z will be; it is {unary.dtype}")
+            raise ProblemError(
+                f"unary must be of a floating-point type, as z will be; it is {unary.dtype}"
+            )
     if pairwise is None:
         return Potentials.of_scores(unary)
     pairwise = pairwise.to(unary.dtype)  # z is of this type, and so is what flows back to it
     if edges is not None:
-        return _broadcast(unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long())
+        return _broadcast(
+            unary, pairwise, _upright(torch.as_tensor(edges, device=unary.device)).long()
+        )
     n = unary.shape[-1]
     first, second = torch.triu_indices(n, n, 1, device=unary.device)
     return _broadcast(unary, pairwise[..., first, second], torch.stack([first, second], dim=1))
@@ -55,7 +60,9 @@ def _upright(edges: torch.Tensor) -> torch.Tensor:
 def _broadcast(unary: torch.Tensor, pairwise: torch.Tensor, edges: torch.Tensor) -> Potentials:
     leading = torch.broadcast_shapes(unary.shape[:-1], pairwise.shape[:-1])  # type: ignore[no-untyped-call]  # torch's
     return Potentials.of_scores(
-        unary.expand(*leading, unary.shape[-1]), pairwise.expand(*leading, pairwise.shape[-1]), edges
+        unary.expand(*leading, unary.shape[-1]),
+        pairwise.expand(*leading, pairwise.shape[-1]),
+        edges,
     )
 
 

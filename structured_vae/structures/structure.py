@@ -16,8 +16,8 @@ from ..errors import StructureError
 class Structure(Protocol):
     """A set of states z in {0,1}^n, and the best of them under sum_i scores[i] z_i.
 
-    The layer, the losses and the estimators that ask for an argmax take one where they take a solver. What has
-    another shape by nature, such as a matching `[n, n]`, is flattened.
+    The layer, the losses and the estimators that ask for an argmax take one where they take a
+    solver. What has another shape by nature, such as a matching `[n, n]`, is flattened.
 
     Example:
         >>> class OneOf:
@@ -30,9 +30,9 @@ class Structure(Protocol):
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """A state of highest score `[..., batch, n]` for each of `scores [..., batch, n]`.
 
-        Zeros and ones of the scores' type, on their device. The scores come without gradient and are finite, also where
-        a caller forbids variables by minus infinity; any leading dimensions, each instance by itself. The method may
-        use autograd, whatever mode it is asked in.
+        Zeros and ones of the scores' type, on their device. The scores come without gradient and
+        are finite, also where a caller forbids variables by minus infinity; any leading dimensions,
+        each instance by itself. The method may use autograd, whatever mode it is asked in.
         """
 
 
@@ -50,7 +50,9 @@ def refuse_pairs(structure: Structure, pairwise: torch.Tensor | None) -> None:
         StructureError: there are some.
     """
     if pairwise is not None:
-        raise StructureError(f"{type(structure).__name__} has scores of variables and none of pairs")
+        raise StructureError(
+            f"{type(structure).__name__} has scores of variables and none of pairs"
+        )
 
 
 class Distribution(Protocol):

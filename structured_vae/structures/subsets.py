@@ -19,8 +19,8 @@ from .trellis import tables, trace
 class KOfN:
     """The states with exactly k ones, or with `least` to k of them; of any number n of variables.
 
-    The argmax takes the k highest scores. log Z is the logarithm of an elementary symmetric polynomial of exp(scores),
-    by dynamic programming in O(n k).
+    The argmax takes the k highest scores. log Z is the logarithm of an elementary symmetric
+    polynomial of exp(scores), by dynamic programming in O(n k).
 
     Args:
         k: the most ones.
@@ -30,8 +30,8 @@ class KOfN:
         StructureError: not 0 <= least <= k, or, when it is asked, k > n.
 
     References:
-        Kulesza, Taskar (2012), Determinantal point processes for machine learning, section 5.2.1: the polynomials
-        and how to draw.
+        Kulesza, Taskar (2012), Determinantal point processes for machine learning, section 5.2.1:
+        the polynomials and how to draw.
 
     Example:
         >>> KOfN(2).argmax(torch.tensor([[0.3, -1.0, 2.0, -0.1]]))
@@ -58,7 +58,9 @@ class KOfN:
         values, places = flat.topk(self.k, dim=-1)  # in falling order
         forced = torch.arange(self.k, device=flat.device) < self._fewest
         return shaped(
-            torch.zeros_like(flat).scatter_(-1, places, (forced | (values > 0)).to(flat)), scores, self
+            torch.zeros_like(flat).scatter_(-1, places, (forced | (values > 0)).to(flat)),
+            scores,
+            self,
         )
 
     def gibbs(self, scores: torch.Tensor) -> StructureGibbs:
@@ -97,8 +99,8 @@ class Knapsack:
         capacity: integer of at least 0; more than the sum of the weights costs nothing.
 
     Raises:
-        StructureError: weights or capacity are no such numbers, or, when it is asked, tables of a batch would take
-            more than 2 GiB.
+        StructureError: weights or capacity are no such numbers, or, when it is asked, tables of a
+            batch would take more than 2 GiB.
 
     References:
         Kellerer, Pferschy, Pisinger (2004), Knapsack problems, section 2.3.
@@ -147,7 +149,9 @@ class Knapsack:
         return trace(found, scores, self.weights, total, _advantages(scores, total, generator))
 
 
-def _drawn_total(last: torch.Tensor, fewest: int, generator: torch.Generator, samples: int) -> torch.Tensor:
+def _drawn_total(
+    last: torch.Tensor, fewest: int, generator: torch.Generator, samples: int
+) -> torch.Tensor:
     """`[samples, batch]`: a draw of the total weight, of at least `fewest`."""
     allowed = last[:, fewest:]
     noise = gumbel(allowed.expand(samples, *allowed.shape), generator)
@@ -155,7 +159,9 @@ def _drawn_total(last: torch.Tensor, fewest: int, generator: torch.Generator, sa
     return total
 
 
-def _advantages(scores: torch.Tensor, total: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def _advantages(
+    scores: torch.Tensor, total: torch.Tensor, generator: torch.Generator
+) -> torch.Tensor:
     """`[n, samples, batch]`: the noise by which `trace` draws."""
     return gumbel_differences(scores.new_empty((scores.shape[-1], *total.shape)), generator)
 

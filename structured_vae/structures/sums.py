@@ -19,7 +19,8 @@ class StructureGibbs:
     Attributes:
         scores: `[..., batch, n]`.
         log_sum: log Z `[batch]` of checked scores `[batch, n]`, differentiable twice.
-        draw: states `[samples, batch, n]` for checked scores, a generator and the number of samples.
+        draw: states `[samples, batch, n]` for checked scores, a generator and the number of
+            samples.
         check: checked scores `[instances, n]` of scores `[..., n]`.
 
     Example:

@@ -31,7 +31,9 @@ def _check_allowed(target: torch.Tensor, potentials: Potentials) -> None:
     forbidden, pairs = potentials.forbidden, potentials.forbidden_pairs
     if forbidden is not None and bool((forbidden & (target > 0)).any()):
         place = (forbidden & (target > 0)).nonzero()[0].tolist()
-        raise ProblemError(f"target{place} is 1, and unary{place} is minus infinity, which forbids that")
+        raise ProblemError(
+            f"target{place} is 1, and unary{place} is minus infinity, which forbids that"
+        )
     if pairs is None or potentials.edges is None:
         return
     taken = pairs & (potentials.pairs(target) > 0)

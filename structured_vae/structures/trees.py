@@ -20,9 +20,9 @@ from .sums import StructureGibbs
 class SpanningTrees:
     """The spanning trees of a connected graph: z_i is one where edge i belongs to the tree.
 
-    The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the logarithm of a
-    determinant by the matrix-tree theorem, in O(nodes^3), found without subtraction, so that it is accurate for any
-    scores; draws are exact, in O(nodes^2) each after that.
+    The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the
+    logarithm of a determinant by the matrix-tree theorem, in O(nodes^3), found without subtraction,
+    so that it is accurate for any scores; draws are exact, in O(nodes^2) each after that.
 
     Args:
         edges: `[n, 2]`, nodes being integers from 0, none left out; each pair once.
@@ -32,9 +32,10 @@ class SpanningTrees:
 
     References:
         Prim (1957), Shortest connection networks and some generalizations.
-        Kirchhoff (1847), Über die Auflösung der Gleichungen, auf welche man bei der Untersuchung der linearen
-        Verteilung galvanischer Ströme geführt wird.
-        Koo, Globerson, Carreras, Collins (2007), Structured prediction models via the matrix-tree theorem.
+        Kirchhoff (1847), Über die Auflösung der Gleichungen, auf welche man bei der Untersuchung
+        der linearen Verteilung galvanischer Ströme geführt wird.
+        Koo, Globerson, Carreras, Collins (2007), Structured prediction models via the matrix-tree
+        theorem.
 
     Example:
         >>> triangle = SpanningTrees([[0, 1], [1, 2], [0, 2]])
@@ -50,7 +51,9 @@ class SpanningTrees:
     def __post_init__(self) -> None:
         edges = arcs_of(self.edges)
         if len(np.unique(edges)) <= edges.max() or not nx.is_connected(nx.Graph(edges.tolist())):
-            raise StructureError(f"spanning trees need a connected graph of the nodes 0 to {edges.max()}")
+            raise StructureError(
+                f"spanning trees need a connected graph of the nodes 0 to {edges.max()}"
+            )
         place = _places(np.concatenate([edges, edges[:, ::-1]]), len(edges))
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "_place", torch.from_numpy(place))
@@ -84,12 +87,13 @@ class SpanningTrees:
 class Arborescences:
     """The spanning arborescences of a digraph: every node but the root has one arc that enters it, and no cycle.
 
-    z_i is one where arc i belongs to it; a non-projective dependency tree is one. Argmax, log Z and draws by one
-    elimination of nodes in O(nodes^3): with maxima it finds what the algorithm of Chu, Liu and Edmonds finds, with
-    sums the determinant of the directed matrix-tree theorem.
+    z_i is one where arc i belongs to it; a non-projective dependency tree is one. Argmax, log Z and
+    draws by one elimination of nodes in O(nodes^3): with maxima it finds what the algorithm of Chu,
+    Liu and Edmonds finds, with sums the determinant of the directed matrix-tree theorem.
 
     Args:
-        arcs: `[n, 2]`, from and to, nodes being integers from 0, none left out; each pair once in a direction.
+        arcs: `[n, 2]`, from and to, nodes being integers from 0, none left out; each pair once in a
+            direction.
         root: the node that no arc enters.
 
     Raises:
@@ -98,7 +102,8 @@ class Arborescences:
     References:
         Tutte (1948), The dissection of equilateral triangles into equilateral triangles.
         Edmonds (1967), Optimum branchings.
-        Koo, Globerson, Carreras, Collins (2007), Structured prediction models via the matrix-tree theorem.
+        Koo, Globerson, Carreras, Collins (2007), Structured prediction models via the matrix-tree
+        theorem.
 
     Example:
         >>> trees = Arborescences([[0, 1], [0, 2], [1, 2], [2, 1]], root=0)
@@ -115,11 +120,17 @@ class Arborescences:
     def __post_init__(self) -> None:
         arcs = arcs_of(self.arcs)
         root = positive_integer(self.root, "root", 0)
-        reached = nx.descendants(nx.DiGraph(arcs.tolist()), root) | {root} if (arcs == root).any() else set()
+        reached = (
+            nx.descendants(nx.DiGraph(arcs.tolist()), root) | {root}
+            if (arcs == root).any()
+            else set()
+        )
         nodes = int(arcs.max()) + 1
         if len(reached) < nodes:
             missing = next(node for node in range(nodes) if node not in reached)
-            raise StructureError(f"no arborescence: from root {root} there is no way to node {missing}")
+            raise StructureError(
+                f"no arborescence: from root {root} there is no way to node {missing}"
+            )
         place = _places(arcs, len(arcs))
         order = [root, *(node for node in range(nodes) if node != root)]
         object.__setattr__(self, "arcs", arcs)

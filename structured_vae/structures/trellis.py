@@ -1,6 +1,7 @@
 """Dynamic programming over variables and the total weight of those that are one.
 
-table[i][c] is the best score, or the logarithm of the sum of exp(score), of the first i variables with total weight c.
+table[i][c] is the best score, or the logarithm of the sum of exp(score), of the first i variables
+with total weight c.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def switched(
 ) -> tuple[torch.Tensor, int]:
     """`[persons * 8, pixels]`: persons of the prior, each decoded under every combination of three attributes.
 
-    Glasses off and on; within each smile off and on; within each woman and man. And 8, the images of a row.
+    Glasses off and on; within each smile off and on; within each woman and man. And 8, the images
+    of a row.
 
     Args:
         vae: of the eight attributes of CelebA.
@@ -56,7 +57,8 @@ def switched(
         persons: how many rows.
 
     References:
-        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max, the figure of CelebA.
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max, the figure of
+        CelebA.
     """
     drawn = vae.persons(persons, generator)
     states = combinations(drawn)
@@ -66,9 +68,9 @@ def switched(
 class AttributeTraining(SemiSupervisedTraining):
     """z_d are attributes, z_c a code, whose prior given z_d is in the decoder's cost.
 
-    The bound of labelled images is trained too, with z_d = y, so that the decoder sees right attributes from
-    the first step on, not the encoder's first guesses alone. And the encoder has to find again what persons of
-    the prior were decoded with, which trains the decoder alone.
+    The bound of labelled images is trained too, with z_d = y, so that the decoder sees right
+    attributes from the first step on, not the encoder's first guesses alone. And the encoder has to
+    find again what persons of the prior were decoded with, which trains the decoder alone.
 
     Args:
         vae: what is trained.
@@ -80,8 +82,8 @@ class AttributeTraining(SemiSupervisedTraining):
         solver: of the most probable attributes.
 
     References:
-        Kingma, Rezende, Mohamed, Welling (2014), Semi-supervised learning with deep generative models,
-        equation 6: the bound of labelled images.
+        Kingma, Rezende, Mohamed, Welling (2014), Semi-supervised learning with deep generative
+        models, equation 6: the bound of labelled images.
     """
 
     vae: AttributeVAE
@@ -101,7 +103,9 @@ class AttributeTraining(SemiSupervisedTraining):
         self.consistency = consistency
         self.solver = solver
 
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         loss, stats = super()._loss(x, *labelled)
         if self.label_loss is None or self.consistency == 0:
             return loss, stats
@@ -115,7 +119,9 @@ class AttributeTraining(SemiSupervisedTraining):
         ).mean()
         return loss + self.consistency * found, {**stats, "consistency": found.detach()}
 
-    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+    def _labelled(
+        self, x: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
         scores, code = self.vae.encoder(self._seen(x))
         cost = self.vae.decoder.cost(x, state_of(scores, labels), code.sample(self._noise))
         return scores, cost + code.kl()
@@ -124,7 +130,9 @@ class AttributeTraining(SemiSupervisedTraining):
         return (argmax(scores, self.solver) == state_of(scores, labels)).float().mean()
 
     def _columns(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
-        columns = attribute_columns(self.vae, x, labels, ATTRIBUTES, self._noise_of_evaluation, self.solver)
+        columns = attribute_columns(
+            self.vae, x, labels, ATTRIBUTES, self._noise_of_evaluation, self.solver
+        )
         unknown = self.label_loss is None
         return {
             name: column

@@ -36,8 +36,9 @@ class TrainingOptions:
     Attributes:
         learning_rate: of Adam.
         seed: of the noise.
-        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled up, by the
-            epoch; or None. The decoder has to explain them all, so the objective stays a bound.
+        dropout: share of the pixels that are hidden from the encoder in a step, the others scaled
+            up, by the epoch; or None. The decoder has to explain them all, so the objective stays a
+            bound.
     """
 
     learning_rate: float
@@ -48,9 +49,9 @@ class TrainingOptions:
 class Training(pl.LightningModule, ABC):
     """What the training of every model shares: one Adam, noise by seed and epoch, metrics of each epoch.
 
-    The released code has two Adams with the same rate; Adam works on each parameter alone, so one is the
-    same. Noise depends on seed, epoch and process alone, so a run resumed at an epoch's end draws what
-    the uninterrupted run draws.
+    The released code has two Adams with the same rate; Adam works on each parameter alone, so one
+    is the same. Noise depends on seed, epoch and process alone, so a run resumed at an epoch's end
+    draws what the uninterrupted run draws.
 
     Args:
         options: learning rate, seed and dropout.
@@ -76,7 +77,9 @@ class Training(pl.LightningModule, ABC):
         """Mean images of states of the prior, and how many make a row of the picture."""
 
     @abstractmethod
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """The loss whose gradient is the estimate, and what is logged of it: `cost` at least."""
 
     @abstractmethod
@@ -140,11 +143,15 @@ class Training(pl.LightningModule, ABC):
 
     def on_validation_epoch_end(self) -> None:
         """Logs the metrics of each split, and the averages of the training epoch."""
-        trained = {f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()}
+        trained = {
+            f"train/{name}": torch.stack(all_).mean() for name, all_ in self._trained.items()
+        }
         self.log_dict(trained, sync_dist=True)
         for split, batches in self._evaluated.items():
             summary = self._summary(batches)
-            self.log_dict({f"{split}/{name}": value for name, value in summary.items()}, sync_dist=True)
+            self.log_dict(
+                {f"{split}/{name}": value for name, value in summary.items()}, sync_dist=True
+            )
             if split == "validation":
                 self.log(BOUND_NAME, summary["bound"], prog_bar=True, logger=False, sync_dist=True)
         self._evaluated = {}

@@ -17,8 +17,8 @@ from ..seeds import Stream, generator
 class ShuffledBatches(Sampler[torch.Tensor]):
     """Index tensors of a whole batch each, in an order that depends on seed and epoch alone.
 
-    Several processes share a batch that is as many times as large, image by image in turn: together they see what one
-    process with that batch sees.
+    Several processes share a batch that is as many times as large, image by image in turn: together
+    they see what one process with that batch sees.
 
     Args:
         count: images.
@@ -42,7 +42,9 @@ class ShuffledBatches(Sampler[torch.Tensor]):
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         """One epoch; its order is drawn with the first batch, as the trainer may set the epoch late."""
-        order = torch.randperm(self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch))
+        order = torch.randperm(
+            self.count, generator=generator(self.seed, Stream.SHUFFLE, self.epoch)
+        )
         whole = torch.split(order, self.batch_size * self.processes)
         yield from (batch[self.rank :: self.processes] for batch in whole[: len(self)])
 
@@ -76,8 +78,8 @@ class InOrderBatches(Sampler[torch.Tensor]):
 class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
     """What a training step gets for a tensor of indices: `(images,)`, or with labelled images and classes.
 
-    Whatever is random here depends on seed, epoch and the batch's first index alone, so that a resumed run
-    draws the same.
+    Whatever is random here depends on seed, epoch and the batch's first index alone, so that a
+    resumed run draws the same.
 
     Args:
         split: images to train on; those with `grey` are drawn anew in every step.
@@ -89,7 +91,9 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
     MOST_LABELLED = 100
     """Labelled images a step."""
 
-    def __init__(self, split: Split, sampler: ShuffledBatches, seed: int, labelled: torch.Tensor | None):
+    def __init__(
+        self, split: Split, sampler: ShuffledBatches, seed: int, labelled: torch.Tensor | None
+    ):
         self.values = torch.from_numpy(split.images if split.grey is None else split.grey)
         self.classes = torch.from_numpy(split.labels)
         self.redrawn = split.grey is not None
@@ -101,7 +105,9 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
         """`images [batch, pixels]`, and perhaps `labelled images [m, pixels]` and `classes [m]`."""
         if self.labelled is None:
             return (self._images(indices, indices),)
-        order = torch.randperm(len(self.labelled), generator=self._random(Stream.LABELLED_BATCH, indices))
+        order = torch.randperm(
+            len(self.labelled), generator=self._random(Stream.LABELLED_BATCH, indices)
+        )
         chosen = self.labelled[order[: self.MOST_LABELLED]]
         images = self._images(torch.cat([indices, chosen]), indices)
         return images[: len(indices)], images[len(indices) :], self.classes[chosen]
@@ -109,7 +115,9 @@ class TrainingImages(Dataset[tuple[torch.Tensor, ...]]):
     def _images(self, wanted: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
         values = _intensities(self.values[wanted])
         return (
-            values.bernoulli(generator=self._random(Stream.BINARISATION, indices)) if self.redrawn else values
+            values.bernoulli(generator=self._random(Stream.BINARISATION, indices))
+            if self.redrawn
+            else values
         )
 
     def _random(self, stream: Stream, indices: torch.Tensor) -> torch.Generator:
@@ -204,7 +212,9 @@ class ImageData(pl.LightningDataModule):
     def train_dataloader(self) -> DataLoader[tuple[torch.Tensor, ...]]:
         """Shuffled batches of the training split."""
         train = self.dataset.train
-        rank, processes = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        rank, processes = (
+            (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        )
         sampler = ShuffledBatches(len(train), self.batch_size, self.seed, rank, processes)
         return _loader(TrainingImages(train, sampler, self.seed, self.labelled), sampler)
 

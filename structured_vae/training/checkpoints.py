@@ -42,7 +42,8 @@ class WholeCheckpoints(CheckpointIO):
         Raises:
             OSError: the disk is full, or the folder cannot be written to.
         """
-        content = io.BytesIO()  # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
+        # of a full disk, torch's own writer says "unexpected pos 576 vs 534"
+        content = io.BytesIO()
         torch.save(checkpoint, content)
         ours = self.folder is not None and self.folder in Path(path).parents
         with whole_file(Path(path), self.folder if ours else None) as part:
@@ -72,7 +73,9 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
     if not path.exists():
         raise RunError(f"{path} does not exist: the run has not come to its first evaluation")
     if not path.is_file():
-        raise RunError(f"{path} is not a file but a folder, pipe or device: put the checkpoint there")
+        raise RunError(
+            f"{path} is not a file but a folder, pipe or device: put the checkpoint there"
+        )
     try:
         file_size = _refuse_archive(path)
         content = torch.load(path, map_location=device, weights_only=True)
@@ -87,7 +90,9 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
 
 def damaged(path: Path, error: UnsoundError) -> RunError:
     """The error for a checkpoint that was read and has a wrong value."""
-    return RunError(f"{path} is damaged or does not fit the run's configuration: {error}. {_advice(path)}")
+    return RunError(
+        f"{path} is damaged or does not fit the run's configuration: {error}. {_advice(path)}"
+    )
 
 
 def _advice(path: Path) -> str:
@@ -99,7 +104,8 @@ def _refuse_archive(path: Path) -> int:
     """Test all checksums, and return the size of the file.
 
     Raises:
-        UnsoundError: a checksum is wrong, or the archive would become larger than the file when it is unpacked.
+        UnsoundError: a checksum is wrong, or the archive would become larger than the file when it
+            is unpacked.
     """
     file_size = path.stat().st_size
     with zipfile.ZipFile(path) as archive:
@@ -139,7 +145,8 @@ class EpochCheckpoints(Checkpoint):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves."""
-        value = float(trainer.callback_metrics.get(self.monitored, math.inf))  # of the last evaluation
+        # of the last evaluation
+        value = float(trainer.callback_metrics.get(self.monitored, math.inf))
         if value < self.best:
             self.best = value
             trainer.save_checkpoint(self.folder / "best.ckpt", weights_only=False)

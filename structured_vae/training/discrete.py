@@ -56,7 +56,9 @@ class ArgmaxTraining(Training):
         """
         return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
 
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials = self.vae.encoder(self._seen(x))
         weight = self.kl_weight(self.current_epoch)
         objective = self.recipe(self.vae, x, potentials, self.estimator.kl, weight)
@@ -68,7 +70,9 @@ class ArgmaxTraining(Training):
         return image_costs(self.vae, x, self.posterior, self._noise_of_evaluation)
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        return {name: value for name, value in summarise(batches).to_dict().items() if name != "images"}
+        return {
+            name: value for name, value in summarise(batches).to_dict().items() if name != "images"
+        }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: images decoded from one posterior sample each."""

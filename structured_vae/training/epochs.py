@@ -38,8 +38,8 @@ class EvaluatedAtLast(pl.Callback):
 class SeededEpochs(pl.Callback):
     """Seeds torch's global generator at the start of each epoch, by seed, epoch and process alone.
 
-    Networks of ours do not use it; layers of one's own such as dropout do, and so draw in a resumed run what they draw
-    in one that was not stopped.
+    Networks of ours do not use it; layers of one's own such as dropout do, and so draw in a resumed
+    run what they draw in one that was not stopped.
 
     Args:
         seed: of the run.
@@ -50,5 +50,7 @@ class SeededEpochs(pl.Callback):
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Seeds it."""
-        of_epoch = generator(self.seed, Stream.NETWORKS, trainer.current_epoch, part=trainer.global_rank)
+        of_epoch = generator(
+            self.seed, Stream.NETWORKS, trainer.current_epoch, part=trainer.global_rank
+        )
         torch.manual_seed(of_epoch.initial_seed())

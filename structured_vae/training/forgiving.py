@@ -85,7 +85,9 @@ def forgiving_loggers(loggers: Sequence[Logger]) -> Iterator[None]:
 def _replaced(logger: Logger, name: str, forgiving: Forgiving) -> Iterator[None]:
     """Put a method of one object behind `forgiving`."""
     own = vars(logger).get(name)
-    setattr(logger, name, _tried(getattr(logger, name), f"{type(logger).__name__}.{name}", forgiving))
+    setattr(
+        logger, name, _tried(getattr(logger, name), f"{type(logger).__name__}.{name}", forgiving)
+    )
     try:
         yield
     finally:
@@ -112,8 +114,8 @@ def _tried(method: Callable[..., Any], what: str, forgiving: Forgiving) -> Calla
 def _within(call: Callable[[], object], seconds: float) -> None:
     """Run a call in a thread of its own, and wait for it that long at most.
 
-    After an interrupt a logger may wait for a thread of its own that waits for it: the interrupt can fall between the
-    entry in its queue and the signal that there is one.
+    After an interrupt a logger may wait for a thread of its own that waits for it: the interrupt
+    can fall between the entry in its queue and the signal that there is one.
 
     Raises:
         Exception: what the call raised.

@@ -35,19 +35,27 @@ class GaussianTraining(Training):
         """The bound."""
         return "validation/bound"
 
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         q = self.vae.posterior(self._seen(x))
         cost, kl = self.vae.cost(x, q.sample(self._noise)), q.kl()
-        return (cost + self.kl_weight(self.current_epoch) * kl).mean(), {"cost": cost.detach().mean()}
+        return (cost + self.kl_weight(self.current_epoch) * kl).mean(), {
+            "cost": cost.detach().mean()
+        }
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
         columns = gaussian_columns(self.vae, x, self._noise_of_evaluation)
         return {name: columns[name] for name in ("reconstruction", "kl", "bound")}
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+        columns = {
+            name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]
+        }
         error = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
-        return {name: column.mean().item() for name, column in columns.items()} | {"standard_error": error}
+        return {name: column.mean().item() for name, column in columns.items()} | {
+            "standard_error": error
+        }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: images decoded from one draw of the posterior each."""

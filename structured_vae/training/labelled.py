@@ -20,7 +20,8 @@ def balanced_labels(classes: NDArray[np.int64], k: int, count: int, seed: int) -
         seed: of the run.
 
     Raises:
-        ConfigError: the classes are others, the count is no multiple, or a class has too few images.
+        ConfigError: the classes are others, the count is no multiple, or a class has too few
+            images.
 
     Example:
         >>> balanced_labels(np.array([0, 1, 0, 1]), 2, 4, seed=0).sort().values
@@ -28,7 +29,9 @@ def balanced_labels(classes: NDArray[np.int64], k: int, count: int, seed: int) -
     """
     found = np.unique(classes)
     if len(found) != k or found[-1] != k - 1:
-        raise ConfigError(f"the images have {len(found)} classes, and the model has k = {k}; they must agree")
+        raise ConfigError(
+            f"the images have {len(found)} classes, and the model has k = {k}; they must agree"
+        )
     if count % k:
         raise ConfigError(f"labels must be a multiple of the number of classes, {k}; got {count}")
     each, fewest = count // k, int(np.bincount(classes).min())

@@ -18,7 +18,9 @@ class MixtureTraining(SemiSupervisedTraining):
 
     vae: MixtureVAE
 
-    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+    def _labelled(
+        self, x: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
         return self.vae.encoder.scores(self._seen(x)), 0.0
 
     def _accuracy(self, scores: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
@@ -27,7 +29,9 @@ class MixtureTraining(SemiSupervisedTraining):
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
         known = None if self.label_loss is None else classes
         columns = mixture_columns(self.vae, x, known, self._noise_of_evaluation)
-        return {name: columns[name] for name in columns if name not in ("probabilities", "minus_log_p")}
+        return {
+            name: columns[name] for name in columns if name not in ("probabilities", "minus_log_p")
+        }
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: each image decoded from its most probable class and a style drawn for it."""

@@ -28,15 +28,16 @@ def picture_name(kind: str, epoch: int) -> str:
 class Pictures(Callback):
     """Saves `samples-EPOCH.png` and `reconstructions-EPOCH.png` every few epochs and at the last.
 
-    A picture that cannot be drawn or written is a warning, once for each of the two; the training continues.
+    A picture that cannot be drawn or written is a warning, once for each of the two; the training
+    continues.
 
-    Samples come from the prior alone. Reconstructions show images of the data, so there are none of data
-    whose images may not be shown.
+    Samples come from the prior alone. Reconstructions show images of the data, so there are none of
+    data whose images may not be shown.
 
     Args:
         folder: for the files.
-        x: `[count, pixels]`, images to reconstruct, ten a row; what is left of a row is left out. None for no
-            reconstructions.
+        x: `[count, pixels]`, images to reconstruct, ten a row; what is left of a row is left out.
+            None for no reconstructions.
         size: channels, height and width of an image.
         seed: of the samples, the same at every epoch.
         every: epochs between pictures; 0 for the last epoch alone.

@@ -39,7 +39,9 @@ class Recogniser(pl.LightningModule):
         """`[batch, n]`: the attributes that faces `x [batch, pixels]` more probably have than not."""
         return (self.network.scores(x).unary > 0).to(x.dtype)
 
-    def training_step(self, batch: tuple[torch.Tensor, torch.Tensor], batch_idx: int) -> torch.Tensor:
+    def training_step(
+        self, batch: tuple[torch.Tensor, torch.Tensor], batch_idx: int
+    ) -> torch.Tensor:
         """The mean cross-entropy of an attribute."""
         x, labels = batch
         return binary_cross_entropy_with_logits(self.network.scores(x).unary, labels.to(x.dtype))

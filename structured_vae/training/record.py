@@ -18,9 +18,10 @@ from ..environment import environment
 class RunRecord(Callback):
     """Writes `metrics.csv` and `record.json` whole, at the end of every epoch that is evaluated.
 
-    A row's `seconds` are those of all epochs since the row before; its `ms_per_step` is of its own epoch. The
-    rows travel in the checkpoint, so a resumed run's files equal those of an uninterrupted one, but
-    for the times; the commits by which it was trained do so too, in their order.
+    A row's `seconds` are those of all epochs since the row before; its `ms_per_step` is of its own
+    epoch. The rows travel in the checkpoint, so a resumed run's files equal those of an
+    uninterrupted one, but for the times; the commits by which it was trained do so too, in their
+    order.
 
     Args:
         folder: of the run.

@@ -21,10 +21,11 @@ class SemiSupervisedTraining(Training):
 
     In every step, with x of all images and (x', y) of the labelled ones,
 
-        E_q[-log p(x | z_d, z_c)] + KL(q(z_d | x) || uniform) + KL(q(z_c | x) || N(0, 1)) + weight * loss(x', y)
+        E_q[-log p(x | z_d, z_c)] + KL(q(z_d | x) || uniform) + KL(q(z_c | x) || N(0, 1)) + weight *
+        loss(x', y)
 
-    and perhaps the bound of the labelled images with z_d = y. The gradient in the scores of z_d is the
-    estimator's; that in z_c goes through the sample.
+    and perhaps the bound of the labelled images with z_d = y. The gradient in the scores of z_d is
+    the estimator's; that in z_c goes through the sample.
 
     Args:
         vae: what is trained.
@@ -52,7 +53,9 @@ class SemiSupervisedTraining(Training):
         self.label_weight = label_weight
 
     @abstractmethod
-    def _labelled(self, x: torch.Tensor, labels: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | float]:
+    def _labelled(
+        self, x: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
         """The scores of labelled images, and the bound `[batch]` of theirs that is trained, 0 for none."""
 
     @abstractmethod
@@ -64,7 +67,9 @@ class SemiSupervisedTraining(Training):
         """The objective of validation images with all their labels, or the bound where no label is known."""
         return f"validation/{'bound' if self.label_loss is None else 'objective'}"
 
-    def _loss(self, x: torch.Tensor, *labelled: torch.Tensor) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials, code = self.vae.encoder(self._seen(x))
         given, kl = self.vae.given(code, self._noise)
         objective = whole_bound(Reconstruction(given, x), potentials, self.estimator.kl)
@@ -80,9 +85,13 @@ class SemiSupervisedTraining(Training):
         return loss + (self.label_weight * label_loss + bound).mean(), stats
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
-        columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+        columns = {
+            name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]
+        }
         means = {name: column.mean().item() for name, column in columns.items()}
-        means["standard_error"] = columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
+        means["standard_error"] = (
+            columns["bound"].std(correction=0).item() / len(columns["bound"]) ** 0.5
+        )
         if "accuracy" in means:
             means["objective"] = means["bound"] + self.label_weight * (1 - means["accuracy"])
         return means

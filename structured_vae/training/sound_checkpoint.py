@@ -1,8 +1,8 @@
 """Whether a checkpoint fits a training: every value is checked before torch or Lightning uses it.
 
-The fused Adam of torch does not compare the shapes of its state with those of the weights: it reads and writes memory
-that belongs to others. Lightning looks keys up without asking whether they are there. So a damaged file has to be
-found out here.
+The fused Adam of torch does not compare the shapes of its state with those of the weights: it reads
+and writes memory that belongs to others. Lightning looks keys up without asking whether they are
+there. So a damaged file has to be found out here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ def require_sound_content(content: Any, file_size: int) -> None:
     _require(isinstance(content, dict), "the file", "hold a dictionary", content)
     _require_no_larger(content, file_size)
     epoch = _part(content, "epoch")
-    _require(_is_count(epoch) or (type(epoch) is int and epoch == -1), "epoch", "be a count of epochs", epoch)
+    _require(
+        _is_count(epoch) or (type(epoch) is int and epoch == -1),
+        "epoch",
+        "be a count of epochs",
+        epoch,
+    )
     weights = _part(content, "state_dict")
     _require(isinstance(weights, dict), "state_dict", "hold the weights by name", weights)
     for name, value in weights.items():
@@ -63,7 +68,8 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
 
     Args:
         weights: of a checkpoint.
-        module: that they are for. A buffer of it that is not finite itself, such as a mask, may stay so.
+        module: that they are for. A buffer of it that is not finite itself, such as a mask, may
+            stay so.
 
     Raises:
         UnsoundError: they do not fit, or one is nan or infinite.
@@ -83,7 +89,8 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
                 f"{place} has the shape {list(value.shape)}, and the network {list(own.shape)}"
             )
         same_kind = (
-            value.is_floating_point() == own.is_floating_point() and value.is_complex() == own.is_complex()
+            value.is_floating_point() == own.is_floating_point()
+            and value.is_complex() == own.is_complex()
         )
         _require(same_kind, place, f"be of the kind of {own.dtype}", value.dtype)
         masked = not own.is_meta and not own.isfinite().all()
@@ -92,7 +99,10 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
 
 
 def require_sound_training(
-    content: Mapping[str, Any], module: nn.Module, optimizer: torch.optim.Optimizer, loop: Mapping[str, Any]
+    content: Mapping[str, Any],
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loop: Mapping[str, Any],
 ) -> None:
     """Check all that a training resumes from.
 
@@ -106,7 +116,10 @@ def require_sound_training(
         UnsoundError: a value is missing, of another type or shape, or out of its range.
     """
     _require(
-        _is_count(content["epoch"]), "epoch", "be the number of the last epoch, from 0", content["epoch"]
+        _is_count(content["epoch"]),
+        "epoch",
+        "be the number of the last epoch, from 0",
+        content["epoch"],
     )
     version = _part(content, "pytorch-lightning_version")
     known = isinstance(version, str) and VERSION.fullmatch(version) is not None
@@ -140,7 +153,10 @@ def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> No
     numbers = _part(group, "params")
     counts = isinstance(numbers, list) and all(type(number) is int for number in numbers)
     _require(
-        counts and numbers == own["params"], f"{place}['params']", "number the weights in order", numbers
+        counts and numbers == own["params"],
+        f"{place}['params']",
+        "number the weights in order",
+        numbers,
     )
     betas = _part(group, "betas")
     pair = isinstance(betas, tuple | list) and len(betas) == 2
@@ -149,7 +165,10 @@ def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> No
     for name in ("lr", "eps", "weight_decay"):
         value = _part(group, name)
         _require(
-            _is_number(value) and value >= 0, f"{place}[{name!r}]", "be a finite number, at least 0", value
+            _is_number(value) and value >= 0,
+            f"{place}[{name!r}]",
+            "be a finite number, at least 0",
+            value,
         )
     for name in SAME:
         value = _part(group, name, own.get(name))
@@ -157,7 +176,10 @@ def _require_sound_group(group: Mapping[str, Any], own: Mapping[str, Any]) -> No
     for name in ("foreach", "fused"):
         value = _part(group, name)
         _require(
-            value is None or type(value) is bool, f"{place}[{name!r}]", "be a truth value or None", value
+            value is None or type(value) is bool,
+            f"{place}[{name!r}]",
+            "be a truth value or None",
+            value,
         )
 
 
@@ -166,7 +188,9 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
     _require(keys, place, f"have the keys {', '.join(sorted(MOMENTS))}", state)
     step = state["step"]
     scalar = _is_plain_tensor(step) and step.dtype == torch.float32 and step.shape == ()
-    _require(scalar and 0 <= step.item() <= LARGEST, f"{place}['step']", "be a number of steps", step)
+    _require(
+        scalar and 0 <= step.item() <= LARGEST, f"{place}['step']", "be a number of steps", step
+    )
     for name in ("exp_avg", "exp_avg_sq"):
         value, where = state[name], f"{place}[{name!r}]"
         _require(_is_plain_tensor(value), where, "be a dense tensor", value)
@@ -178,7 +202,9 @@ def _require_sound_moments(state: Any, parameter: torch.Tensor, place: str) -> N
         )
         _require(aligned, where, "lie in memory as its weight does", value.stride())
         _require(bool(value.isfinite().all()), where, "be finite", "nan or an infinite value")
-    _require(bool((state["exp_avg_sq"] >= 0).all()), f"{place}['exp_avg_sq']", "be at least 0", "less")
+    _require(
+        bool((state["exp_avg_sq"] >= 0).all()), f"{place}['exp_avg_sq']", "be at least 0", "less"
+    )
 
 
 def _require_sound_loops(content: Mapping[str, Any], own: Mapping[str, Any]) -> None:
@@ -222,7 +248,9 @@ def _require_sound_progress(loop: Mapping[str, Any], epoch: int, steps: int) -> 
 
 def _require_sound_callbacks(callbacks: Any) -> None:
     needed = ("RunRecord", "EpochCheckpoints")
-    whole = isinstance(callbacks, dict) and all(isinstance(callbacks.get(name), dict) for name in needed)
+    whole = isinstance(callbacks, dict) and all(
+        isinstance(callbacks.get(name), dict) for name in needed
+    )
     _require(whole, "callbacks", f"have the keys {' and '.join(needed)}", callbacks)
     _require_sound_record(callbacks["RunRecord"])
     best = callbacks["EpochCheckpoints"].get("best")
@@ -248,18 +276,27 @@ def _require_sound_record(record: Mapping[str, Any]) -> None:
             _require(number, f"{place}['rows']", "hold numbers by name", {name: value})
     texts = isinstance(commits, list) and all(isinstance(each, str | None) for each in commits)
     _require(texts, f"{place}['commits']", "be a list of texts", commits)
-    _require(_is_number(seconds) and seconds >= 0, f"{place}['seconds']", "be a number of seconds", seconds)
+    _require(
+        _is_number(seconds) and seconds >= 0,
+        f"{place}['seconds']",
+        "be a number of seconds",
+        seconds,
+    )
 
 
 def _require_sound_stopping(state: Any, place: str) -> None:
     _require(isinstance(state, dict), place, "be a dictionary", state)
     for name in ("wait_count", "stopped_epoch", "patience"):
-        _require(_is_count(_part(state, name)), f"{place}[{name!r}]", "be a count", _part(state, name))
+        _require(
+            _is_count(_part(state, name)), f"{place}[{name!r}]", "be a count", _part(state, name)
+        )
     best = _part(state, "best_score")
     scalar = _is_plain_tensor(best) and best.is_floating_point() and best.shape == ()
     _require(scalar, f"{place}['best_score']", "be a number", best)
     reason = _part(state, "stopping_reason", 0)
-    _require(type(reason) is int and 0 <= reason <= 3, f"{place}['stopping_reason']", "be 0 to 3", reason)
+    _require(
+        type(reason) is int and 0 <= reason <= 3, f"{place}['stopping_reason']", "be 0 to 3", reason
+    )
 
 
 def _require_no_larger(content: Any, file_size: int) -> None:
@@ -273,7 +310,10 @@ def _require_no_larger(content: Any, file_size: int) -> None:
         if isinstance(value, torch.Tensor):
             size = value.numel() * value.element_size()
             _require(
-                size <= file_size, "a tensor", f"be no larger than the file of {file_size:,} bytes", size
+                size <= file_size,
+                "a tensor",
+                f"be no larger than the file of {file_size:,} bytes",
+                size,
             )
         elif isinstance(value, Mapping):
             waiting.extend([*value.keys(), *value.values()])
@@ -295,7 +335,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_plain_tensor(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
+    return (
+        isinstance(value, torch.Tensor) and value.layout == torch.strided and not value.is_quantized
+    )
 
 
 def _require(holds: bool, place: str, what: str, value: Any) -> None:

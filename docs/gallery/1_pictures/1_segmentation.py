@@ -2,17 +2,17 @@ r"""
 Segment images by a minimum cut
 ===============================
 
-Which pixels of a noisy image are object, and which background? Every pixel has a score, and neighbours get a reward for
-being equal. The best of all :math:`2^{784}` segmentations is a minimum cut, and ``solve`` finds it for a whole batch in
-one call.
+Which pixels of a noisy image are object, and which background? Every pixel has a score, and
+neighbours get a reward for being equal. The best of all :math:`2^{784}` segmentations is a minimum
+cut, and ``solve`` finds it for a whole batch in one call.
 """
 
 # %%
 # The images
 # ----------
 #
-# Six images of Fashion-MNIST, which come with the package, in black and white, under noise of a standard deviation of
-# 0.8.
+# Six images of Fashion-MNIST, which come with the package, in black and white, under noise of a
+# standard deviation of 0.8.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,12 +32,13 @@ noisy = truth + noise * random.standard_normal(truth.shape)
 # The scores
 # ----------
 #
-# The unary score of a pixel is what its grey value says alone, the difference of the two log-likelihoods:
-#
+# The unary score of a pixel is what its grey value says alone, the difference of the two
+# log-likelihoods:
 # .. math:: u_i = \frac{x_i^2 - (x_i - 1)^2}{2 \sigma^2} = \frac{2 x_i - 1}{2 \sigma^2}.
 #
-# A reward :math:`r` for two equal neighbours is :math:`r\,(1 - z_i - z_j + 2 z_i z_j)`: a pairwise score of
-# :math:`2r`, and :math:`-r` on both pixels. No pairwise score is negative, so a minimum cut is exact.
+# A reward :math:`r` for two equal neighbours is :math:`r\,(1 - z_i - z_j + 2 z_i z_j)`: a pairwise
+# score of :math:`2r`, and :math:`-r` on both pixels. No pairwise score is negative, so a minimum
+# cut is exact.
 
 side = 28
 pixel = np.arange(side**2).reshape(side, side)
@@ -61,7 +62,12 @@ print("proved:", bool(solution.optimal.all()))
 # -------------
 
 alone = segmented(reward=0.0)
-rows = {"noisy image": noisy, "each pixel alone": alone.z, "minimum cut": solution.z, "truth": truth}
+rows = {
+    "noisy image": noisy,
+    "each pixel alone": alone.z,
+    "minimum cut": solution.z,
+    "truth": truth,
+}
 figure, grid = plt.subplots(len(rows), len(chosen), figsize=(8, 5.6))
 for axes, (name, images) in zip(grid, rows.items(), strict=True):
     axes[0].set_ylabel(name)

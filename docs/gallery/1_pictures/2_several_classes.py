@@ -2,9 +2,10 @@ r"""
 Segment an image into several classes
 =====================================
 
-Which of several materials is each pixel of a noisy image? Every pixel has a score for each class, and neighbours get a
-reward for being of the same one: the Potts model. With three classes or more the best segmentation is no minimum cut
-any more. ``solvers.labels.solve`` finds it all the same, and says how far from the best it can be.
+Which of several materials is each pixel of a noisy image? Every pixel has a score for each class,
+and neighbours get a reward for being of the same one: the Potts model. With three classes or more
+the best segmentation is no minimum cut any more. ``solvers.labels.solve`` finds it all the same,
+and says how far from the best it can be.
 """
 
 # %%
@@ -34,8 +35,9 @@ image = truth + sigma * random.standard_normal(truth.shape)
 # The scores
 # ----------
 #
-# The unary score of a class is the log-likelihood of the grey value, :math:`-(x_i - c)^2 / 2 \sigma^2`. Equal
-# neighbours score more, which ``potts`` says for all edges at once.
+# The unary score of a class is the log-likelihood of the grey value,
+# :math:`-(x_i - c)^2 / 2 \sigma^2`. Equal neighbours score more, which ``potts`` says for all edges
+# at once.
 
 unary = -((image.ravel()[:, None] - np.arange(classes)) ** 2) / (2 * sigma**2)
 pixel = np.arange(truth.size).reshape(truth.shape)
@@ -50,7 +52,9 @@ def segmented(reward, seconds=2.0):
 
 solution = segmented(1.2)
 gap = float(solution.bound - solution.score) / abs(float(solution.score))
-print(f"{solution.solver}: score {float(solution.score):.2f}, none is above {float(solution.bound):.2f}")
+print(
+    f"{solution.solver}: score {float(solution.score):.2f}, none is above {float(solution.bound):.2f}"
+)
 print(f"gap {100 * gap:.4f} %")
 
 # %%
@@ -76,9 +80,9 @@ for name in ("each pixel alone", "neighbours together"):
 # How sure it is
 # --------------
 #
-# The marginals of :math:`p(x) = \exp(\text{score}(x)) / Z` say where another class is nearly as likely. Their sums are
-# out of reach on an image, so this is loopy belief propagation: an estimate, and no bound on anything.
-# ``method="trw"`` and ``method="mean_field"`` enclose :math:`\log Z`.
+# The marginals of :math:`p(x) = \exp(\text{score}(x)) / Z` say where another class is nearly as
+# likely. Their sums are out of reach on an image, so this is loopy belief propagation: an estimate,
+# and no bound on anything. ``method="trw"`` and ``method="mean_field"`` enclose :math:`\log Z`.
 
 reward = 1.2
 found = {

@@ -2,18 +2,18 @@ r"""
 See depth in two images
 =======================
 
-A point that is near lies further left in the right eye's image than one that is far. How far, the disparity, is a label
-of each pixel; that neighbours mostly have the same depth is a table for each pair. One kind of table makes the best
-disparities a minimum cut, which is proved. Tables that let depth jump at the border of a thing are hard, and the answer
-has a bound.
+A point that is near lies further left in the right eye's image than one that is far. How far, the
+disparity, is a label of each pixel; that neighbours mostly have the same depth is a table for each
+pair. One kind of table makes the best disparities a minimum cut, which is proved. Tables that let
+depth jump at the border of a thing are hard, and the answer has a bound.
 """
 
 # %%
 # A random-dot stereogram
 # -----------------------
 #
-# Dots that mean nothing to either eye alone (Julesz, 1960): the right image is the left one, shifted by the disparity,
-# with dots of its own where a thing hides what is behind it, and noise.
+# Dots that mean nothing to either eye alone (Julesz, 1960): the right image is the left one,
+# shifted by the disparity, with dots of its own where a thing hides what is behind it, and noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,8 +39,8 @@ right = np.where(flipped, 1 - right, right)
 # The scores
 # ----------
 #
-# Of a disparity :math:`d`, each pixel scores by how many dots around it agree with those :math:`d` to the left in the
-# other image.
+# Of a disparity :math:`d`, each pixel scores by how many dots around it agree with those :math:`d`
+# to the left in the other image.
 
 
 def smoothed(values):
@@ -64,8 +64,9 @@ steps = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
 # Two tables
 # ----------
 #
-# A cost for each step of disparity between neighbours is convex in the order of the labels, and so a minimum cut
-# (Ishikawa, 2003). One that stops growing at two steps leaves borders where they are, but needs a search.
+# A cost for each step of disparity between neighbours is convex in the order of the labels, and so
+# a minimum cut (Ishikawa, 2003). One that stops growing at two steps leaves borders where they are,
+# but needs a search.
 
 every_step = solve(unary, -0.5 * steps, edges=edges)
 at_most_two = solve(unary, -0.5 * np.minimum(steps, 2), edges=edges, time_limit=3.0)

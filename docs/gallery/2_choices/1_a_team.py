@@ -2,16 +2,16 @@
 A team within constraints
 =========================
 
-Whom to take, if some work well together, some do not, and there are rules: a quadratic problem with names, from its
-import to a named answer with a proof.
+Whom to take, if some work well together, some do not, and there are rules: a quadratic problem with
+names, from its import to a named answer with a proof.
 """
 
 # %%
 # People and pairs
 # ----------------
 #
-# Thirty people in five departments, what each is worth and costs, and for some pairs how well they work together. The
-# objective is maximised, by name.
+# Thirty people in five departments, what each is worth and costs, and for some pairs how well they
+# work together. The objective is maximised, by name.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -31,33 +31,43 @@ pairs = {
     for b in names[:i]
     if random.random() < 0.25
 }
-model = from_qubo({**{(name, name): value for name, value in worth.items()}, **pairs}, sense="maximise")
+model = from_qubo(
+    {**{(name, name): value for name, value in worth.items()}, **pairs}, sense="maximise"
+)
 
 # %%
 # Rules
 # -----
 #
-# Seven people, no more than two of a department, within the budget, and B1 comes only with C1. Constraints name
-# variables by their places in z, which the model knows.
+# Seven people, no more than two of a department, within the budget, and B1 comes only with C1.
+# Constraints name variables by their places in z, which the model knows.
 
 place = model.places
 rules = [
     cardinality(7),
-    *(at_most(2, [place[name] for name in names if name[0] == department]) for department in "ABCDE"),
+    *(
+        at_most(2, [place[name] for name in names if name[0] == department])
+        for department in "ABCDE"
+    ),
     linear({place[name]: cost for name, cost in price.items()}, "<=", 14.0),
     implies(place["B1"], place["C1"]),
 ]
 answer = solve(model, constraints=rules)
 team = [name for name, taken in answer.assignment.items() if taken]
-print(f"{', '.join(sorted(team))}: {answer.value:.1f}, proved: {answer.optimal}, by {answer.solution.solver}")
+print(
+    f"{', '.join(sorted(team))}: {answer.value:.1f}, proved: {answer.optimal}, by {answer.solution.solver}"
+)
 print(f"costs {sum(price[name] for name in team):.1f}")
 
 # %%
-# The next best teams, in order, with the proof that none lies between; and what is left when somebody is not free.
+# The next best teams, in order, with the proof that none lies between; and what is left when
+# somebody is not free.
 
 for other in solve(model, constraints=rules, k_best=3):
     taken = {name for name, value in other.assignment.items() if value}
-    print(f"{other.value:.1f}: without {sorted(set(team) - taken)}, with {sorted(taken - set(team))}")
+    print(
+        f"{other.value:.1f}: without {sorted(set(team) - taken)}, with {sorted(taken - set(team))}"
+    )
 without = solve(model, constraints=rules, fix={team[0]: 0})
 print(f"without {team[0]}: {without.value:.1f}")
 
@@ -65,7 +75,9 @@ print(f"without {team[0]}: {without.value:.1f}")
 # That rules contradict each other is an answer too, never a state.
 
 try:
-    solve(model, constraints=[*rules, linear({place[name]: price[name] for name in names}, "<=", 5.0)])
+    solve(
+        model, constraints=[*rules, linear({place[name]: price[name] for name in names}, "<=", 5.0)]
+    )
 except InfeasibleError as error:
     print(error)
 
@@ -83,7 +95,8 @@ for budget in budgets:
     values.append(solve(model, constraints=changed).value)
 
 # %%
-# The team in the network of pairs, of which green ones help and red ones harm; and its value by the budget.
+# The team in the network of pairs, of which green ones help and red ones harm; and its value by the
+# budget.
 
 graph = nx.Graph()
 graph.add_nodes_from(names)

@@ -2,8 +2,9 @@
 A QUBO with constraints
 =======================
 
-Assets have a return each and a risk together: a portfolio of binaries, quadratic in them, with rules that are kept as
-rules. A penalty would have to be tuned, and the proof would then mean the penalised problem.
+Assets have a return each and a risk together: a portfolio of binaries, quadratic in them, with
+rules that are kept as rules. A penalty would have to be tuned, and the proof would then mean the
+penalised problem.
 """
 
 # %%
@@ -31,7 +32,8 @@ price = random.integers(2, 9, count)
 def portfolio(aversion):
     scores = np.diag(gain - aversion * np.diag(risk)) - 2 * aversion * np.triu(risk, 1)
     return from_qubo(
-        {(f"a{i}", f"a{j}"): scores[i, j] for i in range(count) for j in range(i, count)}, sense="maximise"
+        {(f"a{i}", f"a{j}"): scores[i, j] for i in range(count) for j in range(i, count)},
+        sense="maximise",
     )
 
 
@@ -56,7 +58,8 @@ print(f"price {price[taken].sum()}, of each sector {np.bincount(sector[taken])}"
 # More or less risk
 # -----------------
 #
-# A proved optimum for every aversion to risk: the frontier between return and risk that these rules leave.
+# A proved optimum for every aversion to risk: the frontier between return and risk that these rules
+# leave.
 
 points = []
 for aversion in np.linspace(0.0, 1.5, 9):

@@ -2,15 +2,17 @@
 The largest cut of a graph
 ==========================
 
-Split the vertices of a graph in two so that as much weight as possible runs between the parts. The small graph is
-solved with a proof; the large one by local search, with a bound on how far from the maximum it can be.
+Split the vertices of a graph in two so that as much weight as possible runs between the parts. The
+small graph is solved with a proof; the large one by local search, with a bound on how far from the
+maximum it can be.
 """
 
 # %%
 # A proved maximum
 # ----------------
 #
-# Sixty vertices with three edges each. ``select_solver`` says which backend the problem will be given to, and why.
+# Sixty vertices with three edges each. ``select_solver`` says which backend the problem will be
+# given to, and why.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -51,9 +53,9 @@ axes.axis("off")
 # Too large for a proof
 # ---------------------
 #
-# A random graph of 800 vertices and some 19,000 edges. ``local_search`` gives the best cut that it finds, and says
-# ``optimal`` only where there is a proof, so never here. A longer time limit helps a little. These are a tenth of a
-# second, and half a second:
+# A random graph of 800 vertices and some 19,000 edges. ``local_search`` gives the best cut that it
+# finds, and says ``optimal`` only where there is a proof, so never here. A longer time limit helps
+# a little. These are a tenth of a second, and half a second:
 
 random = np.random.default_rng(0)
 pairs = np.argwhere(np.triu(random.random((800, 800)) < 0.06, 1))

@@ -2,17 +2,17 @@
 The best cuts, and how they differ
 ==================================
 
-A largest cut is one answer among many that are nearly as good. ``k_best`` gives as many of them as are asked for, in
-order, with the proof that none was left out. Among those, some that differ as much as possible show what is settled
-and what is open.
+A largest cut is one answer among many that are nearly as good. ``k_best`` gives as many of them as
+are asked for, in order, with the proof that none was left out. Among those, some that differ as
+much as possible show what is settled and what is open.
 """
 
 # %%
 # The 300 best cuts
 # -----------------
 #
-# Forty vertices, whose edges have weights from 1 to 9. A cut and its mirror image are the same, so one vertex keeps its
-# side.
+# Forty vertices, whose edges have weights from 1 to 9. A cut and its mirror image are the same, so
+# one vertex keeps its side.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -40,8 +40,8 @@ print(
 # Four that differ
 # ----------------
 #
-# Greedily: the best one, then each time the cut that is farthest from those before it, among all within 1 %. The
-# distance is the number of vertices on another side.
+# Greedily: the best one, then each time the cut that is farthest from those before it, among all
+# within 1 %. The distance is the number of vertices on another side.
 
 sides = np.array([[answer.assignment[node] for node in graph] for answer in ranked])[
     values >= 0.99 * values[0]
@@ -68,7 +68,8 @@ for panel, k, moved in zip(axes, chosen, differing, strict=True):
         node_size=45,
         node_color=["tab:blue" if side else "tab:orange" for side in sides[k]],
         edgecolors=[
-            "tab:red" if side != best else "none" for side, best in zip(sides[k], sides[0], strict=True)
+            "tab:red" if side != best else "none"
+            for side, best in zip(sides[k], sides[0], strict=True)
         ],
         linewidths=1.6,
         edge_color=["0.85" if sides[k][a] != sides[k][b] else "0.3" for a, b in graph.edges],

@@ -2,16 +2,17 @@ r"""
 The ground state of a spin glass
 ================================
 
-Spins on a grid, with couplings of random sign: no state pleases all of them. The state of lowest energy is found and
-proved by eliminating variables, and the same elimination draws exact samples at any temperature.
+Spins on a grid, with couplings of random sign: no state pleases all of them. The state of lowest
+energy is found and proved by eliminating variables, and the same elimination draws exact samples at
+any temperature.
 """
 
 # %%
 # An Ising model
 # --------------
 #
-# Energies are minimised and spins are -1 and 1. Here scores are maximised and variables are 0 and 1. A conversion takes
-# the one to the other and back.
+# Energies are minimised and spins are -1 and 1. Here scores are maximised and variables are 0 and
+# 1. A conversion takes the one to the other and back.
 
 import matplotlib.pyplot as plt
 import networkx as nx
@@ -38,8 +39,9 @@ print("proved:", bool(solution.optimal))
 # Where it is frustrated
 # ----------------------
 #
-# A coupling is unsatisfied when its two spins cost energy instead of saving it. In the ground state some have to be,
-# and they are weak ones. Each line is a coupling, as wide as it is strong; the red ones are unsatisfied.
+# A coupling is unsatisfied when its two spins cost energy instead of saving it. In the ground state
+# some have to be, and they are weak ones. Each line is a coupling, as wide as it is strong; the red
+# ones are unsatisfied.
 
 spins = model.assignment(solution.z)
 unsatisfied = {pair: couplings[pair] * spins[pair[0]] * spins[pair[1]] > 0 for pair in grid.edges}
@@ -58,18 +60,22 @@ nx.draw_networkx(
 axes.set_aspect("equal")
 axes.axis("off")
 strengths = {
-    kind: [abs(couplings[pair]) for pair in couplings if unsatisfied[pair] == kind] for kind in (True, False)
+    kind: [abs(couplings[pair]) for pair in couplings if unsatisfied[pair] == kind]
+    for kind in (True, False)
 }
 print(f"{len(strengths[True])} of {len(couplings)} couplings are unsatisfied")
-print(f"mean strength {np.mean(strengths[True]):.2f}, of the others {np.mean(strengths[False]):.2f}")
+print(
+    f"mean strength {np.mean(strengths[True]):.2f}, of the others {np.mean(strengths[False]):.2f}"
+)
 
 # %%
 # From hot to cold
 # ----------------
 #
-# ``gibbs`` samples :math:`p(z) \propto e^{\beta\,\mathrm{score}(z)}` exactly. A spin is blue where it agrees with the
-# ground state, and orange where it does not. Without a field the mirror image has the same energy, so both colours are
-# as good: what is cold has large parts of one colour, and walls between them that cost little.
+# ``gibbs`` samples :math:`p(z) \propto e^{\beta\,\mathrm{score}(z)}` exactly. A spin is blue where
+# it agrees with the ground state, and orange where it does not. Without a field the mirror image
+# has the same energy, so both colours are as good: what is cold has large parts of one colour, and
+# walls between them that cost little.
 
 betas = (0.1, 0.5, 1.0, 2.0, 8.0)
 uniforms = random.random(uniforms_shape(problem, samples=1))
@@ -79,5 +85,7 @@ for axes, beta in zip(row, betas, strict=True):
     state = gibbs(beta * unary, beta * pairwise, edges=edges, uniforms=uniforms).samples[0]
     axes.imshow((state == solution.z).reshape(side, side), cmap=colours, vmin=0, vmax=1)
     energy = model.value(problem.score(state))
-    axes.set(title=rf"$\beta$ = {beta:g}, energy {float(energy) / problem.n:.2f}", xticks=[], yticks=[])
+    axes.set(
+        title=rf"$\beta$ = {beta:g}, energy {float(energy) / problem.n:.2f}", xticks=[], yticks=[]
+    )
     axes.title.set_fontsize(9)

@@ -2,9 +2,10 @@ r"""
 Read words under noise
 ======================
 
-Letters are drawn, shifted and covered with noise, so that one of them alone is often unreadable. A conditional random
-field reads the word: a small network scores the letters, and a table says which letter follows which. Both are learned
-together, by the exact likelihood, and the best word is found with a proof.
+Letters are drawn, shifted and covered with noise, so that one of them alone is often unreadable. A
+conditional random field reads the word: a small network scores the letters, and a table says which
+letter follows which. Both are learned together, by the exact likelihood, and the best word is found
+with a proof.
 """
 
 # %%
@@ -62,8 +63,8 @@ print(f"{len(ALPHABET)} letters, {len(WORDS)} words")
 # Two readers
 # -----------
 #
-# The same network, once with a softmax for each letter by itself, once below ``LinearChainCRF``. A mask says how long
-# each word is.
+# The same network, once with a softmax for each letter by itself, once below ``LinearChainCRF``. A
+# mask says how long each word is.
 
 
 def network():
@@ -105,8 +106,8 @@ for name, found in (("letter by letter", by_letters), ("as words", by_words)):
 print(f"proved: {solution.optimal.float().mean():.0%}")
 
 # %%
-# Some words, with what each reader made of them. Red letters are wrong; the size of a letter of the field is its
-# marginal probability, which tells where it is unsure.
+# Some words, with what each reader made of them. Red letters are wrong; the size of a letter of the
+# field is its marginal probability, which tells where it is unsure.
 
 
 def text(axes, found, row, y, probabilities=None):
@@ -130,7 +131,9 @@ figure, panels = plt.subplots(3, 2, figsize=(8, 5.4))
 for axes, row in zip(panels.flat, interesting, strict=True):
     length = int(mask[row].sum())
     axes.imshow(
-        torch.cat([*pictures[row, :length]], dim=1), cmap="gray_r", extent=(0, length * WIDTH, HEIGHT, 0)
+        torch.cat([*pictures[row, :length]], dim=1),
+        cmap="gray_r",
+        extent=(0, length * WIDTH, HEIGHT, 0),
     )
     text(axes, by_letters, row, HEIGHT + 5)
     text(axes, by_words, row, HEIGHT + 13, sure)

@@ -2,15 +2,17 @@ r"""
 Learn what paths cost
 =====================
 
-A network sees five numbers and predicts what the arcs of a grid cost, so that the shortest path of its prediction is
-the one that was taken. It learns from these paths alone, by the likelihood of a path under an exact Gibbs distribution.
+A network sees five numbers and predicts what the arcs of a grid cost, so that the shortest path of
+its prediction is the one that was taken. It learns from these paths alone, by the likelihood of a
+path under an exact Gibbs distribution.
 """
 
 # %%
 # Paths as a structure
 # --------------------
 #
-# ``grid_paths`` has the argmax of ``scores [batch, n]`` and, by the same dynamic program, log Z, marginals and samples.
+# ``grid_paths`` has the argmax of ``scores [batch, n]`` and, by the same dynamic program, log Z,
+# marginals and samples.
 
 import matplotlib.pyplot as plt
 import torch
@@ -27,7 +29,8 @@ print(f"{n} arcs, {paths.gibbs(torch.zeros(n).double()).log_partition.exp():.0f}
 # Data
 # ----
 #
-# The costs are a hidden function of five features; what is seen are the features and the shortest path.
+# The costs are a hidden function of five features; what is seen are the features and the shortest
+# path.
 
 
 matrix = torch.bernoulli(torch.full((5, n), 0.5), generator=generator)
@@ -44,7 +47,8 @@ taken = paths.argmax(-costs(x))
 # Training
 # --------
 #
-# The likelihood is convex in the scores. The regret is what the predicted paths cost more than the shortest ones.
+# The likelihood is convex in the scores. The regret is what the predicted paths cost more than the
+# shortest ones.
 
 
 def regret(net):
@@ -69,8 +73,8 @@ print(f"regret: {curve[0]:.0f} % before, {curve[-1]:.1f} % after {len(curve)} st
 # Where a path may go
 # -------------------
 #
-# The width of an arc is its marginal for one test instance: the probability that the path takes it. Red is the shortest
-# path of the true costs.
+# The width of an arc is its marginal for one test instance: the probability that the path takes it.
+# Red is the shortest path of the true costs.
 
 p = paths.gibbs(net(test[:1]))
 best = paths.argmax(-costs(test[:1]))[0]
@@ -78,7 +82,9 @@ best = paths.argmax(-costs(test[:1]))[0]
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6))
 left.plot(curve)
 left.set(xlabel="steps", ylabel="regret (%)", ylim=(0, None))
-for (tail, head), probability, one in zip(paths.arcs, p.marginals[0].tolist(), best.tolist(), strict=True):
+for (tail, head), probability, one in zip(
+    paths.arcs, p.marginals[0].tolist(), best.tolist(), strict=True
+):
     ends = [(node % SIDE, node // SIDE) for node in (tail, head)]
     right.plot(*zip(*ends, strict=True), color="0.7", linewidth=8 * probability)
     if one:

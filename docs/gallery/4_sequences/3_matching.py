@@ -2,9 +2,9 @@ r"""
 Learn to match
 ==============
 
-Two views of the same points, the second turned, noisy and in another order. A small network scores every pair of a
-point here and a point there; the matching is the best one-to-one assignment of these scores, and the network
-learns through it, by implicit MLE.
+Two views of the same points, the second turned, noisy and in another order. A small network scores
+every pair of a point here and a point there; the matching is the best one-to-one assignment of
+these scores, and the network learns through it, by implicit MLE.
 """
 
 # %%
@@ -37,7 +37,8 @@ def pairs(count):
 # Scores of pairs
 # ---------------
 #
-# The network does not know the turn: it places the points of both views, and close places score high.
+# The network does not know the turn: it places the points of both views, and close places score
+# high.
 
 
 class Scores(torch.nn.Module):
@@ -46,7 +47,12 @@ class Scores(torch.nn.Module):
         self.here, self.there = (torch.nn.Linear(2, 16) for _ in range(2))
 
     def forward(self, first, second):
-        return -(self.here(first)[:, :, None] - self.there(second)[:, None]).square().sum(-1).flatten(1)
+        return (
+            -(self.here(first)[:, :, None] - self.there(second)[:, None])
+            .square()
+            .sum(-1)
+            .flatten(1)
+        )
 
 
 torch.manual_seed(0)

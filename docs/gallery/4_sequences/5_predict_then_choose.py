@@ -2,16 +2,17 @@ r"""
 Predict, then choose, in PyEPO
 ==============================
 
-A network predicts what items are worth, alone and in pairs, and the best set is chosen by its prediction. What counts
-is the value of the choice, not the error of the prediction. The training is that of
-`PyEPO <https://github.com/khalil-research/PyEPO>`_, the argmax ours.
+A network predicts what items are worth, alone and in pairs, and the best set is chosen by its
+prediction. What counts is the value of the choice, not the error of the prediction. The training is
+that of `PyEPO <https://github.com/khalil-research/PyEPO>`_, the argmax ours.
 """
 
 # %%
 # Data
 # ----
 #
-# Eight items in a ring; the worth of each, and of neighbours together, is a hidden function of six features.
+# Eight items in a ring; the worth of each, and of neighbours together, is a hidden function of six
+# features.
 
 import matplotlib.pyplot as plt
 import torch
@@ -39,7 +40,8 @@ unseen = torch.utils.data.DataLoader(optDataset(model, test.numpy(), worth(test)
 # Two trainings of a linear model
 # -------------------------------
 #
-# By the squared error of the worths, and by SPO+, which asks the argmax what a wrong prediction costs.
+# By the squared error of the worths, and by SPO+, which asks the argmax what a wrong prediction
+# costs.
 
 
 def trained(loss_of, epochs=12):
@@ -65,7 +67,8 @@ curves = {
 # Regret
 # ------
 #
-# What choices by prediction are worth less than the best ones, in percent, on inputs that were not seen.
+# What choices by prediction are worth less than the best ones, in percent, on inputs that were not
+# seen.
 
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for name, curve in curves.items():

@@ -26,10 +26,11 @@ vae = paper_vae("general", pixels=dataset.pixels, n=15)
 # Training
 # --------
 #
-# The encoder's scores stand for a Gibbs distribution over all 32,768 states. Four exact samples an image give an
-# unbiased gradient. ``elbo_recipe`` joins the KL, so that the whole bound is trained. To train through the argmax
-# instead, put ``Direct("exhaustive")`` in the place of ``ScoreFunction(4)``: all estimators have one signature. For a
-# run that leaves checkpoints and can be resumed there is ``structured_vae.train``.
+# The encoder's scores stand for a Gibbs distribution over all 32,768 states. Four exact samples an
+# image give an unbiased gradient. ``elbo_recipe`` joins the KL, so that the whole bound is trained.
+# To train through the argmax instead, put ``Direct("exhaustive")`` in the place of
+# ``ScoreFunction(4)``: all estimators have one signature. For a run that leaves checkpoints and can
+# be resumed there is ``structured_vae.train``.
 
 estimator = ScoreFunction(4)
 adam = torch.optim.Adam(vae.parameters(), lr=3e-3)
@@ -103,8 +104,9 @@ with torch.no_grad():
 # What it is worth
 # ----------------
 #
-# With 15 bits every sum over states is exact: the bound of the Gibbs posterior, and :math:`-\log p(x)` itself. Longer
-# training on all images gives far lower numbers: see the reproduction pages.
+# With 15 bits every sum over states is exact: the bound of the Gibbs posterior, and
+# :math:`-\log p(x)` itself. Longer training on all images gives far lower numbers: see the
+# reproduction pages.
 
 evaluation = evaluate(vae, [(test[:500],)], Gibbs, torch.Generator().manual_seed(0))
 for name in ("bound", "minus_log_p", "gap"):

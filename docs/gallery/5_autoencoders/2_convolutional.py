@@ -2,15 +2,16 @@
 Networks of your own
 ====================
 
-A convolutional encoder and decoder, in a variational auto-encoder with 12 bits and a score for each of their 66 pairs.
+A convolutional encoder and decoder, in a variational auto-encoder with 12 bits and a score for each
+of their 66 pairs.
 """
 
 # %%
 # Two modules
 # -----------
 #
-# The encoder returns potentials, the decoder the logits of states. Nothing else is asked of them; ``n`` is read from
-# the potentials.
+# The encoder returns potentials, the decoder the logits of states. Nothing else is asked of them;
+# ``n`` is read from the potentials.
 
 import matplotlib.pyplot as plt
 import torch
@@ -43,7 +44,8 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x):
-        scores = self.head(0.3 * self.layers(x))  # 1,568 normalised features: scores must not grow fast
+        # 1,568 normalised features: scores must not grow fast
+        scores = self.head(0.3 * self.layers(x))
         return Potentials(scores[:, : self.n], scores[:, self.n :], self.pairs)
 
 
@@ -52,7 +54,10 @@ class Decoder(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(
             *(nn.Linear(n, 300), nn.ReLU(), nn.Linear(300, 2 * channels * 49), nn.ReLU()),
-            *(nn.Unflatten(1, (2 * channels, 7, 7)), nn.ConvTranspose2d(2 * channels, channels, 4, 2, 1)),
+            *(
+                nn.Unflatten(1, (2 * channels, 7, 7)),
+                nn.ConvTranspose2d(2 * channels, channels, 4, 2, 1),
+            ),
             *(nn.BatchNorm2d(channels), nn.ReLU(), nn.ConvTranspose2d(channels, 1, 4, 2, 1)),
         )
 
@@ -68,8 +73,8 @@ print(vae.n, "bits")
 # Training
 # --------
 #
-# The loop is that of every model here. ``structured_vae.train(model=vae, data=images)`` is one that leaves checkpoints,
-# pictures and metrics, and can be resumed.
+# The loop is that of every model here. ``structured_vae.train(model=vae, data=images)`` is one that
+# leaves checkpoints, pictures and metrics, and can be resumed.
 
 dataset = load_dataset("fashion-mnist-mini")
 images = torch.from_numpy(dataset.train.images)
@@ -103,8 +108,8 @@ for axes, image in zip(grid.flat, torch.cat([shown, decoded]), strict=True):
     axes.set(xticks=[], yticks=[])
 
 # %%
-# Every sum over the 4,096 states is exact, whatever the networks are. How far such a pair is ahead of the fully
-# connected one at equal epochs is on the page :doc:`/own_networks`.
+# Every sum over the 4,096 states is exact, whatever the networks are. How far such a pair is ahead
+# of the fully connected one at equal epochs is on the page :doc:`/own_networks`.
 
 evaluation = evaluate(
     vae, [(torch.from_numpy(dataset.test.images[:300]),)], Gibbs, torch.Generator().manual_seed(0)

@@ -2,15 +2,16 @@ r"""
 A prior that is learnt
 ======================
 
-With a uniform prior any 15 bits are an image, also those that no image uses. A prior of scores for bits and pairs
-learns with the networks which are used; log Z, samples and the KL stay exact.
+With a uniform prior any 15 bits are an image, also those that no image uses. A prior of scores for
+bits and pairs learns with the networks which are used; log Z, samples and the KL stay exact.
 """
 
 # %%
 # Two models
 # ----------
 #
-# The same networks and data, once with the uniform prior and once with a Gibbs prior over all pairs of bits.
+# The same networks and data, once with the uniform prior and once with a Gibbs prior over all pairs
+# of bits.
 
 import matplotlib.pyplot as plt
 import torch

@@ -2,16 +2,17 @@ r"""
 How sure a segmentation is
 ==========================
 
-The best state says what is most probable as a whole, and nothing of how sure it is. The marginals of the same scores
-do, exactly: the probability of every pixel of being object, given all the others that it may have.
+The best state says what is most probable as a whole, and nothing of how sure it is. The marginals
+of the same scores do, exactly: the probability of every pixel of being object, given all the others
+that it may have.
 """
 
 # %%
 # A noisy disc
 # ------------
 #
-# A band of 12 rows, so that elimination sums over all :math:`2^{480}` states exactly. Pixels have a score from their
-# noisy value, neighbours a reward for being equal.
+# A band of 12 rows, so that elimination sums over all :math:`2^{480}` states exactly. Pixels have a
+# score from their noisy value, neighbours a reward for being equal.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +33,8 @@ edges = np.concatenate(
 )
 reward = 0.9
 unary = (image.ravel() - 0.5) / 0.8**2
-np.subtract.at(unary, edges.ravel(), reward)  # reward [z_i = z_j] = reward (1 - z_i - z_j + 2 z_i z_j)
+# reward [z_i = z_j] = reward (1 - z_i - z_j + 2 z_i z_j)
+np.subtract.at(unary, edges.ravel(), reward)
 pairwise = np.full(len(edges), 2 * reward)
 
 # %%

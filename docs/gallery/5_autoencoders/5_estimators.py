@@ -2,16 +2,17 @@
 Gradient estimators compared
 ============================
 
-An argmax has no gradient; there are a dozen ways to estimate what to do instead. With few bits the exact gradient is
-known by enumeration, and each estimator can be held against it: how far off is it on average, and how noisy is a draw?
+An argmax has no gradient; there are a dozen ways to estimate what to do instead. With few bits the
+exact gradient is known by enumeration, and each estimator can be held against it: how far off is it
+on average, and how noisy is a draw?
 """
 
 # %%
 # A small model
 # -------------
 #
-# Six independent bits, trained for one pass over the embedded images by the exact gradient. A model that has learned
-# something is where estimators differ.
+# Six independent bits, trained for one pass over the embedded images by the exact gradient. A model
+# that has learned something is where estimators differ.
 
 import matplotlib.pyplot as plt
 import torch
@@ -50,8 +51,8 @@ for step, x in enumerate(images.split(100)):
 # Bias and deviation
 # ------------------
 #
-# Ten images, a thousand draws each. Direct optimization and Gumbel-softmax have a parameter that trades the one for the
-# other, epsilon and temperature.
+# Ten images, a thousand draws each. Direct optimization and Gumbel-softmax have a parameter that
+# trades the one for the other, epsilon and temperature.
 
 values = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 candidates = {
@@ -71,8 +72,8 @@ for name, report in reports.items():
     print(f"{name:26} bias {report.bias:6.2f}   deviation {report.deviation:6.1f}{below}")
 
 # %%
-# The nearer to the lower left, the better. Where a marker is hollow, chance hides the bias: it is somewhere to the
-# left.
+# The nearer to the lower left, the better. Where a marker is hollow, chance hides the bias: it is
+# somewhere to the left.
 
 figure, axes = plt.subplots(figsize=(8, 4.2))
 
@@ -89,10 +90,14 @@ for family, colour in (("direct", "tab:blue"), ("Gumbel-softmax", "tab:orange"))
     ends = [place(f"{family} {value}", "o", colour, None) for value in values]
     axes.plot(*zip(*ends, strict=True), color=colour, linewidth=1, label=family)
     for value, at in zip(values, ends, strict=True):
-        axes.annotate(f"{value:g}", at, (5, 3), textcoords="offset points", color=colour, fontsize=8)
+        axes.annotate(
+            f"{value:g}", at, (5, 3), textcoords="offset points", color=colour, fontsize=8
+        )
 others = [name for name in candidates if not name.startswith(("direct", "Gumbel"))]
 for name, marker in zip(others, "s^vD*P", strict=True):
     place(name, marker, "0.3", name)
-axes.set(xscale="log", yscale="log", xlabel="bias (norm)", ylabel="standard deviation\nof a coordinate")
+axes.set(
+    xscale="log", yscale="log", xlabel="bias (norm)", ylabel="standard deviation\nof a coordinate"
+)
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside right upper", fontsize=8)

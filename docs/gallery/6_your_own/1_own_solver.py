@@ -2,16 +2,16 @@ r"""
 Write your own solver
 =====================
 
-Simulated annealing in twenty lines, as a solver like the built-in ones: it passes their tests, takes batches, and every
-function of the library takes it.
+Simulated annealing in twenty lines, as a solver like the built-in ones: it passes their tests,
+takes batches, and every function of the library takes it.
 """
 
 # %%
 # One class, one method
 # ---------------------
 #
-# The base class checks problems, scores answers anew in float64, and makes the certificate. A heuristic has to give a
-# bound that is proved; the sum of all positive scores will do.
+# The base class checks problems, scores answers anew in float64, and makes the certificate. A
+# heuristic has to give a bound that is proved; the sum of all positive scores will do.
 
 from dataclasses import dataclass
 
@@ -43,11 +43,15 @@ class Annealing(ArgmaxSolver):
         z = np.zeros((problem.batch, problem.n), np.int8)
         for temperature in np.geomspace(self.hot, self.cold, self.sweeps):
             for i in range(problem.n):
-                gain = (1 - 2 * z[:, i]) * (problem.unary[:, i] + np.einsum("bj,bj->b", weights[:, i], z))
+                gain = (1 - 2 * z[:, i]) * (
+                    problem.unary[:, i] + np.einsum("bj,bj->b", weights[:, i], z)
+                )
                 z[:, i] ^= gain > temperature * scale * np.log(
                     random.random()
                 )  # the same draw for each instance
-        bound = np.maximum(problem.unary, 0).sum(axis=1) + np.maximum(problem.pairwise, 0).sum(axis=1)
+        bound = np.maximum(problem.unary, 0).sum(axis=1) + np.maximum(problem.pairwise, 0).sum(
+            axis=1
+        )
         return Maximiser(z, bound.astype(np.float64), {"sweeps": self.sweeps})
 
 
@@ -55,8 +59,8 @@ class Annealing(ArgmaxSolver):
 # The tests of the built-in solvers
 # ---------------------------------
 #
-# ``check_conformance`` solves random problems of every kind that breaks solvers and compares with enumeration. It
-# raises an error that names the problem, or returns.
+# ``check_conformance`` solves random problems of every kind that breaks solvers and compares with
+# enumeration. It raises an error that names the problem, or returns.
 
 check_conformance(Annealing(sweeps=20), count=30)
 
@@ -64,7 +68,8 @@ check_conformance(Annealing(sweeps=20), count=30)
 # Against the maximum
 # -------------------
 #
-# Twenty dense problems of 40 variables. ``solve`` takes the object in the place of a name; ``auto`` proves the maxima.
+# Twenty dense problems of 40 variables. ``solve`` takes the object in the place of a name; ``auto``
+# proves the maxima.
 
 problems = instances.dense(40, 20, np.random.default_rng(0))
 best = solve(problems.unary, problems.pairwise, edges=problems.edges)
@@ -73,7 +78,9 @@ print(f"{best.solver}: {int(best.optimal.sum())} of {len(best.score)} proved")
 sweeps = (1, 3, 10, 30, 100)
 gaps = []
 for count in sweeps:
-    found = solve(problems.unary, problems.pairwise, edges=problems.edges, solver=Annealing(sweeps=count))
+    found = solve(
+        problems.unary, problems.pairwise, edges=problems.edges, solver=Annealing(sweeps=count)
+    )
     gaps.append(100 * (1 - found.score / best.score))
     print(
         f"{count:4} sweeps: mean gap {gaps[-1].mean():.2f} %, {int((gaps[-1] < 1e-9).sum())} of 20 at the maximum"

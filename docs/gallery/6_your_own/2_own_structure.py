@@ -2,15 +2,17 @@ r"""
 Write your own structure
 ========================
 
-A set of states with an argmax is all that the layer, the losses and the estimators ask for. Here: ones that come in a
-single run, such as the time for which a machine is on. Twenty lines with the argmax, and with sums over all runs.
+A set of states with an argmax is all that the layer, the losses and the estimators ask for. Here:
+ones that come in a single run, such as the time for which a machine is on. Twenty lines with the
+argmax, and with sums over all runs.
 """
 
 # %%
 # One method
 # ----------
 #
-# The best run under scores is the segment of greatest sum, which prefix sums give for a whole batch at once.
+# The best run under scores is the segment of greatest sum, which prefix sums give for a whole batch
+# at once.
 
 import matplotlib.pyplot as plt
 import torch
@@ -28,7 +30,9 @@ class Run:
 
     def argmax(self, scores):
         n = scores.shape[-1]
-        begin, last = (place[..., None] for place in divmod_(self._sums(scores).flatten(-2).argmax(-1), n))
+        begin, last = (
+            place[..., None] for place in divmod_(self._sums(scores).flatten(-2).argmax(-1), n)
+        )
         where = torch.arange(n, device=scores.device)
         return ((where >= begin) & (where <= last)).to(scores)
 
@@ -41,7 +45,8 @@ def divmod_(values, n):
 
 
 # %%
-# Sums over all runs make it tractable: log Z, marginals and samples, and with them every exact loss.
+# Sums over all runs make it tractable: log Z, marginals and samples, and with them every exact
+# loss.
 
 
 class Runs:
@@ -61,7 +66,9 @@ class Runs:
 
     def sample(self, generator, samples=1):
         n = self.scores.shape[-1]
-        drawn = torch.multinomial(self.sums.softmax(-1), samples, replacement=True, generator=generator)
+        drawn = torch.multinomial(
+            self.sums.softmax(-1), samples, replacement=True, generator=generator
+        )
         begin, last = (place.T[..., None] for place in divmod_(drawn, n))
         where = torch.arange(n)
         return ((where >= begin) & (where <= last)).to(self.scores)
@@ -74,8 +81,8 @@ print(z.int().tolist())
 # Learn when it is on
 # -------------------
 #
-# A machine hums while it is on, and its microphone is noisy. A network sees a window of the signal and learns from the
-# true runs by the exact likelihood.
+# A machine hums while it is on, and its microphone is noisy. A network sees a window of the signal
+# and learns from the true runs by the exact likelihood.
 
 n, generator = 40, torch.Generator().manual_seed(0)
 

@@ -1,10 +1,11 @@
 """The best state with so many ones in a group, by searches without constraints.
 
-For all s and t the sum s c + t c (c - 1) / 2 is the same number for every state with c = k ones in the group. So none
-of these scores more than the maximum of score + s c + t c (c - 1) / 2 over all states, less that number: a problem of
-the same kind. With t = -2 mu and s = lambda + mu (2k - 1) that is score + lambda (c - k) - mu (c - k)^2; the last term
-is concave, so that no bound has to pay for it, and keeps the relaxation near c = k. Where its maximiser has k ones, it
-is the best of those that have. Else lambda moves against the difference and mu doubles (the method of multipliers).
+For all s and t the sum s c + t c (c - 1) / 2 is the same number for every state with c = k ones in
+the group. So none of these scores more than the maximum of score + s c + t c (c - 1) / 2 over all
+states, less that number: a problem of the same kind. With t = -2 mu and s = lambda + mu (2k - 1)
+that is score + lambda (c - k) - mu (c - k)^2; the last term is concave, so that no bound has to pay
+for it, and keeps the relaxation near c = k. Where its maximiser has k ones, it is the best of those
+that have. Else lambda moves against the difference and mu doubles (the method of multipliers).
 
 All are whole numbers, so that nothing rounds but the scores, once; s and t may be any.
 
@@ -87,7 +88,9 @@ class Counted:
         z, bound, _ = search_dense(problem, silent, start)
         exact = Fraction(bound) + Fraction(error) - s * k - t * (k * (k - 1) // 2)
         units = self.units._replace(exponent=self.units.exponent + coarse)
-        return z, units.upper_bound(math.nextafter(float(exact), math.inf) if error else float(exact))
+        return z, units.upper_bound(
+            math.nextafter(float(exact), math.inf) if error else float(exact)
+        )
 
     def _with_terms(self, s: int, t: int) -> tuple[Problem[np.ndarray], int, int, int, float]:
         """The problem with s c + t c (c - 1) / 2 on top, with s and t; all in units 2^coarse times as large.
@@ -95,13 +98,19 @@ class Counted:
         And by how much a score may be more than it seems for that, in these units.
         """
         values = np.concatenate((self.unary, self.weights))
-        total = float(np.abs(values).sum()) + abs(s) * int(self.group.sum()) + abs(t) * int(self.inside.sum())
+        total = (
+            float(np.abs(values).sum())
+            + abs(s) * int(self.group.sum())
+            + abs(t) * int(self.inside.sum())
+        )
         coarse = max(0, math.frexp(total * (1.0 + 1e-9))[1] - BITS)
         s, t = round(Fraction(s, 1 << coarse)), round(Fraction(t, 1 << coarse))
         exact = np.ldexp(values, -coarse)
         rounded = np.rint(exact)
         more = float(np.maximum(exact - rounded, 0.0).sum()) * (1.0 + 1e-9)
-        terms = np.concatenate((np.where(self.group, float(s), 0.0), np.where(self.inside, float(t), 0.0)))
+        terms = np.concatenate(
+            (np.where(self.group, float(s), 0.0), np.where(self.inside, float(t), 0.0))
+        )
         unary, pairwise = np.split(rounded + terms, [len(self.unary)])
         problem = Problem(unary[None], pairwise[None], self.topology, (1,), home_of(unary))
         return problem, s, t, coarse, more + math.ldexp(self.units.error, -coarse)
@@ -148,8 +157,9 @@ def search_counted(
 ) -> tuple[np.ndarray, float]:
     """The best state found `[n]` with `low` to `high` ones in a group, and a bound on the scores of all such states.
 
-    Where the best state without the constraint has more ones, states with `high` are searched first, then a Lagrangian
-    bound is asked what those with less may score; and so on inwards while that is more. With less ones likewise.
+    Where the best state without the constraint has more ones, states with `high` are searched
+    first, then a Lagrangian bound is asked what those with less may score; and so on inwards while
+    that is more. With less ones likewise.
 
     Args:
         problem: a single instance on the host.

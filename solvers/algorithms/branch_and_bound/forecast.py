@@ -1,9 +1,10 @@
 """How long a depth-first search will still take, beside a search with triangle inequalities from the root.
 
-A depth-first search returns to shallower and shallower nodes. While the number of handled nodes doubles, the shallowest
-node that it returns to rises by some levels. If it rises by as many with every further doubling, the search ends after
-2^(depth / rise) times the nodes so far. Measured on QPLIB 5882 (n = 150) and dense normal scores (n = 140), this is
-within a factor of two of the truth after a sixth of the search; before, it is far too large.
+A depth-first search returns to shallower and shallower nodes. While the number of handled nodes
+doubles, the shallowest node that it returns to rises by some levels. If it rises by as many with
+every further doubling, the search ends after 2^(depth / rise) times the nodes so far. Measured on
+QPLIB 5882 (n = 150) and dense normal scores (n = 140), this is within a factor of two of the truth
+after a sixth of the search; before, it is far too large.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ STRONG_SECONDS = 1.5e-6
 REFERENCE_GAP, GROWTH = 1.75, 4.5
 """In mean d_i, and by how much the logarithm of that time grows with each unit of the gap.
 
-Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17. Since then the kernels
-take 0.4 of their time, measured for whole trees of n = 60 and 70, which `STRONG_SECONDS` contains.
+Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17.
+Since then the kernels take 0.4 of their time, measured for whole trees of n = 60 and 70, which
+`STRONG_SECONDS` contains.
 """
 
 MOST_LOGARITHM = 60.0

@@ -1,8 +1,8 @@
 """One dense instance by branch and bound, from rounding to certificate.
 
-The coefficients are rounded to whole numbers of a unit that sum to less than 2^53, so the scores of partial
-and full assignments are exact in float64. What is proved of the rounded problem holds for the given one
-within the sum of the roundings.
+The coefficients are rounded to whole numbers of a unit that sum to less than 2^53, so the scores of
+partial and full assignments are exact in float64. What is proved of the rounded problem holds for
+the given one within the sum of the roundings.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ IMPROVED_FROM, IMPROVED_AGAIN, IMPROVED_SHARE = 0.05, 3.0, 0.15
 LARGE_GAP = 1.75
 """Of the root, in mean d_i, beyond which triangle inequalities pay.
 
-The logarithm of the nodes without them grows by 5.5 for each unit of this: about 2,000 at 1.0 and 450,000 at 1.95, for
-normal scores and for +1 and -1 alike, n = 60 to 120.
+The logarithm of the nodes without them grows by 5.5 for each unit of this: about 2,000 at 1.0 and
+450,000 at 1.95, for normal scores and for +1 and -1 alike, n = 60 to 120.
 """
 
 FIRST_CALLS, FIRST_SHARE = 1000, 0.2
 """Calls of the search without them, and its share of the time left, after which `Forecast` says whether it is given up
-for them; asked again whenever the calls have doubled. Where pairs exclude each other, for one, the gap of the root is
-large, and few nodes are left.
+for them; asked again whenever the calls have doubled. Where pairs exclude each other, for one, the
+gap of the root is large, and few nodes are left.
 """
 
 
@@ -93,8 +93,8 @@ def rank_dense(
 ) -> tuple[States, float, int]:
     """The best states found `[count, n]`, an upper bound on the scores of all others, and the nodes handled.
 
-    Of a single state the bound is on all. Values that never help are fixed for it alone; all else is pruned by the
-    score of the last state.
+    Of a single state the bound is on all. Values that never help are fixed for it alone; all else
+    is pruned by the score of the last state.
 
     Args:
         problem: a single instance on the host.
@@ -106,7 +106,11 @@ def rank_dense(
     units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
     if not units.values.any():
         zeros = np.zeros(n, np.int8)
-        return near_states(zeros, units.values[:n], count)[:count], units.upper_bound(units.error), 0
+        return (
+            near_states(zeros, units.values[:n], count)[:count],
+            units.upper_bound(units.error),
+            0,
+        )
     h, matrix = units.values[:n], matrix_of(n, units.values[n:], problem.edges)
     z, turned = first_state(problem, start, deadline), 0
     if n > 1 and not (2 * h + matrix.sum(axis=0)).any():
@@ -190,8 +194,8 @@ def score_of(h: np.ndarray, matrix: np.ndarray, z: np.ndarray) -> float:
 def _margin(units: Units) -> float:
     """By how much a node must be able to better the best score, in units, not to be pruned.
 
-    A better score is better by a unit. Where the unit is the finest that float64 holds, bounds round by more
-    than that: there the search may stop at what the roundings leave of the tolerance.
+    A better score is better by a unit. Where the unit is the finest that float64 holds, bounds
+    round by more than that: there the search may stop at what the roundings leave of the tolerance.
     """
     if units.common:
         return 1.0 - 2.0**-20
@@ -201,7 +205,9 @@ def _margin(units: Units) -> float:
 
 def _known(turned: int, units: Units, incumbent: Incumbent, open_bounds: np.ndarray) -> Known:
     """Of the best state alone: no other is better than the open nodes and those that are known."""
-    highest = units.upper_bound(math.nextafter(float(incumbent.best.scores[0]) + units.error, math.inf))
+    highest = units.upper_bound(
+        math.nextafter(float(incumbent.best.scores[0]) + units.error, math.inf)
+    )
     bound = max(highest, _bound(units, incumbent, open_bounds))
     return Known.of(_whole(incumbent.best, turned)[0], bound)
 

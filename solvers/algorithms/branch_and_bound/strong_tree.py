@@ -1,8 +1,8 @@
 """Best-first branch and bound for dense problems, by the semidefinite relaxation with triangle inequalities.
 
-A node costs some hundred times what one of the depth-first search does, and is worth more where that one's bound leaves
-much of a gap. It inherits vectors, inequalities and multipliers from its parent. Where the depth-first search is likely
-to end within a few nodes, it is tried first.
+A node costs some hundred times what one of the depth-first search does, and is worth more where
+that one's bound leaves much of a gap. It inherits vectors, inequalities and multipliers from its
+parent. Where the depth-first search is likely to end within a few nodes, it is tried first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from ...limits.progress import Tell
 from .tree import Incumbent, Tree
 
 ROUNDOFF = 2.0**-53
-SIGNS: np.ndarray = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
+SIGNS: np.ndarray = np.array(
+    [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
+)
 """Of X_ij, X_ik and X_jk in the four kinds of triangle inequalities; `low_rank.hpp` has the same."""
 
 ROUNDS = 20  # updates of the multipliers in a node
@@ -56,7 +58,9 @@ class StrongTree:
         bound: a bound of all scores.
     """
 
-    def __init__(self, unary: np.ndarray, pairwise: np.ndarray, incumbent: Incumbent, bound: float) -> None:
+    def __init__(
+        self, unary: np.ndarray, pairwise: np.ndarray, incumbent: Incumbent, bound: float
+    ) -> None:
         size = len(unary) + 1
         self._unary, self._pairwise, self._incumbent = unary, pairwise, incumbent
         self._lower = np.tril(pairwise)
@@ -133,7 +137,9 @@ class StrongTree:
         """Loads a node, and bounds it by the relaxation."""
         fixed = np.flatnonzero(node.spins)
         spins = node.spins[fixed].astype(np.float64)
-        constant = self._constant + 0.5 * float(spins @ self._couplings[np.ix_(fixed, fixed)] @ spins)
+        constant = self._constant + 0.5 * float(
+            spins @ self._couplings[np.ix_(fixed, fixed)] @ spins
+        )
         couplings = self._couplings[np.ix_(kept, kept)]
         couplings[0, 1:] = couplings[1:, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
         threshold = float(self._incumbent.best.scores[-1]) + self._incumbent.margin
@@ -186,7 +192,9 @@ class StrongTree:
         self._reach = len(free) + 1 if ended else len(free) - 2
         return ended
 
-    def _search_depth_first(self, spins: np.ndarray, free: np.ndarray, budget: int, stop: np.ndarray) -> bool:
+    def _search_depth_first(
+        self, spins: np.ndarray, free: np.ndarray, budget: int, stop: np.ndarray
+    ) -> bool:
         """Searches the free variables `free` of a node, which count from 1; whether it has come to an end."""
         state = (spins[1:] > 0).astype(np.float64)
         places = free - 1
@@ -240,4 +248,5 @@ def _restricted(node: Node, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     keys = np.ravel_multi_index((*corners.T, kinds), (len(kept),) * 3 + (4,))
     _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
     found = np.column_stack((corners, kinds))[first].astype(np.int16)
-    return found, np.bincount(groups, multipliers, len(first)).astype(np.float64)  # of nothing, whole numbers
+    # of nothing, whole numbers
+    return found, np.bincount(groups, multipliers, len(first)).astype(np.float64)

@@ -24,11 +24,13 @@ class _Majorant:
     field: np.ndarray
 
 
-def bound_within(problem: Problem, rows: LinearRows, values: np.ndarray, deadline: Deadline) -> float:
+def bound_within(
+    problem: Problem, rows: LinearRows, values: np.ndarray, deadline: Deadline
+) -> float:
     """Return an upper bound on the score of each state that satisfies constraints.
 
-    Two sums over variables majorise the score. Multipliers of the constraints, found one after the other, give a bound
-    on such a sum; any multipliers do.
+    Two sums over variables majorise the score. Multipliers of the constraints, found one after the
+    other, give a bound on such a sum; any multipliers do.
 
     Args:
         problem: a single instance on the host.
@@ -45,8 +47,9 @@ def bound_within(problem: Problem, rows: LinearRows, values: np.ndarray, deadlin
 def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant]:
     """Return two sums that are at least the score.
 
-    w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first, and w x y <= -w (1 - x - y) / 2 in the
-    second. A variable that is 1 has at most m - 1 others beside it that are 1 too, where no state has more than m, so
+    w x y <= w (x + y) / 2 where w > 0. Where w < 0, w x y <= 0 in the first, and w x y <= -w (1 - x
+    - y) / 2 in the second. A variable that is 1 has at most m - 1 others beside it that are 1 too,
+      where no state has more than m, so
     that only the m - 1 largest w > 0 count in the first.
     """
     near = Neighbours.of(problem)
@@ -54,7 +57,9 @@ def _majorants(problem: Problem, rows: LinearRows) -> tuple[_Majorant, _Majorant
     others = max(0, rows.most_ones() - 1)
     positive = near.largest_sums(np.maximum(near.weight, 0.0), others)
     negative = -float(np.minimum(near.weight, 0.0).sum()) / 4  # each pair is in two lists
-    return _Majorant(0.0, unary + positive / 2), _Majorant(negative, unary + near.sums(near.weight) / 2)
+    return _Majorant(0.0, unary + positive / 2), _Majorant(
+        negative, unary + near.sums(near.weight) / 2
+    )
 
 
 class _Dual:
@@ -72,7 +77,9 @@ class _Dual:
         for _ in range(SWEEPS):
             before = bound
             activity = self._rows.activity(self._maximiser())
-            for number in np.flatnonzero((activity > self._rows.high) | (activity < self._rows.low)):
+            for number in np.flatnonzero(
+                (activity > self._rows.high) | (activity < self._rows.low)
+            ):
                 if deadline.passed:
                     break
                 self._minimise(int(number))
@@ -99,7 +106,8 @@ class _Dual:
     def _minimise(self, number: int) -> None:
         """Set the multiplier of one constraint to where the bound, convex in it, is least.
 
-        The bound is linear between the points at which a variable of the constraint changes its value, and 0.
+        The bound is linear between the points at which a variable of the constraint changes its
+        value, and 0.
         """
         part = slice(self._ends[number], self._ends[number + 1])
         column, weight = self._rows.column[part], self._rows.weight[part].astype(np.float64)

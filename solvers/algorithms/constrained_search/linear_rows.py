@@ -85,8 +85,8 @@ class LinearRows:
     def implied(self) -> np.ndarray | None:
         """Return the values `[n]` that the constraints force, -1 for free variables; None if no state satisfies them.
 
-        Each row is used alone, again and again: a variable whose value 1 (or 0) would move the least sum of its row
-        above `high`, or the largest sum below `low`, has the other value.
+        Each row is used alone, again and again: a variable whose value 1 (or 0) would move the
+        least sum of its row above `high`, or the largest sum below `low`, has the other value.
         """
         values = np.full(self.n, FREE, np.int8)
         for _ in range(MOST_ROUNDS):

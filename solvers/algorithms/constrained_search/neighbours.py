@@ -65,4 +65,6 @@ class Neighbours:
         owner = np.repeat(np.arange(n), np.diff(self.starts))
         table = np.zeros((n, longest))
         table[owner, place] = values
-        return np.asarray(np.partition(table, longest - most, axis=1)[:, longest - most :].sum(axis=1))
+        return np.asarray(
+            np.partition(table, longest - most, axis=1)[:, longest - most :].sum(axis=1)
+        )

@@ -56,7 +56,8 @@ class _Instance:
         rows_of: the constraints of each variable.
         low: `[entries]`, of the constraint of each entry of `rows`.
         high: `[entries]`.
-        prices: `[c]`, of one unit of each constraint, in units of the largest gain: the smallest flip costs 1.
+        prices: `[c]`, of one unit of each constraint, in units of the largest gain: the smallest
+            flip costs 1.
         tenure: most flips for which a variable keeps its value.
     """
 
@@ -91,10 +92,11 @@ class _Instance:
 class ConstrainedSearch:
     """Local search for one instance among states that satisfy constraints, and through others that do not.
 
-    A flip costs the price of each constraint for each unit by which it violates it more. Prices rise while constraints
-    stay violated and fall while none is, so that the search crosses the border again and again (strategic oscillation).
-    A swap within a group, or an exchange in an assignment, is a sequence of flips that leaves the border and returns.
-    A flip that leads to a better state than any before is always taken.
+    A flip costs the price of each constraint for each unit by which it violates it more. Prices
+    rise while constraints stay violated and fall while none is, so that the search crosses the
+    border again and again (strategic oscillation). A swap within a group, or an exchange in an
+    assignment, is a sequence of flips that leaves the border and returns. A flip that leads to a
+    better state than any before is always taken.
 
     References:
         Glover, Hao (2011), The case for strategic oscillation.
@@ -136,8 +138,8 @@ class ConstrainedSearch:
             begin: `[n]` of zeros and ones.
             flips: at most.
             deadline: when to end.
-            least: flips to make after the deadline at most, while no state is known that satisfies the constraints, or
-                the best one still gets better.
+            least: flips to make after the deadline at most, while no state is known that satisfies
+                the constraints, or the best one still gets better.
         """
         begin = np.where(self._free, begin, self._values).astype(np.int8)
         self.take(begin)
@@ -205,7 +207,11 @@ class _Walk:
         excess = _excess(after, self._instance.low, self._instance.high)
         before = self._excess[rows.row]
         violated = np.bincount(rows.column, (excess > 0).astype(np.float64) - (before > 0), n)
-        better = free & (self._violated + violated == 0) & (self.score + gain > best + 1e-9 * self._scale)
+        better = (
+            free
+            & (self._violated + violated == 0)
+            & (self.score + gain > best + 1e-9 * self._scale)
+        )
         if better.any():
             return int(np.where(better, gain, -np.inf).argmax())
         price = self._scale * (self._instance.prices * self._factor)[rows.row]

@@ -1,7 +1,7 @@
 """Branch and cut: the root is cut as long as it pays, then edges are fixed, the most promising node first.
 
-Fixed edges join vertices; an edge between joined vertices is fixed with them. So a node either contradicts itself or
-has cuts, and no bound rests on a linear program that is called infeasible.
+Fixed edges join vertices; an edge between joined vertices is fixed with them. So a node either
+contradicts itself or has cuts, and no bound rests on a linear program that is called infeasible.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class BranchAndCut:
                 return
             certificate = self.relaxation.certificate()
             self.offer(rounded(self.graph, self.relaxation.x))
-            if certificate.bound * self.certificate.scale < self.certificate.bound * certificate.scale:
+            if (
+                certificate.bound * self.certificate.scale
+                < self.certificate.bound * certificate.scale
+            ):
                 self.certificate = certificate
                 self.lower(self.cut.rounded_down(certificate.value))
 
@@ -175,7 +178,9 @@ class BranchAndCut:
             self.offer(rounded(self.graph, fixed))
             return []
         distance = np.abs(self.relaxation.x[free] - 0.5)
-        edge = free[np.argmin(distance - 1e-3 * np.abs(self.cut.weights[free]) / self.relaxation.unit)]
+        edge = free[
+            np.argmin(distance - 1e-3 * np.abs(self.cut.weights[free]) / self.relaxation.unit)
+        ]
         children = []
         for value in (0, 1):
             child = fixed.copy()

@@ -4,8 +4,9 @@ Any multipliers y >= 0 bound every cut x:
 
     w x  <=  sum_k y_k (|F_k| - 1) + sum_e max(0, w_e - sum_k y_k a_ke),
 
-where the inequality of cycle k is x(F_k) - x(C_k - F_k) <= |F_k| - 1, F_k odd. The multipliers of a linear program are
-rounded to whole numbers of 1 / scale, so that the bound owes nothing to the floats that they come from.
+where the inequality of cycle k is x(F_k) - x(C_k - F_k) <= |F_k| - 1, F_k odd. The multipliers of a
+linear program are rounded to whole numbers of 1 / scale, so that the bound owes nothing to the
+floats that they come from.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ class Cycles:
     @property
     def right_sides(self) -> np.ndarray:
         """`[k]`: |F| - 1."""
-        return np.add.reduceat(self.odd.astype(np.int64), self.starts[:-1]) - 1 if len(self) else self.lengths
+        return (
+            np.add.reduceat(self.odd.astype(np.int64), self.starts[:-1]) - 1
+            if len(self)
+            else self.lengths
+        )
 
     @property
     def signs(self) -> np.ndarray:
@@ -76,7 +81,11 @@ class Cycles:
 
     def activity(self, x: np.ndarray) -> np.ndarray:
         """`[k]`: the left sides at x `[m]`."""
-        return np.add.reduceat(self.signs * x[self.edges], self.starts[:-1]) if len(self) else np.empty(0)
+        return (
+            np.add.reduceat(self.signs * x[self.edges], self.starts[:-1])
+            if len(self)
+            else np.empty(0)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +125,9 @@ class Certificate:
             high: `[m]`, 1, or the value of a fixed edge; None where none is fixed.
         """
         given = np.where(multipliers > 0, multipliers, 0.0)
-        size = np.abs(weights).sum(dtype=np.float64) + float(given @ (2.0 * cycles.lengths + 1)) + 1.0
+        size = (
+            np.abs(weights).sum(dtype=np.float64) + float(given @ (2.0 * cycles.lengths + 1)) + 1.0
+        )
         if not size < LARGEST / 4:
             given, size = np.zeros(len(cycles)), np.abs(weights).sum(dtype=np.float64) + 1.0
         scale = 1 << max(0, min(MOST_BITS, int(np.log2(LARGEST / (size + cycles.lengths.sum())))))

@@ -1,9 +1,10 @@
 """How the bound of a certificate changes when the vertices get their sides one after the other.
 
-Vertices with a side and a neighbour without one are the frontier. What is still to come is bounded, as in the
-certificate, by its residuals and multipliers: a cycle that is partly decided leaves paths between vertices of the
-frontier, and a path whose ends do not fit to its edges in F misses one of them at least. So the bound of a partial cut
-is its weight and a sum over pairs of the frontier, and a step changes few of them.
+Vertices with a side and a neighbour without one are the frontier. What is still to come is bounded,
+as in the certificate, by its residuals and multipliers: a cycle that is partly decided leaves paths
+between vertices of the frontier, and a path whose ends do not fit to its edges in F misses one of
+them at least. So the bound of a partial cut is its weight and a sum over pairs of the frontier, and
+a step changes few of them.
 """
 
 from __future__ import annotations
@@ -42,14 +43,22 @@ class Weighed:
     @classmethod
     def of(cls, cut: MaxCut, certificate: Certificate) -> Weighed:
         """Both as one."""
-        return cls(cut.vertices, cut.edges, certificate.residual, certificate.cycles, certificate.multipliers)
+        return cls(
+            cut.vertices,
+            cut.edges,
+            certificate.residual,
+            certificate.cycles,
+            certificate.multipliers,
+        )
 
     @property
     def weights(self) -> np.ndarray:
         """`[m]`: those of which residuals and multipliers are a certificate."""
         weights = self.residual.copy()
         np.add.at(
-            weights, self.cycles.edges, self.cycles.signs * np.repeat(self.multipliers, self.cycles.lengths)
+            weights,
+            self.cycles.edges,
+            self.cycles.signs * np.repeat(self.multipliers, self.cycles.lengths),
         )
         return weights
 
@@ -63,8 +72,8 @@ class Steps:
         slot: `[n]`, by step, the bit of its vertex, which no vertex of the frontier has.
         constant: `[n]`, added to every bound.
         starts: `[n + 1]`, the first term of each step.
-        first, second: `[terms]`, slots of pairs, the slot of the step itself in `second` if it is in the pair.
-        change: `[terms]`, added where both are on different sides.
+        first, second: `[terms]`, slots of pairs, the slot of the step itself in `second` if it is
+        in the pair. change: `[terms]`, added where both are on different sides.
         kept: `[n, 2]`, the bits of the frontier after the step.
     """
 
@@ -95,16 +104,27 @@ class Steps:
         changes.weigh(weighed)
         for cycle in _walks(weighed):
             changes.split(*cycle)
-        rows = sorted((step, a, b, change) for (step, a, b), change in changes.terms.items() if change)
+        rows = sorted(
+            (step, a, b, change) for (step, a, b), change in changes.terms.items() if change
+        )
         step, first, second, change = np.array(rows, np.int64).reshape(-1, 4).T
         starts = np.searchsorted(step, np.arange(len(order) + 1))
         slot_of = slot[place]
         return cls(
-            order, slot, changes.constant, starts, slot_of[first], slot_of[second], change.copy(), kept
+            order,
+            slot,
+            changes.constant,
+            starts,
+            slot_of[first],
+            slot_of[second],
+            change.copy(),
+            kept,
         )
 
 
-def _slots(edges: np.ndarray, order: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def _slots(
+    edges: np.ndarray, order: np.ndarray, place: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
     """The slot of every step's vertex, and the bits of the frontier after each."""
     n = len(order)
     last = place.copy()
@@ -169,12 +189,18 @@ class Changes:
             a, b = paths.pop()
             middle = min(range(a + 1, b), key=turn.__getitem__)
             halves = [(a, middle), (middle, b)]
-            for sign, (c, d) in ((-y, (a, b)), *((y, half) for half in halves if half[1] - half[0] > 1)):
+            for sign, (c, d) in (
+                (-y, (a, b)),
+                *((y, half) for half in halves if half[1] - half[0] > 1),
+            ):
                 count = before[d] - before[c]
                 self.constant[turn[middle]] += sign * (count - count % 2)
                 if d - c < size:
                     self._add(
-                        turn[middle], vertices[c % size], vertices[d % size], sign if count % 2 else -sign
+                        turn[middle],
+                        vertices[c % size],
+                        vertices[d % size],
+                        sign if count % 2 else -sign,
                     )
             paths += [half for half in halves if half[1] - half[0] > 1]
 

@@ -32,7 +32,9 @@ def close_gap(search: BranchAndCut, deadline: Deadline) -> None:
     if steps is None:
         return
     narrow = steps.bits <= SMALL_BITS
-    pace = max(cut.step, cut.rounded_down((search.bound - search.goal) // (1 if narrow else SWEEPS)))
+    pace = max(
+        cut.step, cut.rounded_down((search.bound - search.goal) // (1 if narrow else SWEEPS))
+    )
     while not search.finished:
         needed = max(search.goal + 1, search.bound + cut.step - pace)
         found = sweep(steps, certificate.bound, needed * certificate.scale, deadline)

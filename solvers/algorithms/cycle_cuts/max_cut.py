@@ -1,7 +1,7 @@
 """A binary pairwise problem as a maximum cut with whole weights.
 
-A state is a cut: z_i is the side of vertex i seen from one more vertex, to which the fields become edges. Where no
-field is left, that vertex has no edge and is left out.
+A state is a cut: z_i is the side of vertex i seen from one more vertex, to which the fields become
+edges. Where no field is left, that vertex has no edge and is left out.
 
 References:
     Hammer (1965), Some network flow problems solved with pseudo-Boolean programming.
@@ -30,7 +30,8 @@ class MaxCut:
         edges: `[m, 2]`, `i < j`, those of nonzero weight.
         weights: `[m]`, whole; their magnitudes sum to less than 2^56.
         step: every cut's weight is a multiple of it.
-        margin: a better state that is better by no more than that is within the rounding of the scores.
+        margin: a better state that is better by no more than that is within the rounding of the
+            scores.
         units: of the problem's scores.
     """
 
@@ -58,7 +59,13 @@ class MaxCut:
         ends = np.concatenate((edges[joined], spokes))
         weights = np.concatenate((-pairwise[joined], field[pulled]))
         return cls(
-            n, n + bool(len(pulled)), ends, weights, _step(n + 1, ends, weights), _margin(units), units
+            n,
+            n + bool(len(pulled)),
+            ends,
+            weights,
+            _step(n + 1, ends, weights),
+            _margin(units),
+            units,
         )
 
     def weight(self, z: np.ndarray) -> int:
@@ -90,8 +97,8 @@ class MaxCut:
 def _step(vertices: int, edges: np.ndarray, weights: np.ndarray) -> int:
     """A common divisor of all cuts.
 
-    Moving a vertex to the other side changes the weight by the sum of its edges, up to an even multiple of the
-    divisor of all weights.
+    Moving a vertex to the other side changes the weight by the sum of its edges, up to an even
+    multiple of the divisor of all weights.
     """
     degrees = np.zeros(vertices, np.int64)
     np.add.at(degrees, edges[:, 0], weights)
@@ -102,7 +109,8 @@ def _step(vertices: int, edges: np.ndarray, weights: np.ndarray) -> int:
 def _margin(units: Units) -> int:
     """In units of cuts; nothing where the unit is a common measure, since there a better state is a unit better.
 
-    A quarter of what `Problem.rounding` allows, since presolve may have used up half of that for roundings of its own.
+    A quarter of what `Problem.rounding` allows, since presolve may have used up half of that for
+    roundings of its own.
     """
     if units.common:
         return 0

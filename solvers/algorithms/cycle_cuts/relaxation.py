@@ -84,7 +84,10 @@ class Relaxation:
         changed = np.flatnonzero((low != self._low) | (high != self._high)).astype(np.int32)
         if len(changed):
             self._highs.changeColsBounds(
-                len(changed), changed, low[changed].astype(np.float64), high[changed].astype(np.float64)
+                len(changed),
+                changed,
+                low[changed].astype(np.float64),
+                high[changed].astype(np.float64),
             )
         self._low, self._high = low.copy(), high.copy()
 
@@ -104,7 +107,9 @@ class Relaxation:
         while status in (None, codes.kTimeLimit):
             if deadline.passed:
                 return False
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + min(SLICE, deadline.left))
+            self._highs.setOptionValue(
+                "time_limit", self._highs.getRunTime() + min(SLICE, deadline.left)
+            )
             self._highs.run()
             status = self._highs.getModelStatus()
         return bool(status == codes.kOptimal)
@@ -115,7 +120,9 @@ class Relaxation:
 
     def purge(self) -> None:
         """Drops what was not tight for some optima."""
-        gone = (self._idle >= IDLE) & (self.cycles.right_sides - self.cycles.activity(self.x) > SLACK)
+        gone = (self._idle >= IDLE) & (
+            self.cycles.right_sides - self.cycles.activity(self.x) > SLACK
+        )
         if gone.any():
             places = np.flatnonzero(gone).astype(np.int32)
             self._highs.deleteRows(len(places), places)

@@ -47,7 +47,9 @@ def search_cuts(
     search = BranchAndCut(cut, _sides(cut, z))
     search.cut_root(deadline)
     if not search.finished:
-        search.offer(_sides(cut, _improved(problem, cut.state(search.side), deadline, now() - begin)))
+        search.offer(
+            _sides(cut, _improved(problem, cut.state(search.side), deadline, now() - begin))
+        )
     if not search.finished and cut.vertices <= MOST_SWEPT:
         close_gap(search, deadline.within(SWEEP_SHARE * deadline.left))
     search.search(deadline)
@@ -59,12 +61,16 @@ def search_cuts(
     )
 
 
-def _improved(problem: Problem, z: np.ndarray, deadline: Deadline, root_seconds: float) -> np.ndarray:
+def _improved(
+    problem: Problem, z: np.ndarray, deadline: Deadline, root_seconds: float
+) -> np.ndarray:
     """`[n]`: `z`, or a better state of a sparse problem."""
     if problem.n > LARGEST_PART or 2 * problem.e > MOVES_DEGREE * problem.n:
         return z
     seconds = min(MOST_MOVES, max(LEAST_MOVES, MOVES_SHARE * root_seconds), 0.1 * deadline.left)
-    return recombination(problem, z, SubgraphMoves, np.random.default_rng(0), deadline.within(seconds))
+    return recombination(
+        problem, z, SubgraphMoves, np.random.default_rng(0), deadline.within(seconds)
+    )
 
 
 def _sides(cut: MaxCut, z: np.ndarray) -> np.ndarray:

@@ -1,13 +1,14 @@
 """Violated odd-cycle inequalities: a spanning tree finds many at once, shortest paths find one if there is one.
 
-An edge costs x outside of F and 1 - x in F; the inequality of a cycle is violated where it costs less than 1.
-Two copies of the graph, joined by the edges in F, turn odd cycles through a vertex into paths between its copies. A
-cycle with a chord costs one less than the two cycles that the chord makes of it, one of which is violated too.
+An edge costs x outside of F and 1 - x in F; the inequality of a cycle is violated where it costs
+less than 1. Two copies of the graph, joined by the edges in F, turn odd cycles through a vertex
+into paths between its copies. A cycle with a chord costs one less than the two cycles that the
+chord makes of it, one of which is violated too.
 
 References:
     Barahona, Mahjoub (1986), On the cut polytope.
-    Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to statistical physics
-    and circuit layout design.
+    Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to
+    statistical physics and circuit layout design.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def tree_cycles(graph: Graph, x: np.ndarray, stop: np.ndarray = GO_ON) -> Found:
     return _distinct(*kernels.fundamental_cycles(*graph, plain(x), *forest, stop))
 
 
-def shortest_cycles(graph: Graph, x: np.ndarray, sources: np.ndarray, stop: np.ndarray = GO_ON) -> Found:
+def shortest_cycles(
+    graph: Graph, x: np.ndarray, sources: np.ndarray, stop: np.ndarray = GO_ON
+) -> Found:
     """A cheapest odd cycle through every source that has a violated one; those found until `stop[0]`."""
     return _distinct(
         *kernels.cheapest_cycles(*graph, plain(x), np.ascontiguousarray(sources, np.int64), stop)

@@ -15,8 +15,8 @@ def rounded(graph: Graph, x: np.ndarray) -> np.ndarray:
     """`[vertices]` int8: the sides of a cut that agrees with the edges of a spanning tree nearest to 0 and 1.
 
     References:
-        Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to statistical
-        physics and circuit layout design.
+        Barahona, Grötschel, Jünger, Reinelt (1988), An application of combinatorial optimization to
+        statistical physics and circuit layout design.
     """
     forest = spanning_tree(graph, np.argsort(-np.abs(x - 0.5), kind="stable"))
     sides: np.ndarray = kernels.sides_of(plain(x), *forest)

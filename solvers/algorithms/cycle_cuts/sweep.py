@@ -1,8 +1,8 @@
 """Dynamic programming over a frontier that keeps only what a certificate leaves possible.
 
-Partial cuts that agree on the frontier are one state, of which the best counts. A state is dropped when its bound is
-below what is asked for. So either nothing is left at the end, which proves that no cut weighs that much, or the best of
-what is left is a heaviest cut.
+Partial cuts that agree on the frontier are one state, of which the best counts. A state is dropped
+when its bound is below what is asked for. So either nothing is left at the end, which proves that
+no cut weighs that much, or the best of what is left is a heaviest cut.
 
 References:
     Morin, Marsten (1976), Branch-and-bound strategies for dynamic programming.
@@ -48,7 +48,8 @@ class Swept:
 
     Attributes:
         complete: whether it came to its end.
-        best: the weight of a heaviest cut in units of the certificate, `NO_CUT` where none weighs what was asked for.
+        best: the weight of a heaviest cut in units of the certificate, `NO_CUT` where none weighs
+            what was asked for.
         states: of all steps.
         side: `[n]` int8, that cut, where it was asked for.
         tabled: whether it took a table, which takes about as long whatever is asked for.
@@ -84,7 +85,13 @@ def sweep(
 
 
 def _swept(
-    steps: Steps, bound: int, needed: int, deadline: Deadline, traced: bool, most: int, turns: ExitStack
+    steps: Steps,
+    bound: int,
+    needed: int,
+    deadline: Deadline,
+    traced: bool,
+    most: int,
+    turns: ExitStack,
 ) -> Swept:
     """What `sweep` returns; `turns` ends with it."""
     key, value = np.zeros((1, 2), np.uint64), np.full(1, bound)
@@ -93,7 +100,12 @@ def _swept(
     crowd = min(1 << bits >> DENSE_SHARE, most >> 1)
     for step in range(len(steps.order)):
         terms = slice(steps.starts[step], steps.starts[step + 1])
-        change = (int(steps.constant[step]), steps.first[terms], steps.second[terms], steps.change[terms])
+        change = (
+            int(steps.constant[step]),
+            steps.first[terms],
+            steps.second[terms],
+            steps.change[terms],
+        )
         slot, kept = int(steps.slot[step]), steps.kept[step]
         if (
             table is None
@@ -111,10 +123,15 @@ def _swept(
             kernels.drop_slots(table, after, after & ~live)
             if count < crowd >> DENSE_SHARE:
                 (left,) = np.nonzero(table != NO_CUT)
-                key, value = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64), table[left]
+                key, value = (
+                    np.stack((left, np.zeros_like(left)), -1).astype(np.uint64),
+                    table[left],
+                )
                 table = None
         else:
-            key, value, origin = kernels.extended(key, value, step > 0, slot, *change, kept, needed, most)
+            key, value, origin = kernels.extended(
+                key, value, step > 0, slot, *change, kept, needed, most
+            )
             count, live = len(value), int(kept[0])
             origins += [origin] if traced else []
         states += count
@@ -123,7 +140,9 @@ def _swept(
         if (table is None and count > most) or deadline.passed or (traced and states > MOST_TRACED):
             return Swept(False, NO_CUT, states, tabled=tabled)
     best = int(value.max()) if table is None else int(table.max())
-    return Swept(True, best, states, _traced(steps, origins, int(value.argmax())) if traced else None, tabled)
+    return Swept(
+        True, best, states, _traced(steps, origins, int(value.argmax())) if traced else None, tabled
+    )
 
 
 def table_bits(count: int, deadline: Deadline) -> int:

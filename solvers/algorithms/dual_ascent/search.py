@@ -1,18 +1,19 @@
 """Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
 
 Every edge e = (i, j) hands an amount m_i of score to i and m_j to j. That leaves it with
-w z_i z_j - m_i z_i - m_j z_j, and gives variable i the field h_i = unary_i + sum of m_i. The score of z is the sum of
-all of these, so
+w z_i z_j - m_i z_i - m_j z_j, and gives variable i the field h_i = unary_i + sum of m_i. The score
+of z is the sum of all of these, so
 
     bound = constant + sum_i max(0, h_i) + sum_e max(0, -m_i, -m_j, w - m_i - m_j).
 
-A sweep visits the variables in turn. Each takes from its edges what they could win by it, so that they no longer care
-about it: then the bound with the other value of i is |h_i| lower. Then it gives equal shares to the edges that lead
-on, which leaves the bound as it is. All numbers are int64 and all steps exact, so the bound holds to the last bit.
+A sweep visits the variables in turn. Each takes from its edges what they could win by it, so that
+they no longer care about it: then the bound with the other value of i is |h_i| lower. Then it gives
+equal shares to the edges that lead on, which leaves the bound as it is. All numbers are int64 and
+all steps exact, so the bound holds to the last bit.
 
 References:
-    Wainwright, Jaakkola, Willsky (2005), MAP estimation via agreement on trees: message-passing and linear
-    programming.
+    Wainwright, Jaakkola, Willsky (2005), MAP estimation via agreement on trees: message-passing and
+    linear programming.
     Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
 """
 
@@ -52,18 +53,22 @@ class DualSearch:
 
         Args:
             scores: a single instance.
-            known: `[known, n]`, at least `count` assignments to start from, none of them twice; or `[n]`, a single one.
+            known: `[known, n]`, at least `count` assignments to start from, none of them twice; or
+                `[n]`, a single one.
             count: how many are wanted.
         """
         known = np.atleast_2d(known)
-        joined = scores.pairwise[0] != 0  # a pair without a score would go unnoticed among free variables
+        # a pair without a score would go unnoticed among free variables
+        joined = scores.pairwise[0] != 0
         n, edges, pairwise = scores.unary.shape[1], scores.edges[joined], scores.pairwise[0, joined]
         starts, near, edge = neighbour_lists(n, edges)
         best = Best.of(known, scores.score(known), count)
         lists = starts, near, edge, sides_of(starts, edge, edges)
         self._size = n + len(edges)
         depth = max(2, min(DEPTH, STACK_MEMORY // (16 * self._size)))
-        self._search = kernels.DualSearch(*lists, pairwise, scores.unary[0], best.states, best.scores, depth)
+        self._search = kernels.DualSearch(
+            *lists, pairwise, scores.unary[0], best.states, best.scores, depth
+        )
         self._scores = scores
 
     @property

@@ -1,13 +1,14 @@
 """The states of highest score, in order, from the tables of an elimination.
 
-In the reverse of an elimination order, a variable is chosen when all that its table depends on is chosen. What a choice
-loses against the better one is known exactly, and the other variables need lose nothing more. So every state is some
-choices that lose, each after the state before it, and a heap has them in order.
+In the reverse of an elimination order, a variable is chosen when all that its table depends on is
+chosen. What a choice loses against the better one is known exactly, and the other variables need
+lose nothing more. So every state is some choices that lose, each after the state before it, and a
+heap has them in order.
 
 References:
     Lawler (1972), A procedure for computing the K best solutions to discrete optimization problems.
-    Nilsson (1998), An efficient algorithm for finding the M most probable configurations in probabilistic expert
-    systems.
+    Nilsson (1998), An efficient algorithm for finding the M most probable configurations in
+    probabilistic expert systems.
 """
 
 from __future__ import annotations

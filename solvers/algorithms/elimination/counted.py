@@ -1,7 +1,8 @@
 """Max-sum on forests, with how many variables of a group are 1 as one more dimension of the tables.
 
-The table of a variable has the best score of its subtree for each of its values and each count within the subtree. A
-child is merged into its parent by the best split of the count between what was merged before and the child.
+The table of a variable has the best score of its subtree for each of its values and each count
+within the subtree. A child is merged into its parent by the best split of the count between what
+was merged before and the child.
 """
 
 from __future__ import annotations

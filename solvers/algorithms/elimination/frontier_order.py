@@ -1,8 +1,8 @@
 """Orders of the vertices that keep a small frontier: those taken that have neighbours which are not.
 
-Where min-fill takes a graph apart from all sides, these sweep over it. Their frontier bounds the pathwidth, and
-eliminated from the last vertex to the first, no separator is larger than it. On lattices that are long, round or nested
-it is far smaller than what min-fill leaves.
+Where min-fill takes a graph apart from all sides, these sweep over it. Their frontier bounds the
+pathwidth, and eliminated from the last vertex to the first, no separator is larger than it. On
+lattices that are long, round or nested it is far smaller than what min-fill leaves.
 
 References:
     Kinnersley (1992), The vertex separation number of a graph equals its path-width.

@@ -1,12 +1,14 @@
 """Exact maximisers of pairwise problems of small treewidth, by max-sum variable elimination.
 
-One variable after the other is maximised out: what is left is a problem over the others, with a table over
-the neighbours of the one that went. Each table entry keeps a bit, whether the variable was 1, from which a
-maximiser is read off backwards. All sums are in float64; the score of a state is a sum of n + e coefficients
-in some order, so the answer is within eps * (n + e) * sum |coefficients| of the maximum.
+One variable after the other is maximised out: what is left is a problem over the others, with a
+table over the neighbours of the one that went. Each table entry keeps a bit, whether the variable
+was 1, from which a maximiser is read off backwards. All sums are in float64; the score of a state
+is a sum of n + e coefficients in some order, so the answer is within eps * (n + e) * sum
+|coefficients| of the maximum.
 
 References:
-    Dechter, 1999. Bucket elimination: a unifying framework for reasoning. Artificial Intelligence 113.
+    Dechter, 1999. Bucket elimination: a unifying framework for reasoning. Artificial Intelligence
+    113.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ def max_sum(
 ) -> tuple[States, Scores]:
     """The maximisers `[batch, n]` and their scores `[batch]`, up to rounding.
 
-    Where the deadline passes before, or others have the memory until then, scores are not a number, and states may be
-    anything.
+    Where the deadline passes before, or others have the memory until then, scores are not a number,
+    and states may be anything.
 
     Args:
         plan: of these edges.
@@ -71,13 +73,21 @@ def max_sum(
     if work * batch < 1e9 * WATCHED or deadline is None:
         share(partial(kernel, plan.schedule, NEVER), *arrays)
     else:
-        _until(deadline, lambda stop: share(partial(kernel, plan.schedule, stop), *arrays), bytes_a_thread)
+        _until(
+            deadline,
+            lambda stop: share(partial(kernel, plan.schedule, stop), *arrays),
+            bytes_a_thread,
+        )
     return z, maxima
 
 
 def _readable(scores: np.ndarray) -> np.ndarray:
     """`scores` as the kernels take them, in float32 or float64: themselves where they are."""
-    kept = scores.dtype in (np.float32, np.float64) and scores.flags.c_contiguous and scores.flags.aligned
+    kept = (
+        scores.dtype in (np.float32, np.float64)
+        and scores.flags.c_contiguous
+        and scores.flags.aligned
+    )
     return scores if kept else np.require(scores, np.float64, ("C", "A"))
 
 

@@ -1,14 +1,15 @@
 """Orders in which to eliminate the variables of a pairwise problem, by greedy heuristics.
 
-Eliminating a variable joins its remaining neighbours, its separator, into a clique; the table of that step
-has 2^|separator| entries. The width of an order is its largest separator; the least width of any order is the
-treewidth of the graph, which is NP-hard to find. The heuristics: the variable that adds the fewest edges next
-(min-fill), the one that has the fewest neighbours next (min-degree), random perturbations of both, the given
-order, breadth first from a vertex far off, which is best on grids, and those that keep a small frontier, where
-all others are wide.
+Eliminating a variable joins its remaining neighbours, its separator, into a clique; the table of
+that step has 2^|separator| entries. The width of an order is its largest separator; the least width
+of any order is the treewidth of the graph, which is NP-hard to find. The heuristics: the variable
+that adds the fewest edges next (min-fill), the one that has the fewest neighbours next
+(min-degree), random perturbations of both, the given order, breadth first from a vertex far off,
+which is best on grids, and those that keep a small frontier, where all others are wide.
 
 References:
-    Bodlaender and Koster, 2010. Treewidth computations I. Upper bounds. Information and Computation 208.
+    Bodlaender and Koster, 2010. Treewidth computations I. Upper bounds. Information and Computation
+    208.
 """
 
 from __future__ import annotations
@@ -25,16 +26,20 @@ from .schedule import MAX_BITS
 
 MAX_CORE = 1 << 14  # its adjacency, a bit a pair, takes 32 MiB
 RESTARTS = 64
-REACH = 4  # an order that has so many times fewer entries than greedy ones have is beyond their restarts
+# an order that has so many times fewer entries than greedy ones have is beyond their restarts
+REACH = 4
 RESTART_ENTRIES = 1 << 15  # of the tables, that make one more restart worth its time
 JITTER = 1.5  # in edges of fill; below 1 it decides between ties only
 DEGREE_WEIGHT = 0.25  # in edges of fill
-SWEPT_ENTRIES = 1 << 15  # of the tables of the others, that make orders of a small frontier worth their time
-SWEPT_WIDTH, SWEPT_DEGREE = 10, 10  # the least limit and the greatest mean degree at which they are tried
+# of the tables of the others, that make orders of a small frontier worth their time
+SWEPT_ENTRIES = 1 << 15
+# the least limit and the greatest mean degree at which they are tried
+SWEPT_WIDTH, SWEPT_DEGREE = 10, 10
 SPACIOUS_WIDTH = 20  # up to here fewer entries are worth more width; a message takes 8 MiB
 FAILED = np.inf
 NEVER = np.zeros(1, np.uint8)  # what does not stop a kernel
-NANOSECONDS = 1.0  # of greedy orders, about, for each pair of a variable with a variable or ten edges
+# of greedy orders, about, for each pair of a variable with a variable or ten edges
+NANOSECONDS = 1.0
 
 
 class OrderStoppedError(SolverError):
@@ -65,7 +70,9 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     order, peeled, inner = _core(n, _as_edges(edges))
     size = n - peeled
     if size > MAX_CORE:
-        raise ValueError(f"elimination orders at most {MAX_CORE} variables outside trees; got {size}")
+        raise ValueError(
+            f"elimination orders at most {MAX_CORE} variables outside trees; got {size}"
+        )
     if size == 0:
         return order
     graph = kernels.BitGraph(size, inner)
@@ -73,10 +80,12 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
     least = min(width for width, _, _ in candidates)
     limit = max(least, SPACIOUS_WIDTH)
     entries, best = min(
-        ((entries, order) for width, entries, order in candidates if width <= limit), key=lambda pair: pair[0]
+        ((entries, order) for width, entries, order in candidates if width <= limit),
+        key=lambda pair: pair[0],
     )
     trial = np.empty_like(best)
-    greedy = min(found for _, found, _ in candidates[:2])  # of all candidates none has failed without a limit
+    # of all candidates none has failed without a limit
+    greedy = min(found for _, found, _ in candidates[:2])
     restarts = RESTARTS if greedy < REACH * entries else 0
     for seed in range(1, 1 + int(min(restarts, entries / RESTART_ENTRIES))):
         weight = DEGREE_WEIGHT * (seed % 4)
@@ -90,8 +99,8 @@ def elimination_order(n: int, edges: Edges) -> np.ndarray:
 def min_fill_order(n: int, edges: Edges, stop: np.ndarray = NEVER) -> np.ndarray | None:
     """The order `[n]` of the min-fill heuristic alone; None where it was stopped.
 
-    It takes a graph apart from all sides, where breadth first sweeps over it: of the same width, it leaves fewer
-    and smaller tables to split.
+    It takes a graph apart from all sides, where breadth first sweeps over it: of the same width, it
+    leaves fewer and smaller tables to split.
 
     Args:
         n: number of variables, at most MAX_CORE of them outside trees.

@@ -1,13 +1,14 @@
 """The schedule of an elimination: what each step reads, sums, maximises and hands on.
 
-Step t eliminates one variable v. Its separator are the variables that it then shares a term or a message
-with; its table holds, for each state of the separator, the best score of v and all that was eliminated below
-it. The table goes as a message to the step that eliminates the first variable of the separator, its parent.
-The steps form a forest and are sorted so that children come right before their parent.
+Step t eliminates one variable v. Its separator are the variables that it then shares a term or a
+message with; its table holds, for each state of the separator, the best score of v and all that was
+eliminated below it. The table goes as a message to the step that eliminates the first variable of
+the separator, its parent. The steps form a forest and are sorted so that children come right before
+their parent.
 
-Bit i of an entry's index is the state of the i-th variable of the separator. A message's bits are in the
-order that its reader has, with the reader's own variable on top; so a range of the reader's lowest bits takes
-a range of the message.
+Bit i of an entry's index is the state of the i-th variable of the separator. A message's bits are
+in the order that its reader has, with the reader's own variable on top; so a range of the reader's
+lowest bits takes a range of the message.
 """
 
 from __future__ import annotations

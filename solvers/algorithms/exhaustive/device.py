@@ -40,7 +40,9 @@ def dense_matrices(problem: Problem) -> Float[Array, "batch n n"]:
     xp = namespace_of(problem.unary)
     source = np.full((problem.n, problem.n), problem.e)
     source[problem.edges[:, 0], problem.edges[:, 1]] = np.arange(problem.e)
-    scores = xp.concat([as_float64(problem.pairwise), as_float64(problem.unary[:, :1]) * 0], axis=-1)
+    scores = xp.concat(
+        [as_float64(problem.pairwise), as_float64(problem.unary[:, :1]) * 0], axis=-1
+    )
     entries = xp.take(scores, beside(scores, source.ravel()), axis=-1)
     return xp.reshape(entries, (problem.batch, problem.n, problem.n))
 
@@ -60,7 +62,9 @@ def _winner(unary: Array, pairwise: Array, low: Array, high: Array) -> Any:
     rows = low @ pairwise[:, :half, half:]
     rows = xp.concat([rows, low_score[:, :, None], xp.ones_like(low_score)[:, :, None]], axis=-1)
     columns = xp.broadcast_to(high.T, (unary.shape[0], *high.T.shape))
-    columns = xp.concat([columns, xp.ones_like(high_score)[:, None, :], high_score[:, None, :]], axis=1)
+    columns = xp.concat(
+        [columns, xp.ones_like(high_score)[:, None, :], high_score[:, None, :]], axis=1
+    )
     table = xp.reshape(rows @ columns, (unary.shape[0], -1))
     return xp.argmax(table, axis=-1)
 

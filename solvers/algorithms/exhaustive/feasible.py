@@ -13,7 +13,9 @@ CHUNK = 1 << 14
 """States at once."""
 
 
-def best_feasible(problem: Problem, satisfied: Callable[[States], np.ndarray], count: int = 1) -> States:
+def best_feasible(
+    problem: Problem, satisfied: Callable[[States], np.ndarray], count: int = 1
+) -> States:
     """`[batch, found, n]` int8, the best first; as many as satisfy the constraints, at most `count`.
 
     Args:
@@ -38,5 +40,7 @@ def best_feasible(problem: Problem, satisfied: Callable[[States], np.ndarray], c
     return (found.T[:, :, None] >> np.arange(n) & 1).astype(np.int8)
 
 
-def _taken(best: np.ndarray, found: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _taken(
+    best: np.ndarray, found: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(best, places, axis=0), np.take_along_axis(found, places, axis=0)

@@ -1,23 +1,27 @@
 """All 2^n states of small pairwise problems, scored in integers.
 
-The N = n + e coefficients of an instance are rounded to 64-bit fixed point (`fine`) and again to their
-upper 32 bits (`coarse`). Integer sums do not round, so scores do not drift, and a vector register adds
-and compares 16 of them at once. All states are scored in int32, in blocks of 2^BLOCK_BITS; a block that
-may hold the maximiser is scored again in int64.
+The N = n + e coefficients of an instance are rounded to 64-bit fixed point (`fine`) and again to
+their upper 32 bits (`coarse`). Integer sums do not round, so scores do not drift, and a vector
+register adds and compares 16 of them at once. All states are scored in int32, in blocks of
+2^BLOCK_BITS; a block that may hold the maximiser is scored again in int64.
 
 Why the answer is exact, with c the coefficients and S = sum |c|:
 
-*   fine = rint(c * 2^k) for a k such that N * max |c| * 2^k lies in (2^60, 2^62], so no sum overflows.
-    The rounding of two states differs by at most N / 2 units of 2^-k, and 2^-k < N * max |c| * 2^-60, so
-    no state exceeds the answer by more than N^2 * 2^-61 * S < N * 2^-52 * S, as N <= 325 < 2^9.
-*   A state of coarse score m has a fine score of at most m * 2^32 + slack, slack = sum |fine - coarse *
-    2^32|. A block whose maximum m does not lift this above the best fine score known is skipped. Coarse
-    sums stay below 2^31.
-*   Subnormal c are multiples of 2^-1074 and 2^k is at least that large; products c * 2^k that underflow
+*   fine = rint(c * 2^k) for a k such that N * max |c| * 2^k lies in (2^60, 2^62], so no sum
+  overflows.
+    The rounding of two states differs by at most N / 2 units of 2^-k, and 2^-k < N * max |c| *
+    2^-60, so no state exceeds the answer by more than N^2 * 2^-61 * S < N * 2^-52 * S, as N <= 325
+    < 2^9.
+*   A state of coarse score m has a fine score of at most m * 2^32 + slack, slack = sum |fine -
+  coarse *
+    2^32|. A block whose maximum m does not lift this above the best fine score known is skipped.
+    Coarse sums stay below 2^31.
+*   Subnormal c are multiples of 2^-1074 and 2^k is at least that large; products c * 2^k that
+  underflow
     are far below one unit.
 
-The low bits of a state index a table, the inner bits are maximised without leaving the registers, and
-the other bits are walked: a state of the walk is its parent and one more bit.
+The low bits of a state index a table, the inner bits are maximised without leaving the registers,
+and the other bits are walked: a state of the walk is its parent and one more bit.
 """
 
 from __future__ import annotations
@@ -37,7 +41,9 @@ NANOSECONDS = 0.03
 """Work of one state."""
 
 
-def host_argmax(unary: Unary, pairwise: Pairwise, topology: Topology, threads: int | None = None) -> States:
+def host_argmax(
+    unary: Unary, pairwise: Pairwise, topology: Topology, threads: int | None = None
+) -> States:
     """The maximisers `[batch, n]`, n <= 25.
 
     Args:

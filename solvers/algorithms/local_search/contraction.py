@@ -1,14 +1,15 @@
 """Several assignments made one smaller problem, in which each of them is a state.
 
-Variables that are neighbours in the graph, and that each assignment sets either as the first one does or each
-the other way, form a cluster. The clusters are the variables of the smaller problem: 1 flips a cluster of the
-first assignment. Its maximiser is the best that can be put together from the clusters, so at least as good as
-every assignment. Of two assignments it holds their partition crossover: the clusters in which they differ touch
-none but clusters in which they agree, and the better side is taken of each.
+Variables that are neighbours in the graph, and that each assignment sets either as the first one
+does or each the other way, form a cluster. The clusters are the variables of the smaller problem: 1
+flips a cluster of the first assignment. Its maximiser is the best that can be put together from the
+clusters, so at least as good as every assignment. Of two assignments it holds their partition
+crossover: the clusters in which they differ touch none but clusters in which they agree, and the
+better side is taken of each.
 
 References:
-    Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling salesman problem.
-    Houdayer, Martin (1999), Renormalization for discrete optimization.
+    Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling
+    salesman problem. Houdayer, Martin (1999), Renormalization for discrete optimization.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Contracted:
 def contract(problem: Problem, states: np.ndarray) -> Contracted:
     """The problem over the clusters of some assignments.
 
-    With s_i = 1 - 2 base_i, flipping a set C gains sum_{i in C} s_i field_i + sum_{i < j in C} pairwise_ij s_i s_j.
+    With s_i = 1 - 2 base_i, flipping a set C gains sum_{i in C} s_i field_i + sum_{i < j in C}
+    pairwise_ij s_i s_j.
 
     Args:
         problem: a single instance on the host.
@@ -57,11 +59,15 @@ def contract(problem: Problem, states: np.ndarray) -> Contracted:
     unary, pairwise = (array[0].astype(np.float64) for array in (problem.unary, problem.pairwise))
     sign = 1.0 - 2.0 * base
     field = (
-        unary + np.bincount(i, pairwise * base[j], problem.n) + np.bincount(j, pairwise * base[i], problem.n)
+        unary
+        + np.bincount(i, pairwise * base[j], problem.n)
+        + np.bincount(j, pairwise * base[i], problem.n)
     )
     weight, ends = pairwise * sign[i] * sign[j], np.sort(cluster[problem.edges], axis=1)
     inside = ends[:, 0] == ends[:, 1]
-    own = np.bincount(cluster, sign * field, count) + np.bincount(ends[inside, 0], weight[inside], count)
+    own = np.bincount(cluster, sign * field, count) + np.bincount(
+        ends[inside, 0], weight[inside], count
+    )
     codes, place = np.unique(ends[~inside] @ np.array([count, 1]), return_inverse=True)
     edges = np.stack(np.divmod(codes, count), axis=1)
     between = np.bincount(place, weight[~inside], len(codes))
@@ -82,7 +88,8 @@ def clusters(edges: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, int]:
         group: `[n]`, the number of the group of every vertex.
 
     Returns:
-        `[n]`, the component of every vertex, numbered by their first vertices; and how many there are.
+        `[n]`, the component of every vertex, numbered by their first vertices; and how many there
+        are.
     """
     component = np.empty(len(group), np.int64)
     count = kernels.fill_clusters(plain(edges), np.ascontiguousarray(group, np.int64), component)

@@ -1,12 +1,13 @@
 """Tabu search with one-flip moves on a device: all starts of all instances in lockstep, any array library.
 
-A state is a row of a `[batch * starts, n]` array. A step takes the largest gain of each row that is not tabu
-or leads to a new best of the row, and adds to the gains of row r, flipping its variable k,
+A state is a row of a `[batch * starts, n]` array. A step takes the largest gain of each row that is
+not tabu or leads to a new best of the row, and adds to the gains of row r, flipping its variable k,
 
     pairwise[instance of r, k, :] * sign_k * sign,   sign = 1 - 2 z.
 
 References:
-    Glover, Lü, Hao (2010), Diversification-driven tabu search for unconstrained binary quadratic problems.
+    Glover, Lü, Hao (2010), Diversification-driven tabu search for unconstrained binary quadratic
+    problems.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def device_tabu(
 ) -> States:
     """The best assignments found, `[batch, n]`; no proof that they are maximisers.
 
-    Needs memory for a `[batch, n, n]` array and a few `[batch, starts, n]` ones. Depends on the seed alone
-    where there is no time limit.
+    Needs memory for a `[batch, n, n]` array and a few `[batch, starts, n]` ones. Depends on the
+    seed alone where there is no time limit.
 
     Args:
         problem: coefficients of any array library, on any device.
@@ -94,7 +95,8 @@ def device_tabu(
         seed: of the random numbers, drawn on the host and shared by the batch.
         flips: flips of a state in a round; None for a default that grows with n.
         rounds: rounds of flips; each but the first restarts from between the best states.
-        deadline: until when to go on with rounds beyond `rounds`, and when to end inside one; None for neither.
+        deadline: until when to go on with rounds beyond `rounds`, and when to end inside one; None
+            for neither.
     """
     xp = namespace_of(problem.unary)
     random = np.random.default_rng(seed)
@@ -129,7 +131,8 @@ def _run(
     best_z, best = z, score
     for step in range(flips):
         if step and step % STEPS_A_LOOK == 0:
-            deadline.tell(partial(Known, None))  # in the thread of the caller, who hears something at last
+            # in the thread of the caller, who hears something at last
+            deadline.tell(partial(Known, None))
             if deadline.passed:
                 break
         if step and step % REFRESH == 0:

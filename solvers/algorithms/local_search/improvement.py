@@ -78,7 +78,11 @@ def improved(problem: Problem, z: np.ndarray, deadline: Deadline, seed: int = 0)
     if not deadline.passed:
         arrays = (problem.unary, problem.pairwise, problem.topology.pairs)
         found = tabu_search(
-            *arrays, seed=seed, deadline=deadline, threads=1, found=lambda z: deadline.tell(lambda: Known(z))
+            *arrays,
+            seed=seed,
+            deadline=deadline,
+            threads=1,
+            found=lambda z: deadline.tell(lambda: Known(z)),
         )
         best = better(problem, best, found)
     return np.asarray(best[0])

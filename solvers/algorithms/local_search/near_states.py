@@ -26,8 +26,8 @@ def flip_gains(problem: Problem, z: np.ndarray) -> np.ndarray:
 def near_states(z: np.ndarray, gains: np.ndarray, count: int) -> States:
     """`[found, n]`, none of them twice: a state, and at least `count` in all that differ where it costs least.
 
-    The state itself comes first. The others follow by what their flips would add one by one, which is not the order of
-    their scores.
+    The state itself comes first. The others follow by what their flips would add one by one, which
+    is not the order of their scores.
 
     Args:
         z: `[n]` of zeros and ones.

@@ -2,7 +2,8 @@
 
 References:
     Houdayer, Martin (1999), Renormalization for discrete optimization.
-    Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling salesman problem.
+    Whitley, Hains, Howe (2009), Tunneling between optima: partition crossover for the traveling
+    salesman problem.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def recombination(
 ) -> np.ndarray:
     """The best assignment `[n]` found until a deadline, at least as good as `z`.
 
-    With `TabuRuns` it ends early where their local optima have too little in common to be recombined.
+    With `TabuRuns` it ends early where their local optima have too little in common to be
+    recombined.
 
     Args:
         problem: a single instance on the host.
@@ -56,11 +58,13 @@ def recombination(
     return _best(problem, [start, *elite])[0]
 
 
-def _descent(z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline) -> tuple[np.ndarray, bool]:
+def _descent(
+    z: np.ndarray, search: SubgraphMoves | TabuRuns, deadline: Deadline
+) -> tuple[np.ndarray, bool]:
     """`z` after recombinations, until one gains nothing; and whether the clusters of the last were few.
 
-    What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So several such
-    states put together are better than more recombinations of one.
+    What it leaves is mostly a cluster or two away from the maximum, not the same ones each time. So
+    several such states put together are better than more recombinations of one.
     """
     problem = search.problem
     while True:

@@ -1,7 +1,8 @@
 """Moves of most variables at once: a large part of small width is set to its best states, given all others.
 
-A seventh of the variables of a large grid, taken out, leaves a graph of width 14. Max-sum then sets all others
-at once to their best states; after a few such parts a state is the best of a huge neighbourhood.
+A seventh of the variables of a large grid, taken out, leaves a graph of width 14. Max-sum then sets
+all others at once to their best states; after a few such parts a state is the best of a huge
+neighbourhood.
 
 References:
     Hamze, de Freitas (2004), From fields to trees.
@@ -50,7 +51,8 @@ class Part:
         inside: `[m]`, its variables.
         plan: of the edges between them.
         inner: those edges.
-        near, far, edge: place in `inside` and variable outside of every edge that leaves the part, and the edge.
+        near, far, edge: place in `inside` and variable outside of every edge that leaves the part,
+        and the edge.
     """
 
     inside: Int[np.ndarray, "m"]

@@ -12,8 +12,8 @@ from ...compiled.random import random_states
 def subgraph_order(n: int, edges: Edges, width: int, generator: np.random.Generator) -> np.ndarray:
     """An order `[m]` in which m <= n of the vertices can be eliminated with separators of at most `width`.
 
-    Vertices of least degree go first, ties at random; when all degrees exceed `width`, one of greatest degree
-    is taken out of the graph.
+    Vertices of least degree go first, ties at random; when all degrees exceed `width`, one of
+    greatest degree is taken out of the graph.
 
     Args:
         n: number of vertices.
@@ -22,5 +22,7 @@ def subgraph_order(n: int, edges: Edges, width: int, generator: np.random.Genera
         generator: of the ties.
     """
     state = int(random_states(1, generator)[0])
-    order: np.ndarray = kernels.subgraph_order(n, np.ascontiguousarray(edges, np.int64), width, state)
+    order: np.ndarray = kernels.subgraph_order(
+        n, np.ascontiguousarray(edges, np.int64), width, state
+    )
     return order

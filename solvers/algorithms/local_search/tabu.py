@@ -1,8 +1,9 @@
 """Multi-start tabu search with one-flip moves, elite states and path relinking; compiled, for the host.
 
 References:
-    Glover, Lü, Hao (2010), Diversification-driven tabu search for unconstrained binary quadratic problems.
-    Wang, Lü, Glover, Hao (2012), Path relinking for unconstrained binary quadratic programming.
+    Glover, Lü, Hao (2010), Diversification-driven tabu search for unconstrained binary quadratic
+    problems. Wang, Lü, Glover, Hao (2012), Path relinking for unconstrained binary quadratic
+    programming.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def tabu_search(
         edges: `[e, 2]`, distinct pairs.
         starts: tabu runs an instance; with a deadline, runs between two looks at it.
         seed: of the random numbers, >= 0.
-        flips: a run ends after so many flips without a new best; None for a default that grows with n.
-        deadline: when to end; an instance that it cuts off has a local maximum near a random state. None
-            for `starts` runs.
+        flips: a run ends after so many flips without a new best; None for a default that grows with
+            n.
+        deadline: when to end; an instance that it cuts off has a local maximum near a random state.
+            None for `starts` runs.
         threads: most threads to use; None for all cores.
         once: whether to end after `starts` runs also where the deadline is later.
         found: gets the best so far between two looks at the deadline.

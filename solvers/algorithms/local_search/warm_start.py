@@ -19,7 +19,8 @@ def first_state(problem: Problem, given: np.ndarray | None, deadline: Deadline) 
     Args:
         problem: of a single instance, on the host.
         given: `[n]`, or None.
-        deadline: of which local search may take a tenth of what is left; its runs are shorter where that is little.
+        deadline: of which local search may take a tenth of what is left; its runs are shorter where
+            that is little.
     """
     if given is not None:
         return np.asarray(ascend(problem, given[None])[0])

@@ -24,11 +24,14 @@ def cut_batch(
     Args:
         kernel: takes slices of unary and pairwise scores and fills those of both results.
         unary: `[batch, n]`, int64.
-        pairwise: `[batch, e]`, int64, >= 0; four times the absolute scores of an instance fit int64.
+        pairwise: `[batch, e]`, int64, >= 0; four times the absolute scores of an instance fit
+            int64.
         nanoseconds: estimated work of an instance.
         threads: most threads to use; None for all cores.
     """
     batch, n = unary.shape
     z, doubled = np.empty((batch, n), np.int8), np.empty(batch, np.int64)
-    over_slices(kernel, plain(unary), plain(pairwise), z, doubled, nanoseconds=nanoseconds, threads=threads)
+    over_slices(
+        kernel, plain(unary), plain(pairwise), z, doubled, nanoseconds=nanoseconds, threads=threads
+    )
     return z, doubled

@@ -1,10 +1,12 @@
 """Maximum flow on dense graphs of any size, in integers, on a matrix of residual capacities.
 
-The algorithm, and the identity behind it, are those of `one_word`; here a node's residual arcs are the
-bits of several words, and the coefficients are integers, so that flow and certificate are exact.
+The algorithm, and the identity behind it, are those of `one_word`; here a node's residual arcs are
+the bits of several words, and the coefficients are integers, so that flow and certificate are
+exact.
 
 References:
-    Dinitz (1970), Algorithm for solution of a problem of maximum flow in networks with power estimation.
+    Dinitz (1970), Algorithm for solution of a problem of maximum flow in networks with power
+    estimation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bit flips that turn a problem supermodular, where there are any.
 
-With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign where one end is flipped. All
-become >= 0 where the flipped variables are one class of a 2-colouring: ends of a negative edge in different
-classes, of a positive one in the same. One exists if no cycle has an odd number of negative edges: the literature
-calls the signs balanced then.
+With z_i = 1 - t_i for some i, the pairwise score of an edge changes its sign where one end is
+flipped. All become >= 0 where the flipped variables are one class of a 2-colouring: ends of a
+negative edge in different classes, of a positive one in the same. One exists if no cycle has an odd
+number of negative edges: the literature calls the signs balanced then.
 
 References:
     Harary (1953), On the notion of balance of a signed graph.
@@ -78,7 +78,12 @@ def supermodular_flips(
     found = np.empty(batch, np.bool_)
     kernel = partial(kernels.flips, np.ascontiguousarray(edges, np.int64))
     over_slices(
-        kernel, plain(pairwise), flips, found, nanoseconds=100 + 3 * n + 4 * len(edges), threads=threads
+        kernel,
+        plain(pairwise),
+        flips,
+        found,
+        nanoseconds=100 + 3 * n + 4 * len(edges),
+        threads=threads,
     )
     return flips, found
 
@@ -88,8 +93,8 @@ def flipped(
 ) -> tuple[Float[np.ndarray, "batch n"], Float[np.ndarray, "batch e"], Float[np.ndarray, "batch"]]:
     """The problem in t = z xor flips: unary, pairwise and constant, float64.
 
-    score(z) = constant + sum_i unary_i t_i + sum_edges pairwise_e t_i t_j. The pairwise scores are exact;
-    unary scores and constant are sums of the given ones, rounded.
+    score(z) = constant + sum_i unary_i t_i + sum_edges pairwise_e t_i t_j. The pairwise scores are
+    exact; unary scores and constant are sums of the given ones, rounded.
 
     Args:
         unary: `[batch, n]`.

@@ -1,11 +1,13 @@
 """Which terms and messages are added up together when an elimination may not use wide tables.
 
-Variables are eliminated in a greedy order. The bucket of a variable are the terms and messages that have it and
-no variable eliminated before. Where they have too many variables together, the bucket is split into mini-buckets,
-each of which is maximised by itself: the sum of maxima bounds the maximum of the sum.
+Variables are eliminated in a greedy order. The bucket of a variable are the terms and messages that
+have it and no variable eliminated before. Where they have too many variables together, the bucket
+is split into mini-buckets, each of which is maximised by itself: the sum of maxima bounds the
+maximum of the sum.
 
 References:
-    Dechter and Rish, 2003. Mini-buckets: a general scheme for bounded inference. Journal of the ACM 50.
+    Dechter and Rish, 2003. Mini-buckets: a general scheme for bounded inference. Journal of the ACM
+    50.
 """
 
 from __future__ import annotations
@@ -27,18 +29,19 @@ class Layout(NamedTuple):
         order: `[n]`, variables as they are eliminated.
         minis: `[n + 1]`, by step of the order, the first mini-bucket of its variable.
         scopes: `[minis + 1]`, the first of the variables of each, its bucket's own left out.
-        variables: `[bits]`, of all scopes; the state of the k-th is bit k of an entry's index, that of the
-            bucket's own variable the highest.
+        variables: `[bits]`, of all scopes; the state of the k-th is bit k of an entry's index, that
+            of the bucket's own variable the highest.
         tables: `[minis + 1]`, the first entry of each table.
         terms: `[minis + 1]`, the first of the pairwise terms of each.
         term_edges: `[terms]`, its edge.
         term_bits: `[terms]`, the bit of its other variable.
         reads: `[minis + 1]`, the first of the messages that each gets.
         sources: `[reads]`, the mini-bucket that a message comes from.
-        places: `[places]`, for the messages one after the other: the bit in the reader of each of its variables.
+        places: `[places]`, for the messages one after the other: the bit in the reader of each of
+            its variables.
         place_starts: `[reads + 1]`.
-        shared: `[bits]`, for the mini-buckets of split buckets: the bits of the variables that all mini-buckets of
-            the bucket have, its own first, in the same order.
+        shared: `[bits]`, for the mini-buckets of split buckets: the bits of the variables that all
+            mini-buckets of the bucket have, its own first, in the same order.
         shared_starts: `[minis + 1]`.
     """
 
@@ -75,7 +78,8 @@ def mini_bucket_layout(
         edges: `[e, 2]`, distinct pairs.
         order: `[n]`, in which to eliminate.
         limit: at least 1.
-        deadline: of which the arrays that are made in the end may take as long as what comes before.
+        deadline: of which the arrays that are made in the end may take as long as what comes
+            before.
     """
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -125,7 +129,8 @@ def _layout(order: np.ndarray, minis: np.ndarray, found: list[_Mini], rank: list
     scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in found]
     owners = np.repeat(order, np.diff(minis)).tolist()
     bits = [
-        {u: bit for bit, u in enumerate([*scope, owner])} for scope, owner in zip(scopes, owners, strict=True)
+        {u: bit for bit, u in enumerate([*scope, owner])}
+        for scope, owner in zip(scopes, owners, strict=True)
     ]
     places = [
         [bits[reader][u] for u in scopes[source]]
@@ -133,7 +138,10 @@ def _layout(order: np.ndarray, minis: np.ndarray, found: list[_Mini], rank: list
         for source in mini.sources
     ]
     shared = [
-        [bits[m][u] for u in (owners[first], *sorted(set.intersection(*map(set, scopes[first:last]))))]
+        [
+            bits[m][u]
+            for u in (owners[first], *sorted(set.intersection(*map(set, scopes[first:last]))))
+        ]
         for first, last in pairwise(minis.tolist())
         for m in range(first, last)
     ]

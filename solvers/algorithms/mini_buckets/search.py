@@ -1,8 +1,9 @@
 """Depth-first search whose bounds are looked up in the tables of mini-buckets; all scores are int64.
 
-Assigning the variables in the reverse of the elimination order, the bound of a partial assignment is that of its
-parent less what the mini-buckets of the new variable lose by its state: their maxima over the variable were the
-messages that counted so far. Where no bucket is split nothing is ever lost and the first descent is optimal.
+Assigning the variables in the reverse of the elimination order, the bound of a partial assignment
+is that of its parent less what the mini-buckets of the new variable lose by its state: their maxima
+over the variable were the messages that counted so far. Where no bucket is split nothing is ever
+lost and the first descent is optimal.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ class Search:
     """
 
     def __init__(
-        self, layout: Layout, scores: FixedPoint, z: np.ndarray, deadline: Deadline, bound: int | None = None
+        self,
+        layout: Layout,
+        scores: FixedPoint,
+        z: np.ndarray,
+        deadline: Deadline,
+        bound: int | None = None,
     ):
         """Fills the tables; where the deadline cuts that short, there is no more to search.
 

@@ -18,9 +18,9 @@ TOTAL_BITS = 54
 class FixedPoint:
     """Integer scores, each instance in a unit of its own.
 
-    With unit = 2^(ceil(log2(magnitude)) - 54) the integers of an instance add up to at most 2^54 and a
-    few, and rounding moves a score by at most (n + e)/2 units < `Problem.rounding` / 8: a proof over
-    these integers is a proof at float64.
+    With unit = 2^(ceil(log2(magnitude)) - 54) the integers of an instance add up to at most 2^54
+    and a few, and rounding moves a score by at most (n + e)/2 units < `Problem.rounding` / 8: a
+    proof over these integers is a proof at float64.
 
     Attributes:
         unary: `[batch, n]`.

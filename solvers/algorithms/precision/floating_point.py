@@ -28,9 +28,10 @@ MARGIN = 0.25
 class FloatingPoint:
     """One instance, scaled so that tolerances of 1e-9 hide nothing that counts.
 
-    Scores that are multiples of a common unit, 2^24 of them in all at most, become whole numbers: a better
-    score is better by 1, far above any tolerance. Other scores are divided by a power of two, which is
-    exact; there a tolerance for each coefficient is below the rounding of a float64 sum.
+    Scores that are multiples of a common unit, 2^24 of them in all at most, become whole numbers: a
+    better score is better by 1, far above any tolerance. Other scores are divided by a power of
+    two, which is exact; there a tolerance for each coefficient is below the rounding of a float64
+    sum.
 
     Attributes:
         unary: `[n]`.
@@ -70,8 +71,9 @@ class FloatingPoint:
     def bound(self, reported: float) -> float:
         """The bound on true scores that the bound which a backend reports on scaled ones is taken for.
 
-        A tolerance of 1e-9 on reduced costs proves the bound for scores that are off by 1e-9 each, so it
-        holds for these within 1e-9 for each variable and pair; one more is for pruning near the incumbent.
+        A tolerance of 1e-9 on reduced costs proves the bound for scores that are off by 1e-9 each,
+        so it holds for these within 1e-9 for each variable and pair; one more is for pruning near
+        the incumbent.
         """
         if not math.isfinite(reported):
             return math.inf

@@ -14,7 +14,9 @@ LEAST_EXPONENT = -1074
 
 
 def to_integers(
-    scores: Float[np.ndarray, "batch m"], exponent: Int[np.ndarray, "batch"], threads: int | None = None
+    scores: Float[np.ndarray, "batch m"],
+    exponent: Int[np.ndarray, "batch"],
+    threads: int | None = None,
 ) -> tuple[Int[np.ndarray, "batch m"], Float[np.ndarray, "batch"]]:
     """The nearest integers to scores / 2^exponent, and by how much that moved those of an instance in all.
 

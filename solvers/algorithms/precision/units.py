@@ -37,8 +37,8 @@ class Units(NamedTuple):
 def _finest(scaled: np.ndarray) -> Units:
     """A power of two for the unit, or its multiple where nothing is rounded.
 
-    Half a unit a coefficient is rounded at most. Unless `common`, the sum S of the magnitudes is about 2^52 units
-    or more; so that is 2^-53 (n + e) S.
+    Half a unit a coefficient is rounded at most. Unless `common`, the sum S of the magnitudes is
+    about 2^52 units or more; so that is 2^-53 (n + e) S.
     """
     # Rounding may add half a unit to each: the total makes room for that.
     total = math.fsum(np.abs(scaled)) * (1.0 + len(scaled) * EPSILON)

@@ -40,7 +40,9 @@ MOST_CLIMBED = 300_000
 REPAIR_FLIPS, LEAST_REPAIR = 2, 300
 """Flips per variable, and in all, that look for a first state or climb from it even after the time limit."""
 
-SolveWithin: TypeAlias = Callable[[Problem, Deadline, np.ndarray | None], tuple[np.ndarray | None, float]]
+SolveWithin: TypeAlias = Callable[
+    [Problem, Deadline, np.ndarray | None], tuple[np.ndarray | None, float]
+]
 """(a single instance, when to end, a state `[n]` that satisfies the constraints or None) -> its state
 `[n]`, None where none was found, and an upper bound on its score."""
 
@@ -54,7 +56,8 @@ def each_instance(
 ) -> Maximiser:
     """Solve one instance after the other within one time limit; -1 marks a state that was not found.
 
-    A local search gives the backend a first state, and continues where the backend ends without a proof.
+    A local search gives the backend a first state, and continues where the backend ends without a
+    proof.
 
     Args:
         problem: coefficients on the host.
@@ -100,7 +103,9 @@ class _Batch:
     solve_one: SolveWithin
     known: list[np.ndarray]
 
-    def solved(self, b: int, deadline: Deadline, start: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+    def solved(
+        self, b: int, deadline: Deadline, start: np.ndarray | None
+    ) -> tuple[np.ndarray | None, float]:
         """Return the best state of an instance, None where none was found, and an upper bound."""
         whole = self.problem
         single = single_instance(whole.unary[b], whole.pairwise[b], whole.topology.pairs)
@@ -122,7 +127,9 @@ class _Batch:
             self._improve(search, deadline)
         return search.state, bound
 
-    def _begin(self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None) -> None:
+    def _begin(
+        self, search: ConstrainedSearch, deadline: Deadline, start: np.ndarray | None
+    ) -> None:
         """Look for a first state: one that is known or trivial, then a better one by local search."""
         zeros = np.where(self.values < 0, 0, self.values).astype(np.int8)
         ones = np.where(self.values < 0, 1, self.values).astype(np.int8)

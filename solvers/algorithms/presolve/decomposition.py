@@ -1,6 +1,7 @@
 """One instance as the parts of it that are left to a search: shrunk, cut at articulation points, and that again.
 
-Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings go into the bound.
+Scores become whole numbers first (`precision.units`), so that all of it is exact; their roundings
+go into the bound.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class Piece:
     Attributes:
         place: `[nodes]`, the numbers of its nodes in the piece that it is a block of.
         log: of the nodes that were taken out.
-        blocks: the pieces that the rest fell into, by number; read from the last one on, each shares one node at most
-            with those before.
+        blocks: the pieces that the rest fell into, by number; read from the last one on, each
+            shares one node at most with those before.
         left: where the rest holds together, its nodes.
     """
 

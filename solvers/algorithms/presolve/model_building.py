@@ -30,7 +30,9 @@ def time_to_build(weights: np.ndarray, deadline: Deadline) -> bool:
     return seconds <= BUILDING_SHARE * deadline.left
 
 
-def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iterator[tuple[int, int, float]]:
+def pairs_in_time(
+    edges: Edges, weights: np.ndarray, deadline: Deadline
+) -> Iterator[tuple[int, int, float]]:
     """The pairs (i, j, weight) whose weight is not zero, for a loop that builds a model of them.
 
     Args:
@@ -39,8 +41,8 @@ def pairs_in_time(edges: Edges, weights: np.ndarray, deadline: Deadline) -> Iter
         deadline: of the search.
 
     Raises:
-        NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time that is left; or
-            an interrupt or a callback has ended the search.
+        NoTimeToBuildError: from the pairs so far, all of them would take more than half of the time
+            that is left; or an interrupt or a callback has ended the search.
     """
     if not time_to_build(weights, deadline):
         raise NoTimeToBuildError

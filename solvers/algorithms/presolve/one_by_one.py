@@ -70,9 +70,9 @@ def one_by_one(
 
     Both are done in sparse problems alone.
 
-    What is not proved within most of a time limit gets the better state that local search may find in the rest.
-    Instances that the time limit cuts off get the fixed values, elsewhere the best of `start`, zeros, what
-    `halved` says and a local maximum, and the roof-dual bound.
+    What is not proved within most of a time limit gets the better state that local search may find
+    in the rest. Instances that the time limit cuts off get the fixed values, elsewhere the best of
+    `start`, zeros, what `halved` says and a local maximum, and the roof-dual bound.
 
     Args:
         problem: coefficients on the host.
@@ -100,7 +100,11 @@ def one_by_one(
 
     pairs = problem.topology.pairs
     calls = [partial(solve, instance) for instance in range(problem.batch)]
-    answers = in_threads(calls, threads) if min(threads, problem.batch) > 1 else [call() for call in calls]
+    answers = (
+        in_threads(calls, threads)
+        if min(threads, problem.batch) > 1
+        else [call() for call in calls]
+    )
     z = np.array([answer.z for answer in answers], np.int8)
     reached = np.array([answer.reached for answer in answers])
     if not reached.all():
@@ -121,7 +125,11 @@ def _with_roof(roof: RoofDuality, instance: int, bound: float) -> float:
 
 def _of_instance(known: Known, instance: int, roof: RoofDuality) -> Known:
     """What is known of a batch, by what a search of one of its instances tells."""
-    bound = None if known.bound is None else np.array([_with_roof(roof, instance, float(known.bound[0]))])
+    bound = (
+        None
+        if known.bound is None
+        else np.array([_with_roof(roof, instance, float(known.bound[0]))])
+    )
     return Known(known.z, bound, slice(instance, instance + 1))
 
 
@@ -130,7 +138,8 @@ def _then_improved(
 ) -> tuple[np.ndarray, float]:
     """A part by the backend, and where the time does not suffice for a proof, the better state of a local search.
 
-    What comes after a search takes no longer than its share of it, so that a short turn of a long limit stays one.
+    What comes after a search takes no longer than its share of it, so that a short turn of a long
+    limit stays one.
     """
     if deadline.left == math.inf:
         return solve_one(problem, deadline, start)
@@ -139,7 +148,9 @@ def _then_improved(
     if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
         return z, bound
     seconds = min(IMPROVED_SHARE / (1 - IMPROVED_SHARE) * (now() - begin), most, deadline.left)
-    return (improved(problem, z, deadline.within(seconds)) if seconds >= LEAST_IMPROVED else z), bound
+    return (
+        improved(problem, z, deadline.within(seconds)) if seconds >= LEAST_IMPROVED else z
+    ), bound
 
 
 def _unsearched(problem: Problem, fixed: States, start: States | None) -> States:
@@ -154,7 +165,11 @@ def _unsearched(problem: Problem, fixed: States, start: States | None) -> States
 
 
 def _at_once(
-    problem: Problem, _: np.ndarray, deadline: Deadline, solve_one: SolveOne, first: np.ndarray | None
+    problem: Problem,
+    _: np.ndarray,
+    deadline: Deadline,
+    solve_one: SolveOne,
+    first: np.ndarray | None,
 ) -> Answer:
     """One instance by the backend alone."""
     state, proved = solve_one(problem, deadline, first)
@@ -162,10 +177,16 @@ def _at_once(
 
 
 def _by_parts(
-    problem: Problem, fixed: np.ndarray, deadline: Deadline, solve_one: SolveOne, first: np.ndarray | None
+    problem: Problem,
+    fixed: np.ndarray,
+    deadline: Deadline,
+    solve_one: SolveOne,
+    first: np.ndarray | None,
 ) -> Answer:
     """One instance: what the rules leave of it by the backend, each part within its share of the time."""
-    whole = decompose(problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline)
+    whole = decompose(
+        problem.unary[0], problem.pairwise[0], problem.edges, fixed, deadline=deadline
+    )
     given = None if first is None else whole.states(first)
     sizes = [part.problem.n for part in whole.parts]
     states = [np.zeros(size, np.int8) for size in sizes] if given is None else list(given)
@@ -173,7 +194,11 @@ def _by_parts(
 
     def known_of_all(k: int, known: Known) -> Known:
         here = states if known.z is None else [*states[:k], known.z[0], *states[k + 1 :]]
-        proved = bounds if known.bound is None else [*bounds[:k], float(known.bound[0]), *bounds[k + 1 :]]
+        proved = (
+            bounds
+            if known.bound is None
+            else [*bounds[:k], float(known.bound[0]), *bounds[k + 1 :]]
+        )
         return Known.of(whole.state(here), whole.bound(proved))
 
     for k, part in enumerate(whole.parts):
@@ -183,7 +208,9 @@ def _by_parts(
     z = whole.state(states)
     if first is not None and problem.score_flat(first[None])[0] > problem.score_flat(z[None])[0]:
         z = first
-    return Answer(z, whole.bound(bounds), parts=len(sizes), searched=sum(sizes), removed=whole.removed)
+    return Answer(
+        z, whole.bound(bounds), parts=len(sizes), searched=sum(sizes), removed=whole.removed
+    )
 
 
 def _stats(roof: RoofDuality, answers: list[Answer]) -> dict[str, int | float]:

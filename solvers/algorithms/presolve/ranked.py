@@ -1,6 +1,7 @@
 """The best states of every instance of a batch, for backends that take one instance at a time.
 
-Nothing is fixed or taken out before: presolve keeps one state of highest score, and of the others it knows nothing.
+Nothing is fixed or taken out before: presolve keeps one state of highest score, and of the others
+it knows nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def ranked(
         threads: instances at once, for a backend that releases the interpreter's lock.
 
     Returns:
-        The states of each instance in the order of the backend: `solvers.ranking` puts them in order.
+        The states of each instance in the order of the backend: `solvers.ranking` puts them in
+        order.
     """
     deadline, pairs = Deadline.after(time_limit), problem.topology.pairs
 
@@ -52,6 +54,10 @@ def ranked(
         return rank_one(single, mine, count)
 
     calls = [partial(rank, instance) for instance in range(problem.batch)]
-    answers = in_threads(calls, threads) if min(threads, problem.batch) > 1 else [call() for call in calls]
+    answers = (
+        in_threads(calls, threads)
+        if min(threads, problem.batch) > 1
+        else [call() for call in calls]
+    )
     states, bounds = zip(*answers, strict=True)
     return Ranking(np.stack(states), np.array(bounds))

@@ -33,7 +33,9 @@ class Reduced:
         return lifted
 
 
-def reduced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: np.ndarray) -> Reduced:
+def reduced(
+    unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: np.ndarray
+) -> Reduced:
     """One instance with some variables fixed.
 
     Args:
@@ -59,4 +61,6 @@ def reduced(unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray, fixed: n
     constant = float(unary @ one + (pairwise * one[first]) @ one[second])
     inside = free[first] & free[second]
     number = np.cumsum(free) - 1
-    return Reduced(offset[free], pairwise[inside], number[edges[inside]], constant, np.asarray(fixed))
+    return Reduced(
+        offset[free], pairwise[inside], number[edges[inside]], constant, np.asarray(fixed)
+    )

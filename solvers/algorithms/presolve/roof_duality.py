@@ -6,9 +6,9 @@ With x_i = z_i and y_i = 1 - z_i, twice the score of z is
             + sum_(w > 0) w (1 - y_i - y_j + x_i x_j + y_i y_j)
             + sum_(w < 0) w (x_i + x_j - x_i y_j - y_i x_j),
 
-which is supermodular in (x, y). Its maximum over all (x, y) is twice the roof-dual bound. Where every
-maximiser of F has x_i = 1, y_i = 0 (or 0, 1), every maximiser of the score has z_i = 1 (or 0): strong
-persistency.
+which is supermodular in (x, y). Its maximum over all (x, y) is twice the roof-dual bound. Where
+every maximiser of F has x_i = 1, y_i = 0 (or 0, 1), every maximiser of the score has z_i = 1 (or
+0): strong persistency.
 
 References:
     Hammer, Hansen, Simeone (1984), Roof duality, complementation and persistency in quadratic 0-1
@@ -50,11 +50,13 @@ class RoofDuality:
     """What roof duality proves of each instance.
 
     Attributes:
-        fixed: `[batch, n]`: 0 or 1 where every maximiser has this value, else -1. Maximisers are meant
-            of the scores in fixed point, whose rounding moves a score by less than `Problem.rounding`;
-            they are the given ones where 54 bits hold the scores of an instance.
+        fixed: `[batch, n]`: 0 or 1 where every maximiser has this value, else -1. Maximisers are
+            meant of the scores in fixed point, whose rounding moves a score by less than
+            `Problem.rounding`; they are the given ones where 54 bits hold the scores of an
+            instance.
         bound: `[batch]`: no score is larger.
-        loss: `[batch]`: no score is larger by more than that than the best one with the fixed values.
+        loss: `[batch]`: no score is larger by more than that than the best one with the fixed
+            values.
     """
 
     fixed: Int[np.ndarray, "batch n"]
@@ -73,8 +75,8 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
 
     Args:
         problem: of any signs, coefficients on the host.
-        deadline: of which it may take a third; None for none. A flow that is cut short fixes nothing, and its bound
-            is higher.
+        deadline: of which it may take a third; None for none. A flow that is cut short fixes
+            nothing, and its bound is higher.
 
     Example:
         >>> problem = Problem.from_arrays([4.0, -1.0, 1.0], [-2.0, 1.0], edges=[[0, 1], [1, 2]])
@@ -92,7 +94,10 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
     scores = FixedPoint.of(problem)
     step = max(1, CAPACITIES_A_CALL // (4 * problem.e + 1))
     with deadline.flag(work) as stop:
-        parts = [_cut(scores, slice(start, start + step), stop) for start in range(0, problem.batch, step)]
+        parts = [
+            _cut(scores, slice(start, start + step), stop)
+            for start in range(0, problem.batch, step)
+        ]
     fixed, bound = (np.concatenate(column) for column in zip(*parts, strict=True))
     return RoofDuality(fixed, _rounded_up(scores, bound), 2 * scores.error)
 
@@ -100,11 +105,13 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
 def halved(problem: Problem) -> tuple[States, Scores]:
     """States `[batch, n]`, each variable as half of its pairwise scores would have it, and bounds `[batch]`.
 
-    w x y <= w (x + y) / 2 where w > 0, and w x y <= -w (1 - x - y) / 2 where w < 0. So no score exceeds
+    w x y <= w (x + y) / 2 where w > 0, and w x y <= -w (1 - x - y) / 2 where w < 0. So no score
+    exceeds
 
         sum_(w < 0) |w| / 2 + sum_i max(0, unary_i + sum_j w_ij / 2),
 
-    nor the sum of the positive coefficients. In dense problems of both signs that is near the bound of roof duality.
+    nor the sum of the positive coefficients. In dense problems of both signs that is near the bound
+    of roof duality.
     """
     field, constant = np.empty((problem.batch, problem.n)), np.empty(problem.batch)
     pairs = plain(problem.topology.pairs)
@@ -121,9 +128,14 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
         2 F = constant + sum_i terminal_i (x_i - y_i) - the |w| of the edges that are cut,
         constant = 2 (sum unary + sum_(w > 0) w);
 
-    an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with x_j.
+    an edge w > 0 joins x_i with x_j and y_i with y_j; one of w < 0 joins x_i with y_j and y_i with
+    x_j.
     """
-    unary, pairwise, (first, second) = scores.unary[instances], scores.pairwise[instances], scores.edges.T
+    unary, pairwise, (first, second) = (
+        scores.unary[instances],
+        scores.pairwise[instances],
+        scores.edges.T,
+    )
     n = unary.shape[1]
     alike, unlike = np.maximum(pairwise, 0), np.maximum(-pairwise, 0)
     # The kernel adds the capacities at a node to twice its unary score: that gives the terminals.
@@ -138,7 +150,8 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     states, doubled = sparse_argmax(field, capacity[:, used], edges[used], stop=stop)
     x, y = states[:, :n], states[:, n:]
     constant = 2 * (unary.sum(axis=1) + alike.sum(axis=1))
-    # Four times the integer score is at most 2 F, so the score is at most the quotient rounded down.
+    # Four times the integer score is at most 2 F, so the score is at most the quotient rounded
+    # down.
     fixed = np.where((x == y) | bool(stop[0]), -1, x).astype(np.int8)
     return fixed, (constant + doubled) // 4
 

@@ -1,18 +1,22 @@
 """Nodes of a spin graph that are taken out, one after the other, until no rule finds another one.
 
-Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one, by giving the node
-that went the sign of the sum of weight times spin over what the log notes of it.
+Every rule keeps the maximum: some maximiser of the larger graph is had from any of the smaller one,
+by giving the node that went the sign of the sum of weight times spin over what the log notes of it.
 
-- `degree_1`, `degree_2`, `dominated`: an edge weighs as much as all others at a node, which then follows its other end.
-- `degree_3`: max over s of s (a s_1 + b s_2 + c s_3) is a constant and three edges, as no flip of all three changes it.
+- `degree_1`, `degree_2`, `dominated`: an edge weighs as much as all others at a node, which then
+  follows its other end.
+- `degree_3`: max over s of s (a s_1 + b s_2 + c s_3) is a constant and three edges, as no flip of
+  all three changes it.
 - `pair`, `twin`: see pair_rules.hpp.
 
-In a problem with fields a variable of degree d has d + 1 neighbours here, the node beside the variables among them. So
-`dominated` has the variables that the signs of their scores decide, and `degree_3` those of degree 2.
+In a problem with fields a variable of degree d has d + 1 neighbours here, the node beside the
+variables among them. So `dominated` has the variables that the signs of their scores decide, and
+`degree_3` those of degree 2.
 
 References:
-    Liers, Martin, Pape (2016), Structural backdoors of Ising problems: reductions of nodes of degree up to 3.
-    Lange, Andres, Swoboda (2019), Combinatorial persistency criteria for multicut and max-cut.
+    Liers, Martin, Pape (2016), Structural backdoors of Ising problems: reductions of nodes of
+    degree up to 3. Lange, Andres, Swoboda (2019), Combinatorial persistency criteria for multicut
+    and max-cut.
 """
 
 from __future__ import annotations
@@ -61,7 +65,9 @@ def shrink(
         The log; the edges that are left `[k, 2]` and their weights `[k]`.
     """
     whole = np.ascontiguousarray(edges, np.int64), np.ascontiguousarray(weight, np.int64)
-    node, near, of_near, counts, constant, joined, left = kernels.shrink(nodes, *whole, allowed, stop)
+    node, near, of_near, counts, constant, joined, left = kernels.shrink(
+        nodes, *whole, allowed, stop
+    )
     return Log(node, near, of_near, counts, constant), joined, left
 
 

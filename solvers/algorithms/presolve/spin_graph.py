@@ -5,11 +5,12 @@ With s_i = 1 where z_i = z_0, else -1, for one more node 0 that is always 1,
     4 score(z) = constant + sum_edges weight s_i s_j,  weight_ij = pairwise_ij,
     weight_i0 = 2 unary_i + sum_j pairwise_ij,  constant = 2 sum unary + sum pairwise.
 
-To flip all spins changes nothing, so every node may be the one that is 1. The weights at each node of such a graph add
-up to an even number: that keeps every rule of `rules` in integers.
+To flip all spins changes nothing, so every node may be the one that is 1. The weights at each node
+of such a graph add up to an even number: that keeps every rule of `rules` in integers.
 
 References:
-    Barahona, Juenger, Reinelt (1989), Experiments in quadratic 0-1 programming: maximum cut and quadratic programs.
+    Barahona, Juenger, Reinelt (1989), Experiments in quadratic 0-1 programming: maximum cut and
+    quadratic programs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class SpinGraph:
     weight: Int[np.ndarray, "e"]
 
     @classmethod
-    def of_scores(cls, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray) -> tuple[SpinGraph, int]:
+    def of_scores(
+        cls, unary: np.ndarray, pairwise: np.ndarray, edges: np.ndarray
+    ) -> tuple[SpinGraph, int]:
         """The graph of an instance, whose last node is the one beside its variables, and the constant.
 
         Args:
@@ -60,8 +63,9 @@ class SpinGraph:
     def without_noise(self, unit: int) -> tuple[SpinGraph, int]:
         """Without the fields that only the rounding of scores to multiples of `unit` makes, and their sum.
 
-        A field that is none, as that of a cut, comes out as the rounding of all weights at a node and of its unary
-        score. It would join all nodes with the last one. All weights have to be even.
+        A field that is none, as that of a cut, comes out as the rounding of all weights at a node
+        and of its unary score. It would join all nodes with the last one. All weights have to be
+        even.
 
         Example:
             >>> scores = np.array([-10, -8]), np.array([18]), np.array([[0, 1]])
@@ -78,7 +82,8 @@ class SpinGraph:
     def scores(self, reference: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         """Unary `[m]` and pairwise `[k]` scores and edges `[k, 2]` of z_i = (s_i == s_reference), and the constant.
 
-        The sum over the edges is 4 score(z) - constant. The variables are the other nodes, in their order.
+        The sum over the edges is 4 score(z) - constant. The variables are the other nodes, in their
+        order.
         """
         spoke = (self.edges == reference).any(axis=1)
         edges, pairwise = self.edges[~spoke], self.weight[~spoke]
@@ -87,14 +92,20 @@ class SpinGraph:
         for side in (0, 1):
             np.subtract.at(field, edges[:, side], pairwise)
         unary = np.delete(field, reference) // 2
-        return unary, pairwise, edges - (edges > reference), 2 * int(unary.sum()) + int(pairwise.sum())
+        return (
+            unary,
+            pairwise,
+            edges - (edges > reference),
+            2 * int(unary.sum()) + int(pairwise.sum()),
+        )
 
     def busiest(self) -> int:
         """Return the node to be the reference: one of most edges, and of these one of largest absolute weight.
 
-        Without the node of most edges the rest is the sparsest. The linear relaxation of the products has the triangle
-        inequalities of the reference alone, so it is tightest where that node is strongly coupled. On dense problems,
-        where all nodes have equally many edges, CPLEX takes 3 to 8 times as long from an arbitrary reference.
+        Without the node of most edges the rest is the sparsest. The linear relaxation of the
+        products has the triangle inequalities of the reference alone, so it is tightest where that
+        node is strongly coupled. On dense problems, where all nodes have equally many edges, CPLEX
+        takes 3 to 8 times as long from an arbitrary reference.
         """
         ends = self.edges.ravel()
         degree = np.bincount(ends, minlength=self.nodes)

@@ -1,7 +1,7 @@
 """The compiled kernels, of the highest level of processors that is installed and that this processor has.
 
-For tests, `STRUCTURED_VAE_KERNELS=3` asks for a lower level, and `STRUCTURED_VAE_KERNEL_FOLDER` names a folder with
-other builds of the same kernels, such as those with sanitizers.
+For tests, `STRUCTURED_VAE_KERNELS=3` asks for a lower level, and `STRUCTURED_VAE_KERNEL_FOLDER`
+names a folder with other builds of the same kernels, such as those with sanitizers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if "STRUCTURED_VAE_KERNEL_FOLDER" in os.environ:
 
 def _installed_levels() -> list[int]:
     """The levels whose modules `_level_*` are there."""
-    names = {path.name.split(".")[0] for folder in __path__ for path in Path(folder).glob("_level_*")}
+    names = {
+        path.name.split(".")[0] for folder in __path__ for path in Path(folder).glob("_level_*")
+    }
     return sorted(int(name.removeprefix("_level_")) for name in names)
 
 

@@ -1,9 +1,10 @@
 """Elimination of variables of several values: the order, the tables, and where each goes.
 
-Step t eliminates a variable. Its separator are the variables that it then shares a table with; they are eliminated
-later. Its scores are a table over the variable and its separator: the sum of its unary scores, of the pairs between
-it and its separator, and of the messages from steps whose separators begin with it. What is done with that sum
-(`max_sum`, `sum_product`) gives a message over the separator.
+Step t eliminates a variable. Its separator are the variables that it then shares a table with; they
+are eliminated later. Its scores are a table over the variable and its separator: the sum of its
+unary scores, of the pairs between it and its separator, and of the messages from steps whose
+separators begin with it. What is done with that sum (`max_sum`, `sum_product`) gives a message over
+the separator.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Step:
     Attributes:
         variable: that is eliminated.
         separator: what its message is over, in the order in which they are eliminated.
-        edges: (edge, separator's place, whether the variable is the edge's second) of each pair within.
+        edges: (edge, separator's place, whether the variable is the edge's second) of each pair
+            within.
         children: steps whose messages it reads.
     """
 
@@ -158,7 +160,9 @@ def in_parts(problem: LabelProblem, buckets: Buckets) -> Iterator[LabelProblem]:
         yield problem.instances(slice(start, min(start + count, problem.batch)))
 
 
-def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]) -> Array:
+def joined(
+    problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]
+) -> Array:
     """`[batch, sizes of the step's scope]`, float64: the sum of all that a step reads, which is taken from `messages`.
 
     Args:
@@ -171,7 +175,9 @@ def joined(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[i
     return sum(others, start=first)
 
 
-def terms(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]) -> Iterator[Array]:
+def terms(
+    problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[int, Array]
+) -> Iterator[Array]:
     """What `joined` adds up, each with the axes of the sum, of which it is as long or 1 in each."""
     xp, dimensions = namespace_of(problem.unary), len(step.scope)
     size = int(problem.sizes[step.variable])
@@ -180,7 +186,11 @@ def terms(problem: LabelProblem, buckets: Buckets, step: Step, messages: dict[in
     for edge, place, second in step.edges:
         table = problem.pairwise(edge)
         if second:
-            table = xp.matrix_transpose(table) if hasattr(xp, "matrix_transpose") else table.swapaxes(-1, -2)
+            table = (
+                xp.matrix_transpose(table)
+                if hasattr(xp, "matrix_transpose")
+                else table.swapaxes(-1, -2)
+            )
         shape = [table.shape[0], table.shape[1], *([1] * (dimensions - 1))]
         shape[place + 1] = table.shape[2]
         yield xp.reshape(table, tuple(shape))

@@ -1,11 +1,13 @@
 """A problem of labels as one of bits, in the domain-wall encoding.
 
-A variable of s values has the bits b_0 >= b_1 >= ... >= b_(s-2), b_a = [label > a]. Any table is then a constant, a
-score for each bit of either end, and for each pair of their bits the second difference
-D[a, b] = T[a+1, b+1] - T[a+1, b] - T[a, b+1] + T[a, b]. Where these are not negative, the bits are a minimum cut.
+A variable of s values has the bits b_0 >= b_1 >= ... >= b_(s-2), b_a = [label > a]. Any table is
+then a constant, a score for each bit of either end, and for each pair of their bits the second
+difference D[a, b] = T[a+1, b+1] - T[a+1, b] - T[a, b+1] + T[a, b]. Where these are not negative,
+the bits are a minimum cut.
 
-Bits that do not descend cost their variable at each place as much as all other scores of its bits together can bring.
-So whoever makes them descend, in any way, loses nothing: the two problems have the same maximum.
+Bits that do not descend cost their variable at each place as much as all other scores of its bits
+together can bring. So whoever makes them descend, in any way, loses nothing: the two problems have
+the same maximum.
 
 References:
     Ishikawa (2003), Exact optimization for Markov random fields with convex priors.
@@ -36,10 +38,11 @@ class DomainWall:
         constant: `[batch]`, what their scores lack.
         starts: `[n + 1]`, the first bit of each variable.
         least: `[batch]`, below every allowed score, and above those of forbidden assignments.
-        rounding: `[batch]`, how far scores of bits and of labels can be apart by rounding alone, at the worst.
-        tolerance: `[batch]`, how far a bound by bits can be above the best score of labels that counts as proved. It is
-            far below `rounding`, which walls and forbidden pairs make large: a search that ends within that of its
-            bound may have missed better labels.
+        rounding: `[batch]`, how far scores of bits and of labels can be apart by rounding alone, at
+            the worst.
+        tolerance: `[batch]`, how far a bound by bits can be above the best score of labels that
+            counts as proved. It is far below `rounding`, which walls and forbidden pairs make
+            large: a search that ends within that of its bound may have missed better labels.
     """
 
     problem: Problem[np.ndarray]
@@ -51,7 +54,9 @@ class DomainWall:
 
     def labels(self, z: States) -> States:
         """`[batch, n]`: the labels of bits `[batch, bits]`, which score no less."""
-        sums = np.concatenate([np.zeros((len(z), 1), np.int64), np.cumsum(z, axis=1, dtype=np.int64)], axis=1)
+        sums = np.concatenate(
+            [np.zeros((len(z), 1), np.int64), np.cumsum(z, axis=1, dtype=np.int64)], axis=1
+        )
         return np.diff(sums[:, self.starts], axis=1)
 
     def bound(self, bound: Scores, part: slice = slice(None)) -> Scores:
@@ -89,7 +94,9 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     joined = np.concatenate([pairs, walls]), np.concatenate([weights, costs], axis=1)
     order = np.lexsort(joined[0].T[::-1])
     topology = Topology(int(starts[-1]), joined[0][order])
-    binary = Problem(flat, np.ascontiguousarray(joined[1][:, order]), topology, (problem.batch,), NUMPY)
+    binary = Problem(
+        flat, np.ascontiguousarray(joined[1][:, order]), topology, (problem.batch,), NUMPY
+    )
     rounding = 2 * binary.rounding + problem.rounding
     tolerance = problem.rounding + 64 * EPSILON * binary.magnitude
     # Where rounding could hide a unit of the labels' scores, it must not.
@@ -108,7 +115,9 @@ def _allowed(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "batch 
     return np.where(np.isinf(values), forbidden.reshape(-1, *[1] * (values.ndim - 1)), values)
 
 
-def _bits_of(problem: LabelProblem, starts: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+def _bits_of(
+    problem: LabelProblem, starts: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """(variable, place) of each bit, and the pairs of bits that edges join."""
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
     places = np.arange(starts[-1]) - starts[variable]
@@ -126,7 +135,11 @@ def _within(problem: LabelProblem) -> np.ndarray:
 
 
 def _with_walls(
-    problem: LabelProblem, starts: np.ndarray, unary: np.ndarray, weights: np.ndarray, pairs: np.ndarray
+    problem: LabelProblem,
+    starts: np.ndarray,
+    unary: np.ndarray,
+    weights: np.ndarray,
+    pairs: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scores of bits with the costs of a bit without the one before it, and the pairs and scores of these."""
     variable = np.repeat(np.arange(problem.n), problem.sizes - 1)

@@ -1,15 +1,17 @@
 """Moves that change any number of labels at once: the best mixture of two labellings, by a minimum cut.
 
-Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the scores A (0, 0),
-B (0, 1), C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B is lowered until it holds. So a move
-may miss what is better, but never does harm. A proposal of one label for all is an expansion, one that changes two
-labels for one another a swap, and labels one up or down a jump along their range.
+Each variable keeps its label (z = 0) or takes that of a proposal (z = 1). Of an edge with the
+scores A (0, 0), B (0, 1), C (1, 0) and D (1, 1) the cut needs A + D >= B + C; where that fails, B
+is lowered until it holds. So a move may miss what is better, but never does harm. A proposal of one
+label for all is an expansion, one that changes two labels for one another a swap, and labels one up
+or down a jump along their range.
 
 References:
     Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
-    Rother, Kumar, Kolmogorov, Blake (2005), Digital tapestry: the truncation of what is not submodular.
-    Lempitsky, Rother, Roth, Blake (2010), Fusion moves for Markov random field optimization.
-    Veksler (2007), Graph cut based optimization for MRFs with truncated convex priors.
+    Rother, Kumar, Kolmogorov, Blake (2005), Digital tapestry: the truncation of what is not
+    submodular. Lempitsky, Rother, Roth, Blake (2010), Fusion moves for Markov random field
+    optimization. Veksler (2007), Graph cut based optimization for MRFs with truncated convex
+    priors.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ class Fusion:
         self.labels = labels
         self._scores, self._graph = scores, graph_of(scores)
         self._best = score_of(scores, self._graph, labels)
-        self._shift = max(0, 58 + int(len(scores.tables.pairs) + len(labels)).bit_length() - CUT_BITS)
+        self._shift = max(
+            0, 58 + int(len(scores.tables.pairs) + len(labels)).bit_length() - CUT_BITS
+        )
 
     def improved(self, proposal: np.ndarray, deadline: Deadline) -> bool:
         """Mixes in a proposal `[n]`; returns whether that made the labels better."""
@@ -104,7 +108,10 @@ class Fusion:
             return False
         least = 2 * scores.least - 1  # so little that no other scores make it good
         unary, pairwise = np.empty(len(self.labels), np.int64), np.empty(len(pairs), np.int64)
-        labels = np.ascontiguousarray(self.labels, np.int64), np.ascontiguousarray(proposal, np.int64)
+        labels = (
+            np.ascontiguousarray(self.labels, np.int64),
+            np.ascontiguousarray(proposal, np.int64),
+        )
         graph = plain(scores.unary), self._graph, plain(pairs)
         kernels.fill_move(*graph, *labels, least, self._shift, unary, pairwise)
         with deadline.flag() as stop:

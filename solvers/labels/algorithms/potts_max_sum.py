@@ -35,7 +35,8 @@ def potts_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
 def _message(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """`[batch, k]`: max over y of scores[y] + weight [x = y], for each x.
 
-    It is scores[x] + weight, or the best of the other scores: the best one, or for its own value the second.
+    It is scores[x] + weight, or the best of the other scores: the best one, or for its own value
+    the second.
     """
     rows, best = np.arange(len(scores)), scores.argmax(axis=1)
     others = np.broadcast_to(scores[rows, best][:, None], scores.shape).copy()

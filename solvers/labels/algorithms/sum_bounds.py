@@ -1,7 +1,7 @@
 """Log Z and marginals of an instance by passes over its edges: an upper bound, a lower one, or an estimate.
 
-Each function takes a host problem of one instance, and raises an InfeasibleError where it finds all assignments
-forbidden.
+Each function takes a host problem of one instance, and raises an InfeasibleError where it finds all
+assignments forbidden.
 """
 
 from __future__ import annotations
@@ -62,13 +62,15 @@ def loopy(problem: LabelProblem) -> Sums:
 
 
 def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded: bool) -> Sums:
-    if np.isinf(problem.tables).any():  # messages alone do not see all that pairs in a circle forbid
+    # messages alone do not see all that pairs in a circle forbid
+    if np.isinf(problem.tables).any():
         _allowed_labels(problem)
     unary = np.array(problem.unary[0], np.float64, order="C")
     message = np.zeros((problem.e, 2, problem.k))
     least, moved = np.inf, np.inf
     for number in range(PASSES):
-        # Forwards messages are never damped where the pass gives a bound, which is one for undamped messages alone.
+        # Forwards messages are never damped where the pass gives a bound, which is one for undamped
+        # messages alone.
         damping = DAMPING if number >= SWINGING else 0.0
         ahead = 0.0 if bounded else damping
         bound, there = kernels.pass_on(tree.kernel, unary, weights, message, True, ahead)
@@ -78,7 +80,10 @@ def _by_messages(problem: LabelProblem, tree: Tree, weights: np.ndarray, bounded
         least, moved = min(least, bound), max(there, back)
         if moved <= CLOSE:
             break
-    of_variables, of_pairs = np.zeros((problem.n, problem.k)), np.zeros((problem.e, problem.k, problem.k))
+    of_variables, of_pairs = (
+        np.zeros((problem.n, problem.k)),
+        np.zeros((problem.e, problem.k, problem.k)),
+    )
     estimate = kernels.beliefs(tree.kernel, unary, weights, message, of_variables, of_pairs)
     return Sums(least if bounded else estimate, of_variables, of_pairs, moved <= CLOSE)
 

@@ -1,7 +1,8 @@
 """Log-partitions, marginals, samples, and derivatives of marginals and of conditionals of labels, by elimination.
 
-Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of each variable given
-its separator. Going down, the separator's probabilities come from the step that eliminates its first variable.
+Going up, the sum over a step's variable gives log Z in the end, and on the way the conditional of
+each variable given its separator. Going down, the separator's probabilities come from the step that
+eliminates its first variable.
 """
 
 from __future__ import annotations
@@ -72,12 +73,15 @@ class Conditionals:
 
         Args:
             uniforms: in [0, 1).
-            given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all are drawn.
+            given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where
+                all are drawn.
         """
         xp = namespace_of(self.problem.unary)
         chosen: dict[int, Array] = {}
         for step, table in self._downwards():
-            sums = xp.cumulative_sum(_conditionals(table, _below(step, table, chosen, uniforms)), axis=-1)
+            sums = xp.cumulative_sum(
+                _conditionals(table, _below(step, table, chosen, uniforms)), axis=-1
+            )
             draw = uniforms[:, :, step.variable][..., None] * sums[..., -1:]
             value = xp.sum(xp.astype(sums[..., :-1] <= draw, xp.int64), axis=-1)
             fixed = None if given is None else given[:, :, step.variable]
@@ -96,8 +100,8 @@ class Conditionals:
     def pulled_back(self, states: States, weights: Array) -> tuple[Array, Array]:
         """The gradient in the scores of the sum of weights * P(x_v = a | separator of v), the separators as in states.
 
-        Going down as the marginals do: what a message is worth flows to the table that it was made of, and each
-        conditional adds its own derivative to it.
+        Going down as the marginals do: what a message is worth flows to the table that it was made
+        of, and each conditional adds its own derivative to it.
 
         Args:
             states: `[batch, samples, n]`.
@@ -118,7 +122,8 @@ class Conditionals:
             weight = weights[:, :, step.variable, : table.shape[1]]
             moved = own * (weight - xp.sum(own * weight, axis=-1, keepdims=True))
             gradient = np.zeros(prod(table.shape))
-            np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))  # equal places add up
+            # equal places add up
+            np.add.at(gradient, to_numpy(places), to_numpy(xp.reshape(moved, (-1,))))
             joint = xp.reshape(beside(table, gradient), table.shape)
             known = above.take(step)
             if known is not None:
@@ -182,8 +187,8 @@ class Conditionals:
 def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
     """exp(sum of scores - peak), and the peak, which is the same along the first axis but the batch.
 
-    Where the sum has many more entries than its terms it is the product of the terms' exponentials, which are fewer;
-    their ranges must not let a product underflow.
+    Where the sum has many more entries than its terms it is the product of the terms' exponentials,
+    which are fewer; their ranges must not let a product underflow.
     """
     entries = prod(np.broadcast_shapes(*(term.shape for term in scores)))
     if entries > FACTORED * sum(prod(term.shape) for term in scores):
@@ -191,7 +196,8 @@ def _exponentials(xp: Any, scores: list[Array]) -> tuple[Array, Array]:
         axes = tuple(range(1, scores[0].ndim))
         peaks = [_finite(xp, xp.max(term, axis=axes, keepdims=True)) for term in scores]
         depths = (
-            xp.where(xp.isinf(term), peak, term) - peak for term, peak in zip(scores, peaks, strict=True)
+            xp.where(xp.isinf(term), peak, term) - peak
+            for term, peak in zip(scores, peaks, strict=True)
         )
         if sum(float(xp.min(depth)) for depth in depths) > DEEPEST:
             factors = (xp.exp(term - peak) for term, peak in zip(scores, peaks, strict=True))
@@ -254,7 +260,9 @@ def _conditionals(table: Array, below: Array) -> Array:
     rest = prod(lengths)
     if below.shape[1] < rest:  # few of them: the table stays as it lies
         places = _places(table, below)
-        return xp.reshape(xp.take(xp.reshape(table, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape)
+        return xp.reshape(
+            xp.take(xp.reshape(table, (-1,)), xp.reshape(places, (-1,)), axis=0), places.shape
+        )
     rows = xp.reshape(xp.moveaxis(table, 1, -1), (batch * rest, size))
     flat = xp.reshape(below + beside(table, rest * np.arange(batch)[:, None]), (-1,))
     return xp.reshape(xp.take(rows, flat, axis=0), (*below.shape, size))
@@ -271,7 +279,9 @@ def _first_axes(xp: Any, table: Array, count: int) -> Array:
     shape, size = table.shape[: count + 1], prod(table.shape[count + 1 :])
     if size == 1:
         return xp.reshape(table, shape)
-    return xp.reshape(xp.matmul(xp.reshape(table, (prod(shape), size)), _ones(xp, table, size)), shape)
+    return xp.reshape(
+        xp.matmul(xp.reshape(table, (prod(shape), size)), _ones(xp, table, size)), shape
+    )
 
 
 def _ends(xp: Any, table: Array) -> Array:

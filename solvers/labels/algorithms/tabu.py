@@ -1,7 +1,7 @@
 """Tabu search with changes of one label: what gets labels out of where no single change, and no cut, helps.
 
-A forbidden value, or pair of values, counts as a score so low that few others make it good, so that a search may pass
-through forbidden labels, and find allowed ones where it began with others.
+A forbidden value, or pair of values, counts as a score so low that few others make it good, so that
+a search may pass through forbidden labels, and find allowed ones where it began with others.
 
 References:
     Glover (1989), Tabu search, part I.
@@ -40,9 +40,12 @@ def tabu_until(scores: WholeScores, labels: np.ndarray, deadline: Deadline) -> n
     steps = min(STEPS_A_VARIABLE * n, LOOKS // (n * k))
     if steps < n:
         return labels
-    low = -((1 << 61) // (n + len(scores.tables.pairs)))  # the sum of all scores stays within 64 bits
+    # the sum of all scores stays within 64 bits
+    low = -((1 << 61) // (n + len(scores.tables.pairs)))
     walked, best = (np.array(labels, np.int64) for _ in range(2))
     sizes = np.ascontiguousarray(scores.sizes, np.int64)
     with deadline.flag(1e-9 * NANOSECONDS * steps * n * k) as stop:
-        kernels.tabu_walk(graph_of(scores), plain(scores.unary), sizes, walked, best, low, steps, 0, stop)
+        kernels.tabu_walk(
+            graph_of(scores), plain(scores.unary), sizes, walked, best, low, steps, 0, stop
+        )
     return best

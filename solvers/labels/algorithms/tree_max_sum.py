@@ -1,7 +1,7 @@
 """The best assignment of every instance of a batch whose graph is a forest: Viterbi's algorithm, compiled.
 
-A message's values stay side by side in registers while the rows of a table pass, and no choices are kept: on the way
-back a variable chooses anew, for the one value that its parent has.
+A message's values stay side by side in registers while the rows of a table pass, and no choices are
+kept: on the way back a variable chooses anew, for the one value that its parent has.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def tree_max_sum(problem: LabelProblem, buckets: Buckets) -> States:
         weights,
     )
     work = ENTRY_NANOSECONDS * buckets.entries + STEP_NANOSECONDS * problem.n
-    over_slices(partial(kernels.best_labels, *shared), unary, table, weight, labels, nanoseconds=work)
+    over_slices(
+        partial(kernels.best_labels, *shared), unary, table, weight, labels, nanoseconds=work
+    )
     return labels
 
 

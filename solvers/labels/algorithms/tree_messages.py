@@ -4,12 +4,14 @@ An edge e = (i, j) of weight r_e sends log messages m_i(a) and m_j(b). With them
 
     u_i(a) = score_i(a) + sum_e r_e m_i(a),    g_e(a, b) = score_e(a, b) / r_e - m_i(a) - m_j(b),
 
-so that score = sum_i u_i + sum_e r_e g_e, whatever the messages are. Let every variable choose one of its edges to
-variables later in some order, with the probabilities r_e, which add up to one. What is chosen is a forest, and score
-the mean of sum_i u_i + sum of g_e over the forest's edges. Log Z is convex: the mean of the forests' log Z is an upper
-bound (tree reweighting). So is what a pass in that order finds, which takes Hoelder's inequality at every variable
-in place of the mean: a variable with the sum s(a) of what is known of it hands r_e log sum_a exp(g_e(a, b) + s(a)) to
-b at the other end. A message that is the sum it stands for makes that a constant, which is all that the bound needs.
+so that score = sum_i u_i + sum_e r_e g_e, whatever the messages are. Let every variable choose one
+of its edges to variables later in some order, with the probabilities r_e, which add up to one. What
+is chosen is a forest, and score the mean of sum_i u_i + sum of g_e over the forest's edges. Log Z
+is convex: the mean of the forests' log Z is an upper bound (tree reweighting). So is what a pass in
+that order finds, which takes Hoelder's inequality at every variable in place of the mean: a
+variable with the sum s(a) of what is known of it hands r_e log sum_a exp(g_e(a, b) + s(a)) to b at
+the other end. A message that is the sum it stands for makes that a constant, which is all that the
+bound needs.
 
 With weights of one the messages are those of loopy belief propagation.
 
@@ -17,7 +19,8 @@ References:
     Wainwright, Jaakkola, Willsky (2005), A new class of upper bounds on the log partition function.
     Globerson, Jaakkola (2007), Convergent propagation algorithms via oriented trees.
     Liu, Ihler (2011), Bounding the partition function using Hoelder's inequality.
-    Yedidia, Freeman, Weiss (2005), Constructing free-energy approximations and generalized belief propagation.
+    Yedidia, Freeman, Weiss (2005), Constructing free-energy approximations and generalized belief
+    propagation.
 """
 
 from __future__ import annotations
@@ -58,9 +61,15 @@ class Tree:
         order = kernels.roots_last(starts, near)
         place = np.argsort(order)
         tables = np.ascontiguousarray(problem.tables[0], np.float64)
-        factors = np.ones(problem.e) if problem.weights is None else problem.weights[0].astype(np.float64)
-        equal = len(tables) == 1 and bool((tables[0] == np.eye(problem.k)).all() and (factors >= 0).all())
-        sizes, table_of = (np.ascontiguousarray(a, np.int64) for a in (problem.sizes, problem.table_of))
+        factors = (
+            np.ones(problem.e) if problem.weights is None else problem.weights[0].astype(np.float64)
+        )
+        equal = len(tables) == 1 and bool(
+            (tables[0] == np.eye(problem.k)).all() and (factors >= 0).all()
+        )
+        sizes, table_of = (
+            np.ascontiguousarray(a, np.int64) for a in (problem.sizes, problem.table_of)
+        )
         lists = starts, near, edge, side, order, place, sizes
         kernel = kernels.Tree(*lists, tables, table_of, factors, equal)
         owner = np.repeat(np.arange(problem.n), np.diff(starts))

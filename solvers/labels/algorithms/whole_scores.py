@@ -27,7 +27,8 @@ class Tables(NamedTuple):
         pairs: `[e, 2]`, the variables of each edge.
         table_of: `[e]`, which table an edge has.
         tables: `[t, k, k]`; none where there are `weights`.
-        weights: `[e]`, the scores of equal values, where all other values score nothing together; empty elsewhere.
+        weights: `[e]`, the scores of equal values, where all other values score nothing together;
+            empty elsewhere.
     """
 
     pairs: np.ndarray
@@ -40,8 +41,9 @@ class Tables(NamedTuple):
 class WholeScores:
     """One instance in whole numbers of a unit, a power of two.
 
-    With unit = 2^(ceil(log2(magnitude)) - 54) no score is beyond 2^54 or so, and rounding moves one by at most
-    (n + e) / 2 units < `LabelProblem.rounding` / 8: a proof over these numbers is a proof at float64.
+    With unit = 2^(ceil(log2(magnitude)) - 54) no score is beyond 2^54 or so, and rounding moves one
+    by at most (n + e) / 2 units < `LabelProblem.rounding` / 8: a proof over these numbers is a
+    proof at float64.
 
     Attributes:
         unary: `[n, k]`, with FORBIDDEN.
@@ -100,7 +102,11 @@ def _pairs_of(problem: LabelProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray
     diagonal = np.where(np.eye(problem.k, dtype=bool), equal[:, None, None], 0.0)
     if np.isfinite(equal).all() and (tables == diagonal).all():
         weights = equal[problem.table_of]
-        return none[0], weights if problem.weights is None else weights * problem.weights[0], problem.table_of
+        return (
+            none[0],
+            weights if problem.weights is None else weights * problem.weights[0],
+            problem.table_of,
+        )
     if problem.weights is None:
         return tables, none[1], problem.table_of
     return problem.all_pairwise()[0], none[1], np.arange(problem.e)

@@ -17,8 +17,8 @@ from ..solver import LabelSolver
 class Bits(LabelSolver):
     """What a binary solver finds: a variable of s values is s - 1 bits, in the domain-wall encoding.
 
-    `max_flow` is exact so where tables are supermodular in the order of the labels (Ishikawa), and every other
-    solver takes all that has not too many bits.
+    `max_flow` is exact so where tables are supermodular in the order of the labels (Ishikawa), and
+    every other solver takes all that has not too many bits.
 
     Attributes:
         solver: a name of `solvers.available_solvers()`, a solver object, or "auto".
@@ -37,7 +37,9 @@ class Bits(LabelSolver):
         if not bits.n:
             return ()
         binary = resolve(self.solver, bits)
-        return tuple(f"by {binary.name} of its {bits.n} bits: {reason}" for reason in binary.why_not(bits))
+        return tuple(
+            f"by {binary.name} of its {bits.n} bits: {reason}" for reason in binary.why_not(bits)
+        )
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         deadline = Deadline.after(time_limit)

@@ -24,15 +24,17 @@ from ..solver import LabelSolver
 class DualAscent(LabelSolver):
     """Exact depth-first branch and bound; the bounds come from messages along the edges.
 
-    Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of equal values (Potts) in
-    time linear in the number of values. Where that alone proves nothing, moves by minimum cuts and a tabu search
-    improve the labels that the search starts from. Values that cannot lead above the best labels so far are removed. On
-    large problems it rarely gets to a proof: with a time limit, labels and a bound near each other come from the root.
+    Each instance is bounded by sequential tree-reweighted messages in whole numbers, a table of
+    equal values (Potts) in time linear in the number of values. Where that alone proves nothing,
+    moves by minimum cuts and a tabu search improve the labels that the search starts from. Values
+    that cannot lead above the best labels so far are removed. On large problems it rarely gets to a
+    proof: with a time limit, labels and a bound near each other come from the root.
 
     Attributes:
         threads: instances at a time; None for all cores.
-        visits: nodes times entries of messages after which the search for an instance ends, proved or not; 2^28 take
-            some seconds. None to go on until a proof, or until the search needs more than 1 GiB.
+        visits: nodes times entries of messages after which the search for an instance ends, proved
+            or not; 2^28 take some seconds. None to go on until a proof, or until the search needs
+            more than 1 GiB.
 
     References:
         Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization.
@@ -54,7 +56,8 @@ class DualAscent(LabelSolver):
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
         tasks = [
-            partial(self._solve, problem, instance, workers, deadline) for instance in range(problem.batch)
+            partial(self._solve, problem, instance, workers, deadline)
+            for instance in range(problem.batch)
         ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))
@@ -64,7 +67,9 @@ class DualAscent(LabelSolver):
     ) -> tuple[np.ndarray, float]:
         rounds = -(-(problem.batch - instance) // workers)
         one, part = problem.instances(slice(instance, instance + 1)), slice(instance, instance + 1)
-        soon = deadline.within(deadline.left / rounds).within_whole(one, partial(Known._replace, part=part))
+        soon = deadline.within(deadline.left / rounds).within_whole(
+            one, partial(Known._replace, part=part)
+        )
         search = begun(WholeScores.of(one), soon)
         search.run(soon, self.visits or np.inf)
         return search.labels, search.bound

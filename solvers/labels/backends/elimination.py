@@ -22,8 +22,8 @@ from ..solver import LabelSolver
 class Elimination(LabelSolver):
     """Exact for problems of low treewidth (chains, trees, narrow grids) of any size.
 
-    Max-sum elimination in an order found by heuristics and remembered for each topology. What limits it is
-    memory: a table has an entry for every assignment of a variable and its separator.
+    Max-sum elimination in an order found by heuristics and remembered for each topology. What
+    limits it is memory: a table has an entry for every assignment of a variable and its separator.
 
     References:
         Dechter (1999), Bucket elimination: a unifying framework for reasoning.

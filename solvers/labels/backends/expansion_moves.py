@@ -33,8 +33,9 @@ class ExpansionMoves(LabelSolver):
 
     References:
         Boykov, Veksler, Zabih (2001), Fast approximate energy minimization via graph cuts.
-        Szeliski, Zabih, Scharstein, Veksler, Kolmogorov, Agarwala, Tappen, Rother (2008), A comparative study of energy
-        minimization methods for Markov random fields with smoothness-based priors.
+        Szeliski, Zabih, Scharstein, Veksler, Kolmogorov, Agarwala, Tappen, Rother (2008), A
+        comparative study of energy minimization methods for Markov random fields with
+        smoothness-based priors.
     """
 
     threads: int | None = None
@@ -47,7 +48,10 @@ class ExpansionMoves(LabelSolver):
 
     def _argmax(self, problem: LabelProblem, time_limit: float | None) -> Maximiser:
         deadline, workers = Deadline.after(time_limit), self.threads or available_cores()
-        tasks = [partial(_moved, problem, instance, workers, deadline) for instance in range(problem.batch)]
+        tasks = [
+            partial(_moved, problem, instance, workers, deadline)
+            for instance in range(problem.batch)
+        ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))
 

@@ -25,13 +25,13 @@ from ..solver import LabelSolver
 class Toulbar2(LabelSolver):
     """Exact for any tables, by toulbar2's best-first and depth-first search with soft arc consistency.
 
-    The search is over whole scores (`WholeScores`), as costs in a file, with toulbar2's own defaults, one thread, in a
-    process of its own: its library knows one problem at a time, and no time but whole seconds. A second after the
-    deadline the process is killed.
+    The search is over whole scores (`WholeScores`), as costs in a file, with toulbar2's own
+    defaults, one thread, in a process of its own: its library knows one problem at a time, and no
+    time but whole seconds. A second after the deadline the process is killed.
 
     References:
-        Hurley, O'Sullivan, Allouche, Katsirelos, Schiex, Zytnicki, de Givry (2016), Multi-language evaluation of exact
-        solvers in graphical model discrete optimization.
+        Hurley, O'Sullivan, Allouche, Katsirelos, Schiex, Zytnicki, de Givry (2016), Multi-language
+        evaluation of exact solvers in graphical model discrete optimization.
     """
 
     name = "toulbar2"
@@ -63,5 +63,7 @@ def _searched(
     constant = None if deadline.passed else write_network(scores, file, deadline)
     if constant is None:
         return None, math.inf
-    found = process.search(file, problem.n, deadline, lambda labels: deadline.tell(partial(Known.of, labels)))
+    found = process.search(
+        file, problem.n, deadline, lambda labels: deadline.tell(partial(Known.of, labels))
+    )
     return found.labels, -math.inf if found.least is None else scores.bound(constant - found.least)

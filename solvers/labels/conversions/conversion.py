@@ -26,12 +26,14 @@ class LabelConversion:
     original objective(x) = constant + sign * score(x)
 
     Attributes:
-        problem: what to solve; behind the original's variables come those that stand for factors of three or more.
+        problem: what to solve; behind the original's variables come those that stand for factors of
+            three or more.
         sign: 1 where the original is maximised, -1 where it is minimised.
         constant: the original objective of a score of zero.
         names: what the original calls each of its variables.
         values: what it calls the values of each.
-        original: the objective in the original's own terms; None where it is constant + sign * score(x).
+        original: the objective in the original's own terms; None where it is constant + sign *
+            score(x).
 
     Example:
         >>> from solvers.labels import from_factors, solve
@@ -70,7 +72,8 @@ class LabelConversion:
         """
         own = self._labels_of(labels)
         return {
-            name: values[a] for name, values, a in zip(self.names, self.values, own.tolist(), strict=True)
+            name: values[a]
+            for name, values, a in zip(self.names, self.values, own.tolist(), strict=True)
         }
 
     def labels(self, assignment: Mapping[Hashable, Hashable]) -> dict[int, int]:
@@ -114,8 +117,8 @@ class LabelConversion:
         """A bound on the original objective, by a bound on the scores.
 
         Args:
-            labels: `[n]` integers with those that stand for factors, any assignment; the closer its score to the
-                bound, the fewer digits are lost.
+            labels: `[n]` integers with those that stand for factors, any assignment; the closer its
+                score to the bound, the fewer digits are lost.
             bound: no assignment scores more.
 
         Raises:
@@ -144,7 +147,10 @@ class LabelConversion:
         if given.shape not in ((len(self.names),), (self.problem.n,)):
             raise ProblemError(f"labels must be [{self.problem.n}]; their shape is {given.shape}")
         own = given[: len(self.names)]
-        if own.dtype.kind not in "iu" or not ((own >= 0) & (own < self.problem.sizes[: len(own)])).all():
+        if (
+            own.dtype.kind not in "iu"
+            or not ((own >= 0) & (own < self.problem.sizes[: len(own)])).all()
+        ):
             raise ProblemError(f"labels must be values of their variables; got {shortened(labels)}")
         return own
 

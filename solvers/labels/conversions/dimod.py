@@ -44,7 +44,9 @@ def from_dimod(dqm: Any) -> LabelConversion:
     names = list(dqm.variables)
     sizes = [int(dqm.num_cases(name)) for name in names]
     offset = np.asarray(dqm.offset, np.float64)
-    return from_factors(sizes, _factors(dqm, names), sense="minimise", constant=float(offset), names=names)
+    return from_factors(
+        sizes, _factors(dqm, names), sense="minimise", constant=float(offset), names=names
+    )
 
 
 def _factors(dqm: Any, names: list[Any]) -> Iterator[Factor]:

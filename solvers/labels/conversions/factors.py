@@ -39,23 +39,24 @@ def from_factors(
 ) -> LabelConversion:
     """The problem of a sum of factors, each a table over some of the variables.
 
-    Factors of one scope are added up. One of three variables or more gets a variable of its own, whose values are
-    the allowed tuples, and which forbids all values that are not those of its tuple: the same maxima, and the same
-    sums. One that allows many tuples gets two, for the tuples of either half of its scope, with a table between them.
+    Factors of one scope are added up. One of three variables or more gets a variable of its own,
+    whose values are the allowed tuples, and which forbids all values that are not those of its
+    tuple: the same maxima, and the same sums. One that allows many tuples gets two, for the tuples
+    of either half of its scope, with a table between them.
 
     Args:
         sizes: `[n]`, how many values each variable has.
-        factors: scopes and tables `[sizes of the scope]`; minus infinity (plus infinity, where the sum is minimised)
-            forbids a tuple.
+        factors: scopes and tables `[sizes of the scope]`; minus infinity (plus infinity, where the
+            sum is minimised) forbids a tuple.
         sense: what is done with the sum.
         constant: added to it.
         names: of the variables; 0 to n - 1 without.
         values: names of the values of each variable; 0 to size - 1 without.
 
     Raises:
-        ProblemError: a table that does not have the shape of its scope, a scope that repeats a variable, a factor of
-            three variables or more that allows more than 4,096 tuples, two variables or values of one name, or what
-            `LabelProblem.from_arrays` refuses.
+        ProblemError: a table that does not have the shape of its scope, a scope that repeats a
+            variable, a factor of three variables or more that allows more than 4,096 tuples, two
+            variables or values of one name, or what `LabelProblem.from_arrays` refuses.
         OptionError: `sense` is neither word.
     """
     if not isinstance(sense, str) or sense not in ("maximise", "minimise"):
@@ -67,12 +68,16 @@ def from_factors(
     for number, (scope, table) in enumerate(given):
         total.add(number, scope, sign * table)
     if not math.isfinite(total.constant):
-        raise ProblemError(f"the constant terms add up to {total.constant}; every assignment is forbidden")
+        raise ProblemError(
+            f"the constant terms add up to {total.constant}; every assignment is forbidden"
+        )
     names = range(len(sizes)) if names is None else names
     values = [range(size) for size in sizes] if values is None else values
     _check_words(list(sizes), names, values)
     original = FactorSum(constant, given)
-    return LabelConversion(total.problem(), sign, constant + sign * total.constant, names, values, original)
+    return LabelConversion(
+        total.problem(), sign, constant + sign * total.constant, names, values, original
+    )
 
 
 def _check_words(sizes: list[int], names: Any, values: Any) -> None:
@@ -82,7 +87,9 @@ def _check_words(sizes: list[int], names: Any, values: Any) -> None:
     except TypeError:
         fit = False
     if not fit:
-        raise ProblemError(f"names and values must be those of {len(sizes)} variables and of their values")
+        raise ProblemError(
+            f"names and values must be those of {len(sizes)} variables and of their values"
+        )
     if not isinstance(names, range):
         _check_different("variables", names)
     for name, own in zip(names, values, strict=True):
@@ -96,7 +103,9 @@ def _check_different(what: str, words: Sequence[Hashable]) -> None:
         try:
             first = places.setdefault(word, place)
         except TypeError as error:  # a list, say
-            raise ProblemError(f"{shortened(word)} cannot be a name; pass a text or a number") from error
+            raise ProblemError(
+                f"{shortened(word)} cannot be a name; pass a text or a number"
+            ) from error
         if first != place:
             raise ProblemError(
                 f"two {what} have the name {shortened(word)}: numbers {first} and {place}; rename one of them"
@@ -118,7 +127,9 @@ def _sizes(sizes: Any) -> list[int]:
     except TypeError:
         given = []
     if not given or not all(is_whole(size, 1, MOST_VALUES) for size in given):
-        raise ProblemError(f"sizes must be the numbers of values of the variables; got {shortened(sizes)}")
+        raise ProblemError(
+            f"sizes must be the numbers of values of the variables; got {shortened(sizes)}"
+        )
     return [int(size) for size in given]
 
 
@@ -139,10 +150,14 @@ def _pairs(factors: Any) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
                 f"factor {number} must be a scope and a table; got {shortened(factor)}"
             ) from error
         if not all(is_whole(variable, 0) for variable in whole):
-            raise ProblemError(f"the scope of factor {number} must be variables; got {shortened(scope)}")
+            raise ProblemError(
+                f"the scope of factor {number} must be variables; got {shortened(scope)}"
+            )
         array = to_numpy(as_array(table, f"the table of factor {number}"))
         if array.dtype.kind not in "biuf" or np.isnan(array).any():
-            raise ProblemError(f"the table of factor {number} must be numbers; got {shortened(table)}")
+            raise ProblemError(
+                f"the table of factor {number} must be numbers; got {shortened(table)}"
+            )
         yield tuple(map(int, whole)), array.astype(np.float64)
 
 

@@ -18,7 +18,8 @@ def from_pgmpy(model: Any, evidence: Mapping[Hashable, Hashable] | None = None) 
     Its argmax is the most probable explanation, and `gibbs` of its problem has the exact posterior.
 
     Args:
-        model: a `DiscreteMarkovNetwork`, `FactorGraph`, `JunctionTree` or `DiscreteBayesianNetwork`.
+        model: a `DiscreteMarkovNetwork`, `FactorGraph`, `JunctionTree` or
+            `DiscreteBayesianNetwork`.
         evidence: values that were observed, by the model's names.
 
     Raises:

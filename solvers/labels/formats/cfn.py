@@ -22,8 +22,8 @@ def read_cfn(text: TextFile) -> LabelConversion:
     """From the sum of the costs, minimised or maximised as `mustbe` says; costs at or beyond its bound are forbidden.
 
     Raises:
-        ProblemFileError: another form, a global cost function, or a cost function of three variables or more that
-            allows too many tuples.
+        ProblemFileError: another form, a global cost function, or a cost function of three
+            variables or more that allows too many tuples.
     """
     whole = bytearray()  # a list of lines takes twenty times the memory of short ones
     for line in text.lines():
@@ -96,7 +96,11 @@ class _Reader:
         raise self.text.error(f"the values of '{name[:40]}' must be a number or a list of names")
 
     def _factor(self, name: str, given: Any) -> Factor:
-        if not isinstance(given, dict) or not isinstance(given.get("scope"), list) or "costs" not in given:
+        if (
+            not isinstance(given, dict)
+            or not isinstance(given.get("scope"), list)
+            or "costs" not in given
+        ):
             raise self.text.error(
                 f"the function '{name[:40]}' must have a scope and costs; global ones are not read"
             )
@@ -121,7 +125,9 @@ class _Reader:
             raise self.text.error(f"the costs of '{name[:40]}' must be tuples, each with its cost")
         for start in range(0, len(costs), width):
             *values, cost = costs[start : start + width]
-            place = tuple(self._value(name, v, value) for v, value in zip(scope, values, strict=True))
+            place = tuple(
+                self._value(name, v, value) for v, value in zip(scope, values, strict=True)
+            )
             table[place] = self._cost(name, cost)
         return scope, table
 
@@ -138,10 +144,14 @@ class _Reader:
             return given
         if isinstance(given, str) and given in values:
             return list(values).index(given)
-        raise self.text.error(f"a tuple of '{name[:40]}' has no value of its variable: {str(given)[:40]}")
+        raise self.text.error(
+            f"a tuple of '{name[:40]}' has no value of its variable: {str(given)[:40]}"
+        )
 
     def _cost(self, name: str, given: Any) -> float:
-        number = isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300
+        number = (
+            isinstance(given, int | float) and not isinstance(given, bool) and abs(given) < 1e300
+        )
         if not number and given not in ("inf", "-inf"):
             raise self.text.error(f"a cost of '{name[:40]}' is no number: {str(given)[:40]}")
         cost = float(given)

@@ -16,7 +16,8 @@ def read_uai(text: TextFile) -> LabelConversion:
     """From the sum of the natural logarithms of the factors, maximised; a zero is minus infinity.
 
     Raises:
-        ProblemFileError: another form, or a factor of three variables or more that allows too many tuples.
+        ProblemFileError: another form, or a factor of three variables or more that allows too many
+            tuples.
     """
     network = read_network(text, binary=False)
     return from_factors(network.sizes, network.factors)
@@ -25,10 +26,12 @@ def read_uai(text: TextFile) -> LabelConversion:
 def read_evidence(conversion: LabelConversion, text: TextFile) -> LabelConversion:
     """The conversion with the other values of observed variables forbidden.
 
-    The file has their number, then each variable with its value; some put the number of such samples, 1, before.
+    The file has their number, then each variable with its value; some put the number of such
+    samples, 1, before.
 
     Raises:
-        ProblemFileError: another form, more samples than one, or a value that a variable does not have.
+        ProblemFileError: another form, more samples than one, or a value that a variable does not
+            have.
     """
     words = Words(text)
     n, count = len(conversion.names), words.integer("the number of observed variables", 0, 2**62)
@@ -36,7 +39,9 @@ def read_evidence(conversion: LabelConversion, text: TextFile) -> LabelConversio
     if count == 1 and len(numbers) % 2 == 1 and len(numbers) == 2 * numbers[0] + 1:
         count, numbers = numbers[0], numbers[1:]
     if len(numbers) != 2 * count:
-        raise text.error(f"{count} observed variables need {2 * count} numbers; there are {len(numbers)}")
+        raise text.error(
+            f"{count} observed variables need {2 * count} numbers; there are {len(numbers)}"
+        )
     problem = conversion.problem
     unary = problem.unary.copy()
     for variable, value in zip(numbers[::2], numbers[1::2], strict=True):

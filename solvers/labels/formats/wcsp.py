@@ -23,8 +23,8 @@ def read_wcsp(text: TextFile) -> LabelConversion:
     """From the sum of the costs, minimised; a cost at or above the upper bound of the file forbids its tuple.
 
     Raises:
-        ProblemFileError: another form, a global or shared cost function, or one of three variables or more that allows
-            too many tuples.
+        ProblemFileError: another form, a global or shared cost function, or one of three variables
+            or more that allows too many tuples.
     """
     words = Words(text)
     words.word("the name of the problem")
@@ -44,7 +44,9 @@ def _factors(words: Words, count: int, sizes: list[int], top: int) -> Iterator[F
         arity = words.integer(f"the number of variables of cost function {number}", -(2**30), 2**30)
         if arity < 0:
             raise words.text.error(f"cost function {number} is shared, which is not read")
-        scope = [words.integer("a variable of a cost function", 0, len(sizes) - 1) for _ in range(arity)]
+        scope = [
+            words.integer("a variable of a cost function", 0, len(sizes) - 1) for _ in range(arity)
+        ]
         default = words.integer("the default cost", -1, 2**62)
         if default < 0:
             name = words.word("the name of a global cost function").decode(errors="replace")
@@ -59,7 +61,9 @@ def _factors(words: Words, count: int, sizes: list[int], top: int) -> Iterator[F
 
 def _table(words: Words, shape: list[int], default: int, tuples: int, top: int) -> np.ndarray:
     if math.prod(shape) > MOST_ENTRIES:
-        raise words.text.error(f"a cost function has {math.prod(shape)} tuples, more than {MOST_ENTRIES}")
+        raise words.text.error(
+            f"a cost function has {math.prod(shape)} tuples, more than {MOST_ENTRIES}"
+        )
     table = np.full(shape, _cost(default, top))
     for _ in range(tuples):
         place = tuple(words.integer("a value", 0, size - 1) for size in shape)

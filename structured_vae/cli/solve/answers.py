@@ -26,7 +26,9 @@ def answer_record(file: str, conversion: Conversion, answers: Answers) -> dict[s
         "seconds": answers.seconds,
         "reached": answers.reached,
         "z": solution.z.tolist(),
-        **({} if names == list(range(len(names))) else {"variables": [str(name) for name in names]}),
+        **(
+            {} if names == list(range(len(names))) else {"variables": [str(name) for name in names]}
+        ),
         "value": objectives(conversion, solution).tolist(),
         "score": solution.score.tolist(),
         "optimal": solution.optimal.tolist(),

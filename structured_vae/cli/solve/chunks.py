@@ -35,7 +35,17 @@ GRACE = 1.0
 
 THREAD = "structured-vae solve"
 
-COUNTS = ("reached", "fixed", "flipped", "parts", "searched", "removed_", "turns_", "bounds_", "states_")
+COUNTS = (
+    "reached",
+    "fixed",
+    "flipped",
+    "parts",
+    "searched",
+    "removed_",
+    "turns_",
+    "bounds_",
+    "states_",
+)
 """How the names of statistics begin that add up over chunks."""
 
 
@@ -44,8 +54,8 @@ class Answers:
     """The solution of a whole batch, as far as there was time for it.
 
     Attributes:
-        solution: instances that were not reached have zeros, and the sum of their positive coefficients as
-            the bound.
+        solution: instances that were not reached have zeros, and the sum of their positive
+            coefficients as the bound.
         reached: instances that were solved, or begun.
         seconds: what it took.
         stopped: the KeyboardInterrupt or the failure of a chunk that ended it early, if one did.
@@ -71,10 +81,12 @@ def solve_in_chunks(
         solver: for all chunks.
         time_limit: seconds for the batch; every chunk may take what is left.
         progress: called with the number of instances done, ten times a second and after each chunk.
-        heard: what a search tells, as `solvers.solve(callback=)` does, in another thread; None for nobody.
+        heard: what a search tells, as `solvers.solve(callback=)` does, in another thread; None for
+            nobody.
 
     Raises:
-        SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is `Answers.stopped`.
+        SolverError: as `ArgmaxSolver.solve`; but a failure after the first chunk is
+            `Answers.stopped`.
     """
     with naming_alternatives(problem):
         solver.check(problem, time_limit)
@@ -93,7 +105,8 @@ def solve_in_chunks(
         try:
             parts.append(
                 _interruptible(
-                    partial(_solved, chunk, solver, deadline.seconds, heard), partial(progress, done)
+                    partial(_solved, chunk, solver, deadline.seconds, heard),
+                    partial(progress, done),
                 )
             )
         except SolveInterrupted as error:  # the chunk as far as it came
@@ -129,8 +142,8 @@ def _solved(
 def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> Solution:
     """`call()` in a thread of its own, as compiled code cannot be interrupted in the main one.
 
-    After a signal from the keyboard a search ends and says what it has. The thread of anything else is left behind; it
-    does not keep the process alive.
+    After a signal from the keyboard a search ends and says what it has. The thread of anything else
+    is left behind; it does not keep the process alive.
 
     Raises:
         SolveInterrupted: what a search has found until a signal.
@@ -138,7 +151,8 @@ def _interruptible(call: Callable[[], Solution], tick: Callable[[], None]) -> So
     """
     answers: list[Solution] = []
     errors: list[BaseException] = []
-    ended = threading.Event()  # a signal in `join` marks a thread as ended that runs on, before Python 3.13
+    # a signal in `join` marks a thread as ended that runs on, before Python 3.13
+    ended = threading.Event()
 
     def run() -> None:
         try:
@@ -168,17 +182,27 @@ def left_behind() -> bool:
     return any(thread.name == THREAD for thread in threading.enumerate())
 
 
-def _joined(problem: Problem, solver: ArgmaxSolver, parts: Sequence[Solution], done: int) -> Solution:
+def _joined(
+    problem: Problem, solver: ArgmaxSolver, parts: Sequence[Solution], done: int
+) -> Solution:
     """One solution of all instances, trivial from `done` on."""
     rest = problem.instances(slice(done, None))
     bound = rest.positive_part
-    trivial = (np.zeros((rest.batch, rest.n), np.int8), np.zeros(rest.batch), bound <= rest.rounding, bound)
+    trivial = (
+        np.zeros((rest.batch, rest.n), np.int8),
+        np.zeros(rest.batch),
+        bound <= rest.rounding,
+        bound,
+    )
     columns = zip(*((part.z, part.score, part.optimal, part.bound) for part in parts), strict=True)
     found = list(columns) or [()] * len(trivial)
     z, score, optimal, bound = (
-        problem.restore(np.concatenate([*column, last])) for column, last in zip(found, trivial, strict=True)
+        problem.restore(np.concatenate([*column, last]))
+        for column, last in zip(found, trivial, strict=True)
     )
-    return Solution(z, score, optimal, bound, _joined_names(parts) or solver.name, _joined_stats(parts))
+    return Solution(
+        z, score, optimal, bound, _joined_names(parts) or solver.name, _joined_stats(parts)
+    )
 
 
 def _joined_names(parts: Sequence[Solution]) -> str:

@@ -47,7 +47,9 @@ def options() -> ArgumentParser:
     parser.add_argument(
         "files", type=str, nargs="+", metavar="FILE", help="with one problem, or .npz with a batch"
     )
-    formats = ", ".join([*FORMATS, *(name for name in label_formats.FORMATS if name not in FORMATS)])
+    formats = ", ".join(
+        [*FORMATS, *(name for name in label_formats.FORMATS if name not in FORMATS)]
+    )
     parser.add_argument("--format", type=str | None, help=f"{formats}; default: seen from the file")
     parser.add_argument(
         "--solver",
@@ -56,9 +58,13 @@ def options() -> ArgumentParser:
         help="a name from `structured-vae solvers`; for files of several values also one of solvers.labels",
     )
     parser.add_argument("--time_limit", type=float | None, help="seconds for each file")
-    parser.add_argument("--threads", type=int | None, help="for solvers with this option; default: theirs")
     parser.add_argument(
-        "--output", type=str | None, help="file for the answers: a table if it ends in .csv, else JSON"
+        "--threads", type=int | None, help="for solvers with this option; default: theirs"
+    )
+    parser.add_argument(
+        "--output",
+        type=str | None,
+        help="file for the answers: a table if it ends in .csv, else JSON",
     )
     return parser
 
@@ -66,7 +72,9 @@ def options() -> ArgumentParser:
 def run(chosen: Namespace, console: Console) -> None:
     """Solves the files; ends the process where not all went well."""
     settings = chosen.solver, chosen.format, chosen.time_limit, chosen.threads
-    status = FileSolver(*settings, console, console_of(stderr=True)).solve(chosen.files, chosen.output)
+    status = FileSolver(*settings, console, console_of(stderr=True)).solve(
+        chosen.files, chosen.output
+    )
     if status:
         leave(status)
 
@@ -96,8 +104,8 @@ class FileSolver:
     def solve(self, files: Sequence[str], output: str | None) -> int:
         """Reports every file, writes the answers, and returns the exit status.
 
-        An error of one file does not lose the others. Ctrl-C ends the work; what was found until then is
-        reported and written.
+        An error of one file does not lose the others. Ctrl-C ends the work; what was found until
+        then is reported and written.
 
         Raises:
             SolverError: no solver has that name.
@@ -128,7 +136,9 @@ class FileSolver:
                 return
             solver, reason = self._choose(conversion.problem)
             with Live(file, conversion, self.errors) as live:
-                answers = solve_in_chunks(conversion.problem, solver, self.time_limit, live.done, live.heard)
+                answers = solve_in_chunks(
+                    conversion.problem, solver, self.time_limit, live.done, live.heard
+                )
         except (SolverError, OSError) as error:
             message = str(error)
             self._refuse(message if file in message or not several else f"{file}: {message}")
@@ -139,7 +149,9 @@ class FileSolver:
         self.console.print(solution_table(conversion, answers.solution, file if several else ""))
         self.console.print(_summary(conversion.problem, answers, reason))
         if isinstance(answers.stopped, KeyboardInterrupt):
-            self.errors.print(f"stopped; {file}: {answers.reached} of {conversion.problem.batch} solved")
+            self.errors.print(
+                f"stopped; {file}: {answers.reached} of {conversion.problem.batch} solved"
+            )
             self.status = INTERRUPTED
         elif answers.stopped:
             done = f"after {answers.reached} of {conversion.problem.batch}: {answers.stopped}"
@@ -150,8 +162,13 @@ class FileSolver:
         answer = solve_labels(conversion, self.solver, self.time_limit, self.threads)
         record = label_record(file, conversion, answer)
         self.records.append(record)
-        self.console.print(label_table(record, conversion, answer.solution, file if several else ""))
-        problem, proved = conversion.problem, "proved optimal" if record["optimal"] else "not proved"
+        self.console.print(
+            label_table(record, conversion, answer.solution, file if several else "")
+        )
+        problem, proved = (
+            conversion.problem,
+            "proved optimal" if record["optimal"] else "not proved",
+        )
         self.console.print(
             f"n = {problem.n} of up to {problem.k} values, e = {problem.e} in {answer.seconds:.3g} s, {proved}"
         )
@@ -192,13 +209,17 @@ def _summary(problem: Problem, answers: Answers, reason: str) -> str:
         f"{proved} proved optimal"
     ]
     if answers.reached < problem.batch:
-        lines.append(f"{problem.batch - answers.reached} were not reached: their answer is all zeros")
+        lines.append(
+            f"{problem.batch - answers.reached} were not reached: their answer is all zeros"
+        )
     if reason:
         lines.append(f"chosen because {reason}")
     return "\n".join(lines)
 
 
-def solution_table(conversion: Conversion, solution: Solution, file: str = "", shown: int = 10) -> Table:
+def solution_table(
+    conversion: Conversion, solution: Solution, file: str = "", shown: int = 10
+) -> Table:
     """The first few answers of a batch, short states whole; value and bound are of the objective in the file."""
     place = f"{file}, " if file else ""
     table = Table(title=f"{place}solver {solution.solver}")
@@ -206,11 +227,17 @@ def solution_table(conversion: Conversion, solution: Solution, file: str = "", s
     whole = z.shape[-1] <= SHOWN_WHOLE
     for column in ("instance", "value", "optimal", "bound", "z" if whole else "ones"):
         table.add_column(column, justify="right", overflow="fold")
-    arrays = (objectives(conversion, solution), solution.optimal, objective_bounds(conversion, solution))
+    arrays = (
+        objectives(conversion, solution),
+        solution.optimal,
+        objective_bounds(conversion, solution),
+    )
     rows = list(zip(*(array.reshape(-1) for array in arrays), z, strict=True))
     for number, (value, optimal, bound, state) in enumerate(rows[:shown]):
         ones = "".join(map(str, state.tolist())) if whole else f"{int(state.sum())} of {len(state)}"
-        table.add_row(str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones)
+        table.add_row(
+            str(number), f"{value:.10g}", "yes" if optimal else "no", f"{bound:.10g}", ones
+        )
     said = [f"{len(rows) - shown} more"] if len(rows) > shown else []
     said += [] if whole else ["--output FILE has the states"]
     table.caption = "; ".join(said) or None

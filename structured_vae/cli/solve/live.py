@@ -67,7 +67,10 @@ class Live:
         found, bounded = math.isfinite(score[0]), math.isfinite(limit[0])
         value, bound = (float(self._conversion.value(part[0])) for part in (score, limit))
         if found:
-            value, bound = self._conversion.objective(z), self._conversion.objective_bound(z, float(limit[0]))
+            value, bound = (
+                self._conversion.objective(z),
+                self._conversion.objective_bound(z, float(limit[0])),
+            )
         best = f"best {value:.8g}" if found else "no state yet"
         limit_text = f"bound {bound:.8g}" if bounded else "no bound yet"
         self._line.update(self._task, known=f", {best}, {limit_text}")

@@ -8,7 +8,14 @@ from typing import Any
 
 from rich.table import Table
 
-from solvers import OptionError, Solution, SolveInterrupted, UnknownSolverError, labels, solver_class
+from solvers import (
+    OptionError,
+    Solution,
+    SolveInterrupted,
+    UnknownSolverError,
+    labels,
+    solver_class,
+)
 from solvers.conversions import Conversion
 from solvers.formats import FORMATS, ProblemFileError, read_problem
 from solvers.labels import LabelConversion, LabelSolver

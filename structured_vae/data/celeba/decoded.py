@@ -30,7 +30,8 @@ def decoded(
     """`shape`: the images of a cache file, which is made if it is not there. What is changed stays in memory.
 
     Args:
-        path: the .npy file, of a name that changes when its content would; its checksum is beside it.
+        path: the .npy file, of a name that changes when its content would; its checksum is beside
+            it.
         shape: number of images, and theirs.
         decode: gives an image by its place; called in several threads.
         title: of the progress bar, which a terminal has if it takes longer than a second.
@@ -46,17 +47,24 @@ def decoded(
             part.write_text(_crc(np.load(path, mmap_mode="r")), encoding="ascii")
     try:
         images: NDArray[np.uint8] = np.load(path, mmap_mode="c", allow_pickle=False)
-        if images.shape != shape or images.dtype != np.uint8 or _crc(images) != checksum.read_text("ascii"):
+        if (
+            images.shape != shape
+            or images.dtype != np.uint8
+            or _crc(images) != checksum.read_text("ascii")
+        ):
             raise ValueError("its content is not what was written")
     except (OSError, EOFError, ValueError) as error:
         raise DataError(f"{path} is damaged: {error}. Delete it, and it is made again") from error
     return images
 
 
-def _make(path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str) -> None:
+def _make(
+    path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np.uint8]], title: str
+) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _refuse_full_disk(path.parent, int(np.prod(shape)))  # a map of a full disk would end the process
+        # a map of a full disk would end the process
+        _refuse_full_disk(path.parent, int(np.prod(shape)))
         with whole_file(path) as part:
             images = np.lib.format.open_memmap(part, mode="w+", dtype=np.uint8, shape=shape)
             _fill(images, decode, title)
@@ -65,7 +73,9 @@ def _make(path: Path, shape: tuple[int, ...], decode: Callable[[int], NDArray[np
         raise DataDownloadError(f"{path} cannot be written: {error}") from error
 
 
-def _fill(images: NDArray[np.uint8], decode: Callable[[int], NDArray[np.uint8]], title: str) -> None:
+def _fill(
+    images: NDArray[np.uint8], decode: Callable[[int], NDArray[np.uint8]], title: str
+) -> None:
     def decode_some(places: range) -> int:
         for place in places:
             images[place] = decode(place)

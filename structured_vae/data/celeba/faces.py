@@ -36,10 +36,11 @@ PARTITION: Final = ("list_eval_partition*.txt", "list_eval_partition*.txt.gz")
 def read_celeba(root: str | Path | None = None) -> StoredDataset:
     """CelebA at 64 x 64 pixels, in colour, with the eight attributes of each face as labels.
 
-    `<root>/celeba/` holds the aligned images, in a folder `img_align_celeba` or in the one .zip there; the
-    list of attributes `list_attr_celeba*.txt`; and perhaps the partition `list_eval_partition*.txt`; lists
-    plain or with `.gz`. Images are of 178 x 218 pixels, or all sides halved. Without a partition the first
-    80% in the order of the list are for training, the next 10% for validation, the rest for testing.
+    `<root>/celeba/` holds the aligned images, in a folder `img_align_celeba` or in the one .zip
+    there; the list of attributes `list_attr_celeba*.txt`; and perhaps the partition
+    `list_eval_partition*.txt`; lists plain or with `.gz`. Images are of 178 x 218 pixels, or all
+    sides halved. Without a partition the first 80% in the order of the list are for training, the
+    next 10% for validation, the rest for testing.
 
     The images are decoded once, into the per-user cache, 12 kB each, and mapped from there.
 
@@ -55,9 +56,15 @@ def read_celeba(root: str | Path | None = None) -> StoredDataset:
         Liu, Luo, Wang, Tang (2015), Deep learning face attributes in the wild.
     """
     folder = data_root(root).folder / "celeba"
-    listed = read_attributes(_required(folder, LIST, "the list of attributes, list_attr_celeba.txt"))
+    listed = read_attributes(
+        _required(folder, LIST, "the list of attributes, list_attr_celeba.txt")
+    )
     partition = _one(folder, PARTITION)
-    splits = _by_order(len(listed.names)) if partition is None else read_partition(partition, listed.names)
+    splits = (
+        _by_order(len(listed.names))
+        if partition is None
+        else read_partition(partition, listed.names)
+    )
     order = np.argsort(splits, kind="stable")
     images = _decoded(_images(folder), [listed.names[place] for place in order])
     ends = np.searchsorted(splits[order], [1, 2])

@@ -25,7 +25,15 @@ SQUARES: Final = {SIZE: 148, (89, 109): 74}
 MOST_BYTES: Final = 1_000_000
 """Of an image file; the official ones have about ten thousand."""
 
-BROKEN: Final = (OSError, EOFError, SyntaxError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error)
+BROKEN: Final = (
+    OSError,
+    EOFError,
+    SyntaxError,
+    ValueError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What zipfile and Pillow raise of bytes that are not what they should be."""
 
 
@@ -98,7 +106,9 @@ class FaceZip:
         try:
             archive = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path} is damaged, or no zip: {error}; replace it by a whole one") from error
+            raise DataError(
+                f"{path} is damaged, or no zip: {error}; replace it by a whole one"
+            ) from error
         places = [(PurePosixPath(info.filename), info) for info in archive.infolist()]
         places = [(place, info) for place, info in places if "__MACOSX" not in place.parts]
         for place, _ in places:
@@ -137,15 +147,17 @@ def face_files(path: Path, names: Sequence[str]) -> FaceFiles:
         )
     largest = max(sizes, key=lambda name: sizes[name][0])
     if sizes[largest][0] > MOST_BYTES:
-        raise DataError(f"{path}: {largest} has {sizes[largest][0]:,} bytes; no face has over {MOST_BYTES:,}")
+        raise DataError(
+            f"{path}: {largest} has {sizes[largest][0]:,} bytes; no face has over {MOST_BYTES:,}"
+        )
     return files
 
 
 def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
     """`[3, 64, 64]`: the central square of an image, red, green and blue.
 
-    148 x 148 of the 178 x 218 pixels, or 74 x 74 of 89 x 109, are cut out and averaged down to 64 x 64
-    (Pillow's bilinear filter).
+    148 x 148 of the 178 x 218 pixels, or 74 x 74 of 89 x 109, are cut out and averaged down to 64 x
+    64 (Pillow's bilinear filter).
 
     Args:
         files: where the image is.
@@ -168,7 +180,9 @@ def face(files: FaceFiles, name: str) -> NDArray[np.uint8]:
             cut = image.crop((left, top, left + square, top + square))
             small = cut.resize((SIDE, SIDE), Image.Resampling.BILINEAR)
     except (*BROKEN, Image.DecompressionBombError) as error:
-        raise DataError(f"the image {name} is damaged: {error}; replace it by an intact one") from error
+        raise DataError(
+            f"the image {name} is damaged: {error}; replace it by an intact one"
+        ) from error
     return np.asarray(small).transpose(2, 0, 1)
 
 

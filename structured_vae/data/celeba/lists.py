@@ -54,8 +54,8 @@ class AttributeList:
 def read_attributes(path: Path) -> AttributeList:
     """The rows of a `list_attr_celeba.txt`, plain or gzip.
 
-    Its first line is the number of rows, its second the names of the attributes; a row has the name of an
-    image and -1 or 1 for each attribute.
+    Its first line is the number of rows, its second the names of the attributes; a row has the name
+    of an image and -1 or 1 for each attribute.
 
     Raises:
         DataError: it is not such a file; the message names the line.
@@ -65,9 +65,13 @@ def read_attributes(path: Path) -> AttributeList:
         raise DataError(f"{path}: expected the number of images, a line of attributes and rows")
     count, header, rows = lines[0][1].strip(), lines[1][1].split(), lines[2:]
     if count != str(len(rows)):
-        raise DataError(f"{path}: line 1 must be the number of rows, {len(rows)}; found '{count[:40]}'")
+        raise DataError(
+            f"{path}: line 1 must be the number of rows, {len(rows)}; found '{count[:40]}'"
+        )
     if absent := [name for name in ATTRIBUTES if header.count(name) != 1]:
-        raise DataError(f"{path}: line 2 must name every attribute once; it does not so {', '.join(absent)}")
+        raise DataError(
+            f"{path}: line 2 must name every attribute once; it does not so {', '.join(absent)}"
+        )
     places = [header.index(name) for name in ATTRIBUTES]
     names, values = _table(path, rows, {"-1": 0, "1": 1}, len(header), places)
     return AttributeList(names, values)
@@ -92,7 +96,9 @@ def read_partition(path: Path, names: Sequence[str]) -> NDArray[np.int64]:
         )
     in_order = np.array([split_of[name] for name in names])
     if len(np.unique(in_order)) < 3:
-        raise DataError(f"{path}: a split has no image; it needs 0 (train), 1 (validation) and 2 (test)")
+        raise DataError(
+            f"{path}: a split has no image; it needs 0 (train), 1 (validation) and 2 (test)"
+        )
     return in_order
 
 
@@ -110,7 +116,11 @@ def _lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _table(
-    path: Path, lines: Sequence[tuple[int, str]], known: Mapping[str, int], width: int, places: Sequence[int]
+    path: Path,
+    lines: Sequence[tuple[int, str]],
+    known: Mapping[str, int],
+    width: int,
+    places: Sequence[int],
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Names of images, and `[count, places]`: what the words at these places stand for, of `width` a line."""
     names: list[str] = []
@@ -122,7 +132,9 @@ def _table(
                 f"{path}: line {number} must begin with a file name NAME.jpg; found '{name[:80]}'"
             )
         if len(words) != width:
-            raise DataError(f"{path}: line {number} must have a name and {width} values; it has {len(words)}")
+            raise DataError(
+                f"{path}: line {number} must have a name and {width} values; it has {len(words)}"
+            )
         if unknown := set(words) - set(known):
             raise DataError(
                 f"{path}: values must be {' or '.join(known)}; line {number} has '{min(unknown)[:40]}'"

@@ -50,7 +50,9 @@ def download(source: Source, file: DataFile, folder: Path, advice: str) -> Path:
             url, f"sha256:{file.sha256}", file.name, folder, downloader=CheckedDownload(file)
         )
     except DataError as error:
-        raise DataError(f"The download of {url} is damaged and was not kept. {error}\n{advice}") from error
+        raise DataError(
+            f"The download of {url} is damaged and was not kept. {error}\n{advice}"
+        ) from error
     except OSError as error:  # requests' errors are among these
         raise DataDownloadError(_failure(url, file, folder, error, advice)) from error
     return Path(path)

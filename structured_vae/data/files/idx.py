@@ -106,7 +106,9 @@ def decode_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) ->
     return _decode(file, origin, shape, capacity=_stored_bytes(file))
 
 
-def decode_gzip_idx(file: BufferedIOBase, origin: str, shape: Shape | None = None) -> NDArray[np.uint8]:
+def decode_gzip_idx(
+    file: BufferedIOBase, origin: str, shape: Shape | None = None
+) -> NDArray[np.uint8]:
     """The array in an open, gzip-compressed IDX file; otherwise as `decode_idx`."""
     stored = _stored_bytes(file)
     _check_gzip_magic(file, origin)
@@ -120,7 +122,9 @@ def decode_gzip_idx(file: BufferedIOBase, origin: str, shape: Shape | None = Non
         ) from error
 
 
-def _decode(stream: BufferedIOBase, origin: str, shape: Shape | None, capacity: int) -> NDArray[np.uint8]:
+def _decode(
+    stream: BufferedIOBase, origin: str, shape: Shape | None, capacity: int
+) -> NDArray[np.uint8]:
     found = _read_shape(stream, origin)
     if shape is not None and found != shape:
         raise DataError(f"{origin}: expected shape {shape}, found {found} in the IDX header.")
@@ -144,9 +148,13 @@ def _dimension_count(magic: bytes, origin: str) -> int:
             f"{origin}: expected an uncompressed IDX file, found gzip data; give its name the ending .gz."
         )
     if magic[:2] != b"\0\0":
-        raise DataError(f"{origin}: expected an IDX magic number 00 00 08 .., found {magic.hex(' ')}.")
+        raise DataError(
+            f"{origin}: expected an IDX magic number 00 00 08 .., found {magic.hex(' ')}."
+        )
     if magic[2] != UBYTE:
-        raise DataError(f"{origin}: expected elements of type 0x08 (unsigned byte), found 0x{magic[2]:02x}.")
+        raise DataError(
+            f"{origin}: expected elements of type 0x08 (unsigned byte), found 0x{magic[2]:02x}."
+        )
     if not 1 <= magic[3] <= MAX_DIMENSIONS:
         raise DataError(f"{origin}: expected 1 to {MAX_DIMENSIONS} dimensions, found {magic[3]}.")
     return magic[3]
@@ -176,14 +184,18 @@ def _read_elements(stream: BufferedIOBase, origin: str, size: int) -> NDArray[np
         raise DataError(f"{origin}: truncated: expected {size:,} elements, found {filled:,}.")
     # This read also makes GzipFile compare its checksum, which it does at the end of a stream.
     if stream.read(1):
-        raise DataError(f"{origin}: expected the file to end after {size:,} elements, found trailing bytes.")
+        raise DataError(
+            f"{origin}: expected the file to end after {size:,} elements, found trailing bytes."
+        )
     return elements
 
 
 def _read_exactly(stream: BufferedIOBase, count: int, origin: str, what: str) -> bytes:
     data = stream.read(count)
     if len(data) < count:
-        raise DataError(f"{origin}: truncated: expected {count} bytes for {what}, found {len(data)}.")
+        raise DataError(
+            f"{origin}: truncated: expected {count} bytes for {what}, found {len(data)}."
+        )
     return data
 
 

@@ -58,8 +58,12 @@ def read_npz(file: Path, wanted: Iterable[str]) -> dict[str, NDArray[Any]]:
     try:
         stored = file.stat().st_size
         with zipfile.ZipFile(file) as archive:
-            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-            return {name: _read(archive, members[name], stored) for name in wanted if name in members}
+            members = {
+                member.filename.removesuffix(".npy"): member for member in archive.infolist()
+            }
+            return {
+                name: _read(archive, members[name], stored) for name in wanted if name in members
+            }
     except DAMAGES as error:
         raise DataError(f"{file}: {error}") from error
 
@@ -69,7 +73,9 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stored: int) -> NDA
         warnings.simplefilter("ignore", UserWarning)  # of headers that Python 2 wrote
         version = np.lib.format.read_magic(stream)
         if version not in HEADERS:
-            raise ValueError(f"{member.filename} is of version {version}, which no array of numbers needs")
+            raise ValueError(
+                f"{member.filename} is of version {version}, which no array of numbers needs"
+            )
         shape, _, kind = HEADERS[version](stream)
     claimed, most = math.prod(shape) * kind.itemsize, min(member.file_size, stored * DEFLATE_RATIO)
     if claimed > most:

@@ -114,7 +114,9 @@ def _folder(root: str | Path) -> Path:
         folder.exists()
     except (TypeError, ValueError, OSError, RuntimeError) as error:  # the last: nobody's home
         reason = getattr(error, "strerror", None) or error  # without the path, which may be long
-        raise DataError(f"root must be the path of a folder; got {shortened(root)}: {reason}") from error
+        raise DataError(
+            f"root must be the path of a folder; got {shortened(root)}: {reason}"
+        ) from error
     return folder
 
 

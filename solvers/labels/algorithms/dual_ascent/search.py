@@ -1,15 +1,18 @@
 """Depth-first branch and bound whose nodes are bounded by messages along the edges; all scores are int64.
 
-A child has one value of one variable, and its sibling the other values. Either continues with the messages of its
-parent, so that a few sweeps suffice. The variable is one of few values that has ended many branches (dom/wdeg).
+A child has one value of one variable, and its sibling the other values. Either continues with the
+messages of its parent, so that a few sweeps suffice. The variable is one of few values that has
+ended many branches (dom/wdeg).
 
-An edge e = (i, j) hands m_i(a) to value a of i and m_j(b) to b of j, which leaves it with T(a, b) - m_i(a) - m_j(b).
-With what it is handed, i has the field h_i(a). Nothing that is left, of an edge or of a field, is above zero: what was
-above went into the constant. So the constant is a bound, and a value of i cannot lead above constant + h_i(a).
+An edge e = (i, j) hands m_i(a) to value a of i and m_j(b) to b of j, which leaves it with T(a, b) -
+m_i(a) - m_j(b). With what it is handed, i has the field h_i(a). Nothing that is left, of an edge or
+of a field, is above zero: what was above went into the constant. So the constant is a bound, and a
+value of i cannot lead above constant + h_i(a).
 
-A sweep visits the variables in turn. Each takes from its edges what they can win at most with each of its values, and
-the largest sum of these goes into the constant. Then it gives equal shares to the edges that lead on. All numbers
-are int64 and all steps exact, so the bound holds to the last bit.
+A sweep visits the variables in turn. Each takes from its edges what they can win at most with each
+of its values, and the largest sum of these goes into the constant. Then it gives equal shares to
+the edges that lead on. All numbers are int64 and all steps exact, so the bound holds to the last
+bit.
 
 References:
     Boussemart, Hemery, Lecoutre, Sais (2004), Boosting systematic search by weighting constraints.
@@ -62,7 +65,9 @@ class LabelSearch:
         self._below_all = scores.least - scores.step
         depth = max(2, min(DEPTH, STACK_MEMORY // (2 * (10 * n * k + 16 * e * k + 9 * n))))
         unary, sizes = plain(scores.unary), np.ascontiguousarray(scores.sizes, np.int64)
-        self._search = kernels.Search(graph_of(scores), unary, sizes, self._below_all, scores.step, depth)
+        self._search = kernels.Search(
+            graph_of(scores), unary, sizes, self._below_all, scores.step, depth
+        )
         if labels is not None:
             self.offer(labels)
 
@@ -96,7 +101,8 @@ class LabelSearch:
         """
         handled, at_once = 0, max(1, VISITS_A_CALL // self._size)
         if self._search.fresh and not deadline.passed:
-            # One long call. Until it ends the bound of the root is that of all, so that it can be read meanwhile.
+            # One long call. Until it ends the bound of the root is that of all, so that it can be
+            # read meanwhile.
             with deadline.flag(self._root_seconds(), self._known) as stop:
                 self._search.run(1, stop)
         if self.finished:

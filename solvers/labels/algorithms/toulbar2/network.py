@@ -47,7 +47,9 @@ def write_network(scores: WholeScores, path: Path, deadline: Deadline) -> int | 
             return None
     n, k = scores.unary.shape
     with path.open("w", encoding="ascii") as file:
-        file.write(f"problem {n} {k} {len(functions)} {top}\n{' '.join(map(str, scores.sizes.tolist()))}\n")
+        file.write(
+            f"problem {n} {k} {len(functions)} {top}\n{' '.join(map(str, scores.sizes.tolist()))}\n"
+        )
         file.writelines(function.replace(FORBIDS, str(top)) for function in functions)
     return constant
 
@@ -60,7 +62,11 @@ def _functions(scores: WholeScores) -> Iterator[tuple[str, Costs]]:
 
     @cache  # edges share tables and weights
     def costs_of(which: int, few: int, many: int) -> Costs:
-        return _of_weight(which, min(few, many)) if len(weights) else _listed(tables[which, :few, :many])
+        return (
+            _of_weight(which, min(few, many))
+            if len(weights)
+            else _listed(tables[which, :few, :many])
+        )
 
     which = (weights if len(weights) else table_of).tolist()
     sizes = scores.sizes[pairs].tolist()
@@ -76,7 +82,9 @@ def _listed(table: np.ndarray) -> Costs:
     listed = costs[tuple(values.T)]
     rows = np.concatenate([values, listed[:, None]], axis=1)
     lines = (" ".join(["%d"] * rows.shape[1]) + "\n") * len(rows) % tuple(rows.ravel().tolist())
-    return Costs(best, int(costs.max(initial=0)), f"0 {len(rows)}\n{lines.replace(' -1', f' {FORBIDS}')}")
+    return Costs(
+        best, int(costs.max(initial=0)), f"0 {len(rows)}\n{lines.replace(' -1', f' {FORBIDS}')}"
+    )
 
 
 def _of_weight(weight: int, values: int) -> Costs:

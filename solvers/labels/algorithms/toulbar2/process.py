@@ -107,7 +107,8 @@ class Process:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     text=True,
-                    start_new_session=True,  # Ctrl-C is for who waits, and comes as the deadline's word
+                    # Ctrl-C is for who waits, and comes as the deadline's word
+                    start_new_session=True,
                 )
         return self._process
 

@@ -1,7 +1,8 @@
 """What runs in the process of a search: reads names of wcsp files from its input, and says what toulbar2 finds.
 
-Of each file: lines of values, the best so far, as toulbar2 prints them; then `END`, the lower bound on the costs, and
-whether the search found anything. A signal of interruption ends a search with what it has.
+Of each file: lines of values, the best so far, as toulbar2 prints them; then `END`, the lower bound
+on the costs, and whether the search found anything. A signal of interruption ends a search with
+what it has.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def main() -> None:
             continue
         network.CFN.timer(ENDLESS)  # which makes it hear signals
         found = network.Solve(showSolutions=1)
-        print(f"END {network.GetDDualBound()!r} {'nothing' if found is None else 'values'}", flush=True)
+        print(
+            f"END {network.GetDDualBound()!r} {'nothing' if found is None else 'values'}",
+            flush=True,
+        )
 
 
 def _end_with_parent() -> None:
