@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def ordered_labels(found: Iterable[Hashable]) -> Labels:
             "a label is nan, which equals no other and names no variable; drop or rename it"
         )
     if all(isinstance(label, Integral) for label in labels):
-        labels.sort()  # type: ignore[call-overload]  # integers
+        return tuple(sorted(cast("list[int]", labels)))
     return tuple(labels)
 
 
