@@ -32,8 +32,8 @@ from models import GaussianVAE
 from structured_vae import KOfN, TrainConfig, load_dataset, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.evaluation.gaussian import evaluate_gaussian
 from structured_vae.runs.networks import load_vae
+from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
 
 from . import pixel_subsets
 from .pixel_subsets import Mask, accuracy, images, trained

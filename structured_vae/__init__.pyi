@@ -34,7 +34,6 @@ from .estimators import (
     TableDirect,
 )
 from .evaluation.bound import Bound, evaluate_bound
-from .evaluation.discrete import evaluate
 from .evaluation.gradients import GradientReport, gradient_report, gradient_variance
 from .evaluation.quantities import Evaluation, Quantity
 from .layer import ArgmaxLayer
@@ -84,6 +83,7 @@ from .structures import (
     TractableStructure,
     grid_paths,
 )
+from .vaes.discrete.evaluation import evaluate
 
 __all__ = [
     "ARM",

@@ -17,8 +17,6 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
-from structured_vae.evaluation.appearance import appearance, recognised
-from structured_vae.evaluation.attributes import attribute_columns, evaluate_attributes, kl_of_code
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
@@ -30,11 +28,17 @@ from structured_vae.runs.export import export_run
 from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.runs.networks import vae_of
 from structured_vae.schedules import Constant
-from structured_vae.training.attributes import SWITCHED, combinations, switched
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import drawn_labels
-from structured_vae.training.recogniser import recogniser
+from structured_vae.vaes.attributes.appearance import appearance, recognised
+from structured_vae.vaes.attributes.evaluation import (
+    attribute_columns,
+    evaluate_attributes,
+    kl_of_code,
+)
+from structured_vae.vaes.attributes.recogniser import recogniser
+from structured_vae.vaes.attributes.training import SWITCHED, combinations, switched
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(

@@ -43,7 +43,7 @@ from structured_vae.cli.solve.command import FileSolver, solution_table
 from structured_vae.cli.solvers import solver_table
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
-from structured_vae.training.discrete import ArgmaxTraining
+from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 COMMANDS = {
     "train": [

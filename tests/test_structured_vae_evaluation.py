@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import models.decoder
 from models import ENCODERS, BinaryDecoder, CategoricalDecoder, DiscreteVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
-from structured_vae.evaluation import discrete as evaluation
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import TENURE, refined_bound
+from structured_vae.vaes.discrete import evaluation
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}
 every_family = pytest.mark.parametrize("family", SIZES)

@@ -76,7 +76,7 @@ def test_a_picture_that_fails_is_one_warning_and_the_rest_is_trained(
     def fail(*_):
         raise RuntimeError("no picture today")
 
-    monkeypatch.setattr(f"structured_vae.training.discrete.ArgmaxTraining.{failing}", fail)
+    monkeypatch.setattr(f"structured_vae.vaes.discrete.training.ArgmaxTraining.{failing}", fail)
     with pytest.warns(
         SkippedWarning, match="no picture today.*The training continues without it"
     ) as caught:

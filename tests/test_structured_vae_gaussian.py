@@ -10,12 +10,12 @@ from torch.distributions import Normal, kl_divergence
 
 from models import GaussianVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, resume, train
-from structured_vae.evaluation.gaussian import evaluate_gaussian, gaussian_columns
 from structured_vae.explorer.explored_model import open_model
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.training.checkpoints import read_checkpoint
+from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
 
 SMALL = TrainConfig(encoder="gaussian", n=3, hidden=8, epochs=2, picture_every=0)
 tiny = pytest.mark.usefixtures("on_tiny_images")

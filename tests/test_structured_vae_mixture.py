@@ -12,7 +12,6 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import Exact
-from structured_vae.evaluation.mixture import evaluate_mixture, mixture_columns
 from structured_vae.noise import gumbel
 from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
@@ -23,7 +22,8 @@ from structured_vae.training.base import TrainingOptions
 from structured_vae.training.batches import ImageData
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import balanced_labels
-from structured_vae.training.mixture import MixtureTraining
+from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
+from structured_vae.vaes.mixture.training import MixtureTraining
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=3, picture_every=0)
 tiny = pytest.mark.usefixtures("on_tiny_images")

@@ -42,7 +42,7 @@ from structured_vae.runs.folder import Run
 from structured_vae.runs.given import configured, given_images
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.runs.loggers import Tracked, ended
-from structured_vae.training.discrete import ArgmaxTraining
+from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = {"epochs": 2, "picture_every": 0, "recipe": "elbo", "progress": False, "batch_size": 50}
 

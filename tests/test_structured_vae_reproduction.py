@@ -26,8 +26,8 @@ from structured_vae.reproduction.verdict import attributes_verdict, gradients_ve
 from structured_vae.runs.fitting import ESTIMATORS, PERTURB_AND_MAP
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
-from structured_vae.training.discrete import ArgmaxTraining
 from structured_vae.training.pictures import Pictures
+from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 

@@ -50,8 +50,8 @@ from structured_vae.runs.lock import LOCK
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
-from structured_vae.training.discrete import ArgmaxTraining
 from structured_vae.training.record import RunRecord
+from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
     n=4, hidden=8, epochs=3, picture_every=0, recipe="paper", epsilon=EpsilonConfig(start=0.1)

@@ -1,5 +1,4 @@
-"""What is known of a trained model on images, and how well: bounds, likelihoods, refinements, gradients.
+"""What the evaluations of all kinds share: quantities, the bound, a tighter bound by search, gradients.
 
-Stands on estimators, objectives and posteriors; training uses the cheap numbers of each model after
-every epoch, runs the rest.
+Stands on estimators, objectives and posteriors; training and the kinds of VAE use it.
 """

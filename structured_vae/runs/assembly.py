@@ -11,13 +11,13 @@ from ..errors import ConfigError
 from ..objectives.recipes import RECIPES
 from ..schedules import Constant, CosineDecay, Ramp, Schedule
 from ..seeds import Stream, torch_seeded
-from ..training.attributes import AttributeTraining
 from ..training.base import Training, TrainingOptions
 from ..training.batches import ImageData
-from ..training.discrete import ArgmaxTraining
-from ..training.gaussian import GaussianTraining
 from ..training.labelled import balanced_labels, drawn_labels
-from ..training.mixture import MixtureTraining
+from ..vaes.attributes.training import AttributeTraining
+from ..vaes.discrete.training import ArgmaxTraining
+from ..vaes.gaussian.training import GaussianTraining
+from ..vaes.mixture.training import MixtureTraining
 from .config import Decay, TrainConfig, known
 from .fitting import fitting_estimator, fitting_solver, label_loss_of, posterior_of
 from .given import NOTHING, Given

@@ -10,17 +10,17 @@ from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE
 from ..data import ImageDataset
 from ..errors import ConfigError
 from ..estimators import Estimator
-from ..evaluation.appearance import appearance as appearance_of
-from ..evaluation.appearance import recognised
-from ..evaluation.attributes import evaluate_attributes
-from ..evaluation.discrete import evaluate
-from ..evaluation.gaussian import evaluate_gaussian
-from ..evaluation.mixture import evaluate_mixture
 from ..evaluation.quantities import Evaluation, Quantity
 from ..seeds import Stream, generator
-from ..training.attributes import SWITCHED, combinations
 from ..training.batches import InOrderBatches, batches
-from ..training.recogniser import recogniser
+from ..vaes.attributes.appearance import appearance as appearance_of
+from ..vaes.attributes.appearance import recognised
+from ..vaes.attributes.evaluation import evaluate_attributes
+from ..vaes.attributes.recogniser import recogniser
+from ..vaes.attributes.training import SWITCHED, combinations
+from ..vaes.discrete.evaluation import evaluate
+from ..vaes.gaussian.evaluation import evaluate_gaussian
+from ..vaes.mixture.evaluation import evaluate_mixture
 from .assembly import dataset_of
 from .fitting import fitting_estimator, fitting_solver, posterior_of
 from .folder import Run, Which
@@ -62,7 +62,7 @@ def evaluate_run(
         refine: moves of a search for each image that tighten the bound of a model of bits; 0 for
             none.
         appearance: whether to train a network that recognises attributes, and to ask it for those
-            of decoded faces; of the model attributes with labels, see `evaluation.appearance`.
+            of decoded faces; of the model attributes with labels, see `vaes.attributes.appearance`.
         model: networks of one's own that the run has trained; their weights are replaced.
         data: images in memory that it was given.
         estimator: an object that it was given.

@@ -1,4 +1,4 @@
-"""What a training step and an epoch pass through: batches, a module for each model, checkpoints, records, pictures.
+"""What a training step and an epoch pass through: batches, the base of all trainings, checkpoints, records.
 
-Stands on evaluation and all below; runs put it together.
+Stands on evaluation and all below; the kinds of VAE derive their trainings from it.
 """

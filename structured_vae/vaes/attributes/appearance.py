@@ -10,7 +10,7 @@ import torch
 
 from models import AttributeVAE
 
-from .quantities import Quantity, average
+from ...evaluation.quantities import Quantity, average
 
 PERSONS: Final = 100
 """Of the prior, each under every state."""

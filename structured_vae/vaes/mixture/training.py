@@ -6,8 +6,8 @@ import torch
 
 from models import AnyPotentials, MixtureVAE
 
-from ..evaluation.mixture import mixture_columns
-from .semi_supervised import SemiSupervisedTraining
+from ...training.semi_supervised import SemiSupervisedTraining
+from .evaluation import mixture_columns
 
 
 class MixtureTraining(SemiSupervisedTraining):

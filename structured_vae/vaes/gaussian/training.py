@@ -8,9 +8,9 @@ import torch
 
 from models import GaussianVAE
 
-from ..evaluation.gaussian import gaussian_columns
-from ..schedules import Schedule
-from .base import Training, TrainingOptions
+from ...schedules import Schedule
+from ...training.base import Training, TrainingOptions
+from .evaluation import gaussian_columns
 
 
 class GaussianTraining(Training):

@@ -10,10 +10,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from models import AttributeEncoder
 
-from ..data import ImageDataset
-from ..seeds import Stream, torch_seeded
-from .batches import ShuffledBatches, batches
-from .quiet import quiet
+from ...data import ImageDataset
+from ...seeds import Stream, torch_seeded
+from ...training.batches import ShuffledBatches, batches
+from ...training.quiet import quiet
 
 CHANNELS: Final = 16
 EPOCHS: Final = 12

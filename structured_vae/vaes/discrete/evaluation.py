@@ -22,12 +22,12 @@ from models import (
     StatesOfNetwork,
 )
 
-from ..errors import ConfigError
-from ..posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
-from ..posteriors.kl import kl_of_unary
-from ..posteriors.prior import PriorExcess, excess_of
-from .quantities import ACTIVE_SHARE, Evaluation, Quantity, average
-from .refinement import INDEXED_BITS, refined_bound
+from ...errors import ConfigError
+from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
+from ...evaluation.refinement import INDEXED_BITS, refined_bound
+from ...posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
+from ...posteriors.kl import kl_of_unary
+from ...posteriors.prior import PriorExcess, excess_of
 
 ENUMERATED_BITS = 16
 """States up to 2^16 are enumerated for every image: a second of one core for about 100 images."""

@@ -10,7 +10,7 @@ import torch
 
 from models import GaussianVAE
 
-from .quantities import Evaluation, Quantity, average
+from ...evaluation.quantities import Evaluation, Quantity, average
 
 MEANINGS: Final = {
     "reconstruction": ("sampled", "over samples of the code"),

@@ -8,12 +8,12 @@ import torch
 
 from models import AnyPotentials, DiscreteVAE
 
-from ..estimators import Estimator
-from ..evaluation.bound import image_costs, summarise
-from ..objectives.recipes import Recipe
-from ..posteriors import Gibbs, Posterior
-from ..schedules import Schedule
-from .base import Training, TrainingOptions
+from ...estimators import Estimator
+from ...evaluation.bound import image_costs, summarise
+from ...objectives.recipes import Recipe
+from ...posteriors import Gibbs, Posterior
+from ...schedules import Schedule
+from ...training.base import Training, TrainingOptions
 
 
 class ArgmaxTraining(Training):

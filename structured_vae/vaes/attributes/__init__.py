@@ -1,0 +1,4 @@
+"""Attributes with a continuous code: the VAE of faces.
+
+Imported by runs.
+"""

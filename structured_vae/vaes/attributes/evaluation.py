@@ -1,0 +1,150 @@
+"""The bound of an attribute VAE, and what it knows of each attribute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import torch
+
+from models import AttributeVAE, Gaussian
+
+from ...evaluation.quantities import Evaluation, Quantity, average
+from ...posteriors import Gibbs
+from ...posteriors.argmax import AnySolver, argmax
+
+MEANINGS: Final = {
+    "reconstruction": ("sampled", "of attributes and code"),
+    "kl_discrete": ("exact", "KL(q(attributes) || uniform), q the Gibbs distribution"),
+    "kl_continuous": (
+        "exact",
+        "KL(q(code) || p(code | attributes)) in expectation over q(attributes)",
+    ),
+    "kl": ("exact", "the sum of both"),
+    "bound": ("bound", "reconstruction + kl, on -log p(x)"),
+    "minus_log_p": ("bound", "-log p(x), importance-weighted"),
+    "accuracy": ("exact", "share of attributes that the most probable state has right"),
+}
+"""Kind and meaning of every column but those of single attributes."""
+
+
+def attribute_columns(
+    vae: AttributeVAE,
+    x: torch.Tensor,
+    labels: torch.Tensor,
+    names: Sequence[str],
+    generator: torch.Generator,
+    solver: AnySolver = "auto",
+    samples: int = 1,
+) -> dict[str, torch.Tensor]:
+    """`[batch]` each, the quantities of `MEANINGS`, and `accuracy_NAME` of every attribute.
+
+    The posterior is the Gibbs distribution of the scores, whose KL is known and which any
+    estimator's bound holds for.
+
+    Args:
+        vae: what is evaluated.
+        x: `[batch, pixels]`.
+        labels: `[batch, n]`, the true attributes.
+        names: of the n attributes.
+        generator: of codes and attributes.
+        solver: of the most probable state.
+        samples: of both for each image.
+    """
+    with torch.no_grad():
+        potentials, code = vae.encoder(x)
+        q = Gibbs(potentials)
+        totals, weights = torch.zeros_like(x[:, 0]), []
+        for _ in range(samples):
+            drawn, z = code.sample(generator), q.sample(generator)[0]
+            reconstruction = vae.decoder.reconstruction(x, z, drawn)
+            totals += reconstruction
+            cost = reconstruction + vae.decoder.prior_cost(z, drawn)
+            weights.append(code.log_ratio(drawn) - cost - q.log_prob(z) - vae.n * math.log(2))
+        right = (argmax(potentials, solver) == labels).to(x.dtype)
+        columns = {
+            "reconstruction": totals / samples,
+            "kl_discrete": q.kl().value,
+            "kl_continuous": kl_of_code(vae, q, code),
+            "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+            "accuracy": right.mean(dim=-1),
+            **{f"accuracy_{name}": column for name, column in zip(names, right.T, strict=True)},
+        }
+    columns["kl"] = columns["kl_discrete"] + columns["kl_continuous"]
+    columns["bound"] = columns["reconstruction"] + columns["kl"]
+    return columns
+
+
+def kl_of_code(vae: AttributeVAE, q: Gibbs, code: Gaussian) -> torch.Tensor:
+    """`[batch]`: KL(q(code) || p(code | z)) in expectation over q(z), in nats, exact.
+
+    A quadratic function has the mean E f(z) = f(E z) + tr(f'' Cov z) / 2.
+
+    Args:
+        vae: has the prior of codes given z.
+        q: of the attributes, with scores of all pairs or of none.
+        code: the other factor of the posterior.
+    """
+    ones, pairs = q.marginals
+    weight = vae.decoder.prior.weight
+    curvature = weight.T @ weight
+    spread = (ones * (1 - ones)) @ curvature.diagonal() / 2
+    edges = q.potentials.edges
+    if pairs is not None and edges is not None:
+        i, j = edges.T
+        spread = spread + (pairs - ones[:, i] * ones[:, j]) @ curvature[i, j]
+    return code.kl() + vae.decoder.prior_cost(ones, code.mean) + spread
+
+
+def evaluate_attributes(
+    vae: AttributeVAE,
+    image_batches: Iterable[tuple[torch.Tensor, ...]],
+    names: Sequence[str],
+    generator: torch.Generator,
+    solver: AnySolver = "auto",
+    samples: int = 10,
+    supervised: bool = True,
+) -> Evaluation:
+    """Bound with its parts, likelihood, and each accuracy beside the majority's.
+
+    `majority_NAME` is the accuracy of always saying the value that is more frequent among these
+    images.
+
+    Args:
+        vae: what is evaluated.
+        image_batches: `(images [batch, pixels], attributes [batch, n])` each.
+        names: of the attributes.
+        generator: of codes and attributes, on the images' device.
+        solver: of the most probable state.
+        samples: of both for each image.
+        supervised: whether the model knows which bit is which attribute; without, there is no
+            accuracy.
+    """
+    batches, labels = [], []
+    for x, true in image_batches:
+        batches.append(attribute_columns(vae, x, true, names, generator, solver, samples))
+        labels.append(true)
+    columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+    bound = [name for name in MEANINGS if supervised or name != "accuracy"]
+    quantities = {name: average(columns[name], *MEANINGS[name]) for name in bound}
+    if supervised:
+        quantities |= _beside_majority(columns, torch.cat(labels).double(), names)
+    return Evaluation(quantities, len(columns["bound"]))
+
+
+def _beside_majority(
+    columns: dict[str, torch.Tensor], labels: torch.Tensor, names: Sequence[str]
+) -> dict[str, Quantity]:
+    """Two quantities an attribute, and the majority's average."""
+    frequent = (labels == (labels.mean(dim=0) > 0.5)).double()
+    always = "share of images with the more frequent value"
+    quantities = {
+        "majority": average(frequent.mean(dim=1), "exact", f"{always}, of all attributes")
+    }
+    for name, majority in zip(names, frequent.T, strict=True):
+        quantities[f"accuracy_{name}"] = average(
+            columns[f"accuracy_{name}"], "exact", "most probable state"
+        )
+        quantities[f"majority_{name}"] = average(majority, "exact", always)
+    return quantities

@@ -1,0 +1,150 @@
+"""The semi-supervised training of an attribute VAE, for Lightning."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Final
+
+import torch
+
+from models import AnyPotentials, AttributeVAE
+
+from ...data import ATTRIBUTES, TYPICAL
+from ...estimators import Estimator
+from ...objectives.consistency import consistency_loss
+from ...objectives.label_losses import LabelLoss, state_of
+from ...posteriors.argmax import AnySolver, argmax
+from ...training.base import TrainingOptions
+from ...training.semi_supervised import SemiSupervisedTraining
+from .evaluation import attribute_columns
+
+SWITCHED: Final = ("Eyeglasses", "Smiling", "Male")
+"""The attributes of the paper's figure."""
+
+PERSONS: Final = 10
+"""Rows of that figure."""
+
+
+def combinations(like: torch.Tensor) -> torch.Tensor:
+    """`[8, n]`: every combination of the switched attributes, the others as in most faces.
+
+    Args:
+        like: gives type and device.
+
+    Example:
+        >>> states = combinations(torch.zeros(1))
+        >>> [dict(zip(ATTRIBUTES, state))["Male"] for state in states.tolist()]
+        [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
+    """
+    states = torch.tensor(TYPICAL).repeat(2 ** len(SWITCHED), 1)
+    for state, values in zip(states, product((0, 1), repeat=len(SWITCHED)), strict=True):
+        for name, value in zip(SWITCHED, values, strict=True):
+            state[ATTRIBUTES.index(name)] = value
+    return states.to(like)
+
+
+def switched(
+    vae: AttributeVAE, generator: torch.Generator, persons: int = PERSONS
+) -> tuple[torch.Tensor, int]:
+    """`[persons * 8, pixels]`: persons of the prior, each decoded under every combination of three attributes.
+
+    Glasses off and on; within each smile off and on; within each woman and man. And 8, the images
+    of a row.
+
+    Args:
+        vae: of the eight attributes of CelebA.
+        generator: of the persons.
+        persons: how many rows.
+
+    References:
+        Lorberbom, Gane, Jaakkola, Hazan (2019), Direct optimization through arg max, the figure of
+        CelebA.
+    """
+    drawn = vae.persons(persons, generator)
+    states = combinations(drawn)
+    return vae.decoded(drawn, states), len(states)
+
+
+class AttributeTraining(SemiSupervisedTraining):
+    """z_d are attributes, z_c a code, whose prior given z_d is in the decoder's cost.
+
+    The bound of labelled images is trained too, with z_d = y, so that the decoder sees right
+    attributes from the first step on, not the encoder's first guesses alone. And the encoder has to
+    find again what persons of the prior were decoded with, which trains the decoder alone.
+
+    Args:
+        vae: what is trained.
+        estimator: of the gradient in the scores of the attributes.
+        options: learning rate, seed and dropout.
+        label_loss: of the labelled images; None where there are none.
+        label_weight: of that loss.
+        consistency: weight of the same loss of decoded images.
+        solver: of the most probable attributes.
+
+    References:
+        Kingma, Rezende, Mohamed, Welling (2014), Semi-supervised learning with deep generative
+        models, equation 6: the bound of labelled images.
+    """
+
+    vae: AttributeVAE
+
+    def __init__(
+        self,
+        vae: AttributeVAE,
+        estimator: Estimator,
+        options: TrainingOptions,
+        *,
+        label_loss: LabelLoss | None,
+        label_weight: float,
+        consistency: float,
+        solver: AnySolver = "auto",
+    ):
+        super().__init__(vae, estimator, options, label_loss=label_loss, label_weight=label_weight)
+        self.consistency = consistency
+        self.solver = solver
+
+    def _loss(
+        self, x: torch.Tensor, *labelled: torch.Tensor
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        loss, stats = super()._loss(x, *labelled)
+        if self.label_loss is None or self.consistency == 0:
+            return loss, stats
+        found = consistency_loss(
+            self.vae,
+            labels=labelled[1],
+            label_loss=self.label_loss,
+            seen=self._seen,
+            generator=self._noise,
+            step=self.global_step,
+        ).mean()
+        return loss + self.consistency * found, {**stats, "consistency": found.detach()}
+
+    def _labelled(
+        self, x: torch.Tensor, labels: torch.Tensor
+    ) -> tuple[AnyPotentials, torch.Tensor | float]:
+        scores, code = self.vae.encoder(self._seen(x))
+        cost = self.vae.decoder.cost(x, state_of(scores, labels), code.sample(self._noise))
+        return scores, cost + code.kl()
+
+    def _accuracy(self, scores: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
+        return (argmax(scores, self.solver) == state_of(scores, labels)).float().mean()
+
+    def _columns(self, x: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+        columns = attribute_columns(
+            self.vae, x, labels, ATTRIBUTES, self._noise_of_evaluation, self.solver
+        )
+        unknown = self.label_loss is None
+        return {
+            name: column
+            for name, column in columns.items()
+            if name != "minus_log_p" and not (unknown and name.startswith("accuracy"))
+        }
+
+    def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
+        """`[count, pixels]`: each image decoded from its most probable attributes and a code drawn for it."""
+        potentials, code = self.vae.encoder(x)
+        return self.vae.decoder(argmax(potentials, self.solver), code.sample(noise))
+
+    def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
+        """A row for each of ten persons of the prior, a column for each combination of three attributes."""
+        return switched(self.vae, noise)

@@ -1,0 +1,4 @@
+"""A class with a continuous style: the mixture VAE.
+
+Imported by runs.
+"""

@@ -1,0 +1,99 @@
+"""The bound and the accuracy of a mixture VAE."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+import torch
+
+from models import MixtureVAE
+
+from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
+
+MEANINGS: Final = {
+    "reconstruction": ("sampled", "over all classes and samples of the style"),
+    "kl_discrete": ("exact", "KL(q(class) || uniform)"),
+    "kl_continuous": (
+        "exact",
+        "KL(q(style) || standard normal), of a style a class in expectation over classes",
+    ),
+    "kl": ("exact", "the sum of both"),
+    "bound": ("bound", "reconstruction + kl, on -log p(x)"),
+    "minus_log_p": ("bound", "-log p(x), importance-weighted"),
+    "accuracy": ("exact", "share of images whose most probable class is theirs"),
+    "accuracy_sampled": ("exact", "the same of a class drawn from q, in expectation"),
+}
+"""Kind and meaning of every column."""
+
+
+@torch.no_grad()
+def mixture_columns(
+    vae: MixtureVAE,
+    x: torch.Tensor,
+    classes: torch.Tensor | None,
+    generator: torch.Generator,
+    samples: int = 1,
+) -> dict[str, torch.Tensor]:
+    """`[batch]` each, the quantities of `MEANINGS`; and `probabilities [batch, k]`.
+
+    Args:
+        vae: what is evaluated.
+        x: `[batch, pixels]`.
+        classes: `[batch]`, the true ones; None, and there is no accuracy.
+        generator: of the styles.
+        samples: of the style for each image; the sum over classes is exact.
+    """
+    potentials, style = vae.encoder(x)
+    q = potentials.unary.softmax(dim=-1)
+    log_q = potentials.unary.log_softmax(dim=-1)
+    totals, weights = torch.zeros_like(q[:, 0]), []
+    for _ in range(samples):
+        drawn = style.sample(generator)
+        table = vae.decoder.given(drawn).table(x, potentials.states())
+        totals += (q * table).sum(dim=-1)
+        # of one style, or of that of every class
+        ratio = style.log_ratio(drawn).reshape(len(x), -1)
+        weights.append((ratio - table).logsumexp(dim=-1) - math.log(vae.n))
+    columns = {
+        "reconstruction": totals / samples,
+        "kl_discrete": (q * log_q).sum(dim=-1) + math.log(vae.n),
+        "kl_continuous": style.kl() if style.mean.ndim == 2 else (q * style.kl()).sum(dim=-1),
+        "minus_log_p": math.log(samples) - torch.stack(weights).logsumexp(dim=0),
+        "probabilities": q,
+    }
+    if classes is not None:
+        columns["accuracy"] = (q.argmax(dim=-1) == classes).to(q.dtype)
+        columns["accuracy_sampled"] = q.gather(1, classes[:, None])[:, 0]
+    columns["kl"] = columns["kl_discrete"] + columns["kl_continuous"]
+    columns["bound"] = columns["reconstruction"] + columns["kl"]
+    return columns
+
+
+def evaluate_mixture(
+    vae: MixtureVAE,
+    image_batches: Iterable[tuple[torch.Tensor, ...]],
+    generator: torch.Generator,
+    samples: int = 10,
+    supervised: bool = True,
+) -> Evaluation:
+    """Bound with its parts, likelihood, classes in use, and the accuracies.
+
+    Args:
+        vae: what is evaluated.
+        image_batches: `(images [batch, pixels], classes [batch])` each.
+        generator: of the styles, on the images' device.
+        samples: of the style for each image.
+        supervised: whether the model knows which class is which; without, there is no accuracy.
+    """
+    batches = [
+        mixture_columns(vae, x, classes if supervised else None, generator, samples)
+        for x, classes in image_batches
+    ]
+    columns = {name: torch.cat([batch[name] for batch in batches]).double() for name in batches[0]}
+    used = int((columns["probabilities"].mean(dim=0) >= ACTIVE_SHARE / vae.n).sum())
+    names = [name for name in MEANINGS if name in columns]
+    quantities = {name: average(columns[name], *MEANINGS[name]) for name in names}
+    quantities["active"] = Quantity(used, 0.0, "exact", f"classes in use, of {vae.n}")
+    return Evaluation(quantities, len(columns["bound"]))
