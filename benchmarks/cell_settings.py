@@ -19,8 +19,8 @@ from typing import Any, Final
 from benchmarks.validation import complete
 from structured_vae import TrainConfig
 from structured_vae.reproduction.experiments import Experiment
-from structured_vae.runs.config import known
 from structured_vae.schedules import ExponentialDecay
+from structured_vae.vaes.config import known
 
 NOT_ANNEALED: Final[dict[str, Any]] = {"kl_start": 0.0, "kl_warmup": 0}
 

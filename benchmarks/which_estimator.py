@@ -39,9 +39,9 @@ from structured_vae import (
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 from structured_vae.objectives.costs import Reconstruction
-from structured_vae.runs.config import Estimator as Name
-from structured_vae.runs.fitting import fitting_estimator
 from structured_vae.runs.networks import load_vae
+from structured_vae.vaes.config import Estimator as Name
+from structured_vae.vaes.fitting import fitting_estimator
 
 ENCODERS: Final = ("independent", "general")
 TWO_SIDED: Final = "direct, two sides"

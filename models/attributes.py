@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import torch
 from torch import nn
@@ -262,6 +262,11 @@ class AttributeVAE(Pretrained):
     def n(self) -> int:
         """Number of attributes."""
         return self.encoder.n
+
+    def probe(self) -> Potentials:
+        """Return potentials of one image as if every output of the attributes' head were -1."""
+        last = cast("nn.Linear", self.encoder.attributes.network[-1])
+        return self.encoder.attributes.potentials(-torch.ones((1, last.out_features)))
 
     @property
     def arguments(self) -> dict[str, int | str]:

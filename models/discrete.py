@@ -174,6 +174,17 @@ class DiscreteVAE(Pretrained):
         with torch.no_grad(), evaluating(self.encoder):
             return self.encoder(self._like().new_zeros(1, self.pixels))
 
+    def probe(self) -> AnyPotentials:
+        """Return potentials of one image as if every output of the encoder's network were -1.
+
+        They have the least convenient signs that an encoder of ours can give. What outputs a custom
+        network has is not known: then they are those of a blank image.
+        """
+        if isinstance(self.encoder, NetworkEncoder):
+            return self.blank()
+        last = cast("nn.Linear", self.encoder.network[-1])
+        return self.encoder.potentials(-torch.ones((1, last.out_features)))
+
     @property
     def arguments(self) -> dict[str, int | str]:
         """What `paper_vae` makes networks of these shapes from; of networks of one's own what can be said in words.

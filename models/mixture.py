@@ -205,6 +205,10 @@ class MixtureVAE(Pretrained):
         """Number of values of an image."""
         return self.decoder.last.out_features
 
+    def probe(self) -> CategoricalPotentials:
+        """Return potentials of one image as if every score of the encoder were -1."""
+        return CategoricalPotentials(-torch.ones((1, self.n)))
+
     @property
     def arguments(self) -> dict[str, int | str]:
         """What `MixtureVAE` makes networks of these shapes from."""

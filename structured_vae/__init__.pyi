@@ -61,7 +61,6 @@ from .posteriors import Gibbs, PerturbAndMAP, Posterior
 from .posteriors.argmax import argmax, perturb_and_map
 from .posteriors.kl import KL, kl_ceiling, kl_of_unary
 from .posteriors.prior import PriorExcess
-from .runs.config import DataConfig, TrainConfig
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
@@ -83,6 +82,7 @@ from .structures import (
     TractableStructure,
     grid_paths,
 )
+from .vaes.config import DataConfig, TrainConfig
 from .vaes.discrete.evaluation import evaluate
 
 __all__ = [

@@ -7,6 +7,7 @@ import grimp
 import networkx as nx
 
 from solvers.registry import BUILT_IN
+from structured_vae.vaes import KINDS
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("solvers", "models", "structured_vae")
@@ -79,3 +80,18 @@ def test_every_folder_opens_with_its_rule():
 def test_every_file_of_backends_is_a_registered_name():
     files = {file.stem for file in (ROOT / "solvers" / "backends").glob("*.py")} - {"__init__"}
     assert files == set(BUILT_IN)
+
+
+def test_kinds_of_vae_ignore_each_other():
+    imports = grimp.build_graph("structured_vae")
+    folders = [f"structured_vae.vaes.{name}" for name in KINDS]
+    assert {folder.name for folder in (ROOT / "structured_vae" / "vaes").iterdir()} >= set(KINDS)
+    between = {
+        (importer, imported)
+        for importer in folders
+        for imported in folders
+        if importer != imported
+        and imports.find_shortest_chains(importer, imported, as_packages=True)
+    }
+    # Custom networks are trained and evaluated as the discrete ones.
+    assert between == {("structured_vae.vaes.own", "structured_vae.vaes.discrete")}

@@ -25,7 +25,6 @@ from structured_vae.reproduction.experiments import Experiment
 from structured_vae.runs.assembly import data_of, dataset_of, training_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
-from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.runs.networks import vae_of
 from structured_vae.schedules import Constant
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
@@ -39,6 +38,7 @@ from structured_vae.vaes.attributes.evaluation import (
 )
 from structured_vae.vaes.attributes.recogniser import recogniser
 from structured_vae.vaes.attributes.training import SWITCHED, combinations, switched
+from structured_vae.vaes.fitting import ESTIMATORS
 
 CELEBA = DataConfig(name="celeba", batch_size=8)
 SMALL = TrainConfig(

@@ -308,7 +308,7 @@ def test_an_exported_folder_is_opened(tmp_path):
         ),
         (
             lambda: GaussianVAE(9, 2, 5),
-            "is a GaussianVAE; the explorer shows DiscreteVAE, MixtureVAE, AttributeVAE",
+            "is a GaussianVAE; the explorer shows models with discrete states",
         ),
     ],
     ids=["pixels", "bits", "attributes", "gaussian"],

@@ -9,10 +9,10 @@ import yaml
 from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, RunError, TrainConfig, load_vae, train
 from structured_vae.cli import main
-from structured_vae.runs.config import OLDER, EpsilonConfig
 from structured_vae.runs.config_file import END, START
 from structured_vae.runs.export import export_run, exported_training
 from structured_vae.runs.folder import Run
+from structured_vae.vaes.config import OLDER, EpsilonConfig
 
 CONFIGS = {
     "bits": TrainConfig(n=4, hidden=8, epochs=2, picture_every=0),

@@ -28,10 +28,10 @@ from structured_vae import (
 from structured_vae.objectives.costs import CostOfBits
 from structured_vae.posteriors import Gibbs, PerturbAndMAP
 from structured_vae.runs.assembly import initialised, training_of
-from structured_vae.runs.config import Estimator as Name
 from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.runs.networks import vae_of
+from structured_vae.vaes.config import Estimator as Name
+from structured_vae.vaes.fitting import ESTIMATORS
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(

@@ -12,7 +12,7 @@ from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
 from structured_vae import TrainConfig, evaluate_run, gradient_variance, resume, train
 from structured_vae.estimators import ScoreFunction
-from structured_vae.runs.config import EpsilonConfig
+from structured_vae.vaes.config import EpsilonConfig
 
 pytestmark = pytest.mark.gpu
 

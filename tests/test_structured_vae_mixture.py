@@ -17,11 +17,11 @@ from structured_vae.objectives.costs import Reconstruction
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.recipes import whole_bound
 from structured_vae.runs.evaluate import evaluate_run
-from structured_vae.runs.fitting import ESTIMATORS
 from structured_vae.training.base import TrainingOptions
 from structured_vae.training.batches import ImageData
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.labelled import balanced_labels
+from structured_vae.vaes.fitting import ESTIMATORS
 from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
 from structured_vae.vaes.mixture.training import MixtureTraining
 

@@ -23,11 +23,11 @@ from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
-from structured_vae.runs.fitting import ESTIMATORS, PERTURB_AND_MAP
 from structured_vae.runs.train import train
 from structured_vae.training.checkpoints import read_checkpoint
 from structured_vae.training.pictures import Pictures
 from structured_vae.vaes.discrete.training import ArgmaxTraining
+from structured_vae.vaes.fitting import ESTIMATORS, PERTURB_AND_MAP
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 

@@ -43,7 +43,6 @@ from structured_vae.explorer.explored_model import open_model
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.objectives.recipes import RECIPES
 from structured_vae.runs.assembly import dataset_of
-from structured_vae.runs.config import EpsilonConfig
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.folder import Run
 from structured_vae.runs.lock import LOCK
@@ -51,6 +50,7 @@ from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.record import RunRecord
+from structured_vae.vaes.config import EpsilonConfig
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
@@ -290,7 +290,7 @@ def test_an_evaluation_draws_a_thousand_samples_with_the_noise_of_the_seed(tmp_p
     def recorded(vae, images, posterior, noise, samples, refine):
         asked.append((noise.initial_seed(), samples))
 
-    monkeypatch.setattr("structured_vae.runs.evaluate.evaluate", recorded)
+    monkeypatch.setattr("structured_vae.vaes.discrete.kind.evaluate", recorded)
     evaluate_run(tmp_path / "run")
     assert asked == [(generator(7, Stream.EVALUATION).initial_seed(), 1000)]
 

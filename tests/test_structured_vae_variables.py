@@ -51,7 +51,7 @@ from structured_vae.posteriors.gibbs import _sample_table, _table_sums
 from structured_vae.posteriors.kl import kl_ceiling, kl_of_unary
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
-from structured_vae.runs.fitting import fitting_solver
+from structured_vae.vaes.fitting import fitting_solver
 
 VARIABLES, K, PIXELS = 3, 3, 6
 COUPLINGS = ("none", "potts", "general")

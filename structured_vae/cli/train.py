@@ -10,9 +10,9 @@ from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ig
 from rich.console import Console
 
 from ..errors import ConfigError
-from ..runs.config import TrainConfig
-from ..runs.plain_values import read_yaml, refuse_foreign
 from ..runs.small_files import CONFIG_SIZE, read_small_text
+from ..vaes.config import TrainConfig
+from ..vaes.plain_values import read_yaml, refuse_foreign
 from .terminal import command, file_table
 
 

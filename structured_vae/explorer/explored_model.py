@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 
 from models import (
-    MOST_BITS,
     AnyPotentials,
     AttributeVAE,
     CategoricalPotentials,
@@ -24,28 +23,25 @@ from models import (
     load_pretrained,
 )
 
-from ..data import ATTRIBUTES
 from ..errors import RunError
 from ..image_grids import grid
 from ..posteriors import Gibbs, Posterior
 from ..runs.assembly import dataset_of
-from ..runs.config import TrainConfig
 from ..runs.export import exported_training
-from ..runs.fitting import fitting_estimator, fitting_solver, posterior_of
 from ..runs.folder import Run
-from ..runs.networks import AnyVAE, load_vae
+from ..runs.networks import load_vae
+from ..vaes.config import TrainConfig
+from ..vaes.fitting import fitting_estimator, fitting_solver, posterior_of
+from ..vaes.registry import AnyVAE, kind_of_networks
+from ..vaes.shown import Shown
 from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
 from .state_paths import best_path
 
 DRAWS: Final = 2000
 """Of a perturb-and-MAP posterior: its marginals are then known to about 0.01."""
 
-SHOWN: Final = ("DiscreteVAE", "MixtureVAE", "AttributeVAE")
 COLUMNS: Final = 10
 """Of samples side by side."""
-
-COLOUR_SIDE: Final = 64
-"""Of the images of attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,29 +100,34 @@ class Explored:
     training: TrainConfig | None
     size: tuple[int, int]
 
+    @cached_property
+    def parts(self) -> Shown:
+        """What the kind of the model shows: states, scores, styles and images.
+
+        Raises:
+            RunError: the explorer cannot show it.
+        """
+        return kind_of_networks(self.vae).shown(self.vae)
+
     @property
     def bits(self) -> bool:
         """Whether the latent state is n bits, rather than one of n categories."""
-        return isinstance(self.vae, AttributeVAE) or (
-            isinstance(self.vae, DiscreteVAE) and not self.vae.categorical
-        )
+        return self.parts.bits
 
     @property
     def has_style(self) -> bool:
         """Whether there is a continuous style or code beside the state."""
-        return isinstance(self.vae, MixtureVAE | AttributeVAE)
+        return self.parts.has_style
 
     @property
     def colours(self) -> int:
         """3 where images are red, green and blue, else 1."""
-        return 3 if isinstance(self.vae, AttributeVAE) else 1
+        return self.parts.colours
 
     @property
     def names(self) -> list[str]:
         """Of the bits or categories: their places in z, or the attributes of the images that they were learnt from."""
-        if isinstance(self.vae, AttributeVAE) and self.vae.n == len(ATTRIBUTES):
-            return [name.replace("_", " ") for name in ATTRIBUTES]
-        return [str(i) for i in range(self.vae.n)]
+        return self.parts.names
 
     @property
     def passed_on(self) -> bool:
@@ -160,16 +161,10 @@ class Explored:
     def score(self, pixels: NDArray[np.float32] | None) -> Scored:
         """What the encoder says of an image `[pixels]`, or the prior of none."""
         if pixels is None:
-            return Scored(None, self._prior_scores())
+            return Scored(None, self.parts.prior_scores())
         x = torch.from_numpy(pixels)[None].to(self._weight.dtype)
-        if isinstance(self.vae, DiscreteVAE):
-            return Scored(pixels, self.vae.encoder(x))
-        h, code = self.vae.encoder(x)
-        mean = code.mean
-        if isinstance(self.vae, AttributeVAE):
-            best = torch.from_numpy(ranked(h, {}, 1).states).to(mean)
-            mean = mean - self.vae.decoder.prior(best)
-        return Scored(pixels, h, mean[0].flatten().float().numpy())
+        potentials, style = self.parts.score(x)
+        return Scored(pixels, potentials, None if style is None else style.float().numpy())
 
     @torch.no_grad()
     def encode(
@@ -199,22 +194,23 @@ class Explored:
         """
         generator, columns = torch.Generator().manual_seed(seed), COLUMNS
         fixed = fixed or {}
-        if isinstance(self.vae, MixtureVAE) and scored is None:
-            images, columns = self.vae.grid(count, generator), self.vae.n
-            if fixed:
+        rows = self.parts.grid(count, generator) if scored is None else None
+        if rows is None:
+            h = self.parts.prior_scores() if scored is None else scored.potentials
+            z = draws_given(h, fixed, count, generator, self._weight)
+            images = self.parts.means(z, self._styles(count, generator, scored))
+        else:
+            images, columns = rows
+            if fixed:  # one category alone
                 images = images.reshape(count, columns, -1)[:, next(iter(fixed))]
                 columns = COLUMNS
-        else:
-            h = self._prior_scores() if scored is None else scored.potentials
-            z = draws_given(h, fixed, count, generator, self._weight)
-            images = self._means(z, self._styles(count, generator, scored))
         tiles = grid(images.float(), min(columns, len(images)), self.colours, *self.size)
         return tiles if self.colours > 1 else tiles[..., 0]
 
     def drawn_style(self, number: int) -> NDArray[np.float32]:
         """`[c]`: a style of the prior, the same for the same number."""
         generator = torch.Generator().manual_seed(number)
-        style: NDArray[np.float32] = torch.randn(self._style_size, generator=generator).numpy()
+        style: NDArray[np.float32] = torch.randn(self.parts.style_size, generator=generator).numpy()
         return style
 
     @torch.no_grad()
@@ -267,33 +263,13 @@ class Explored:
         solver = fitting_solver("auto", self.vae)
         return posterior_of(fitting_estimator(self.training, self.vae, solver), solver)
 
-    def _prior_scores(self) -> AnyPotentials:
-        """One row: those of a learnt prior, or zeros."""
-        if isinstance(self.vae, DiscreteVAE) and self.vae.prior is not None:
-            return self.vae.prior.potentials()
-        zeros = torch.zeros((1, self.vae.n), dtype=self._weight.dtype)
-        return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
-
     def _cost(self, scored: Scored, best: Ranked) -> float | None:
         """-log p(x, z) of the best state; of grey images, whose cost is no likelihood, and of styles it is not said."""
         binarised = self.training is None or self.training.data.binarisation != "none"
-        if scored.pixels is None or not isinstance(self.vae, DiscreteVAE) or not binarised:
+        if scored.pixels is None or not binarised:
             return None
-        z = self._rows(best.states[:1])
         x = torch.from_numpy(scored.pixels)[None].to(self._weight.dtype)
-        prior = Gibbs(self._prior_scores()).log_prob(z)
-        return float((self.vae.decoder.cost(x, z) - prior)[0])
-
-    @property
-    def _style_size(self) -> int:
-        if isinstance(self.vae, DiscreteVAE):
-            return 0
-        return self.vae.decoder.c * (self.vae.n if self._own_styles else 1)
-
-    @property
-    def _own_styles(self) -> bool:
-        """Whether every class has a style of its own, one after the other in what is called the style here."""
-        return isinstance(self.vae, MixtureVAE) and self.vae.encoder.styles == "own"
+        return self.parts.joint_cost(x, self._rows(best.states[:1]))
 
     def _styles(
         self, count: int, generator: torch.Generator, scored: Scored | None
@@ -301,23 +277,16 @@ class Explored:
         """`[count, c]`: that of the image, or draws of the prior."""
         if scored is not None and scored.style is not None:
             return torch.from_numpy(scored.style).expand(count, -1).to(self._weight.dtype)
-        return torch.randn((count, self._style_size), generator=generator).to(self._weight.dtype)
+        return torch.randn((count, self.parts.style_size), generator=generator).to(
+            self._weight.dtype
+        )
 
     def _decoded(
         self, z: torch.Tensor, style: NDArray[np.float32] | None
     ) -> list[NDArray[np.float32]]:
-        given = torch.zeros(self._style_size) if style is None else torch.from_numpy(style)
-        means = self._means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
+        given = torch.zeros(self.parts.style_size) if style is None else torch.from_numpy(style)
+        means = self.parts.means(z, given.expand(len(z), -1).to(z.dtype)).float().numpy()
         return [self.shown(each) for each in means]
-
-    def _means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
-        """`[m, pixels]`: of states `[m, n]` with styles `[m, c]`."""
-        if isinstance(self.vae, MixtureVAE):
-            rows = style.reshape(len(z), self.vae.n, -1) if self._own_styles else style
-            return self.vae.decoder(z, rows).sigmoid()
-        if isinstance(self.vae, AttributeVAE):
-            return self.vae.decoder(z, style + self.vae.decoder.prior(z))
-        return self.vae.decoder.mean(z)
 
     @property
     def _weight(self) -> torch.Tensor:
@@ -352,20 +321,19 @@ def open_model(folder: str | Path, model: DiscreteVAE | None = None) -> Explored
     if reason := not_shown(vae):
         raise RunError(f"the model of {folder} {reason}")
     shown = cast("DiscreteVAE | MixtureVAE | AttributeVAE", vae)
-    if isinstance(shown, AttributeVAE):
-        return Explored(shown, training, (COLOUR_SIDE, COLOUR_SIDE))
-    return Explored(shown, training, _size(shown.pixels, training, folder))
+    size = kind_of_networks(shown).shown(shown).size
+    if size is None:
+        pixels = cast("DiscreteVAE | MixtureVAE", shown).pixels
+        size = _size(pixels, training, folder)
+    return Explored(shown, training, size)
 
 
 def not_shown(vae: AnyVAE) -> str:
     """Why the page cannot show a model; nothing where it can."""
-    if not isinstance(vae, DiscreteVAE | MixtureVAE | AttributeVAE):
-        return f"is a {type(vae).__name__}; the explorer shows {', '.join(SHOWN)}"
-    if isinstance(vae, DiscreteVAE) and vae.categorical and vae.variables > 1:
-        return f"has {vae.variables} variables of several values; the explorer shows one"
-    categorical = isinstance(vae, MixtureVAE) or (isinstance(vae, DiscreteVAE) and vae.categorical)
-    if not categorical and vae.n > MOST_BITS:
-        return f"has {vae.n} bits; the explorer shows up to {MOST_BITS}"
+    try:
+        kind_of_networks(vae).shown(vae)
+    except RunError as error:
+        return str(error)
     return ""
 
 

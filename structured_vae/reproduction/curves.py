@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..runs.curves import PAGE_WIDTH
-from ..runs.fitting import PERTURB_AND_MAP
+from ..vaes.fitting import PERTURB_AND_MAP
 from .experiments import Experiment
 from .quantities import Records
 from .records import Record

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ..errors import ConfigError
-from ..runs.config import TrainConfig
+from ..vaes.config import TrainConfig
 
 CELLS = files(__package__) / "cells"
 AFTERWARDS = ("refine", "draws", "picture", "appearance")

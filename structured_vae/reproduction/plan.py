@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..errors import RunError
-from ..runs.config import TrainConfig
+from ..vaes.config import TrainConfig
 from .experiments import Cell, Experiment
 from .records import Places, read_record, seconds_an_epoch
 

@@ -12,20 +12,19 @@ import torch
 from filelock import FileLock, Timeout
 from joblib import Parallel, cpu_count, delayed
 
-from models import GaussianVAE
 from solvers import SolverError
 
 from ..atomic import whole_file
 from ..errors import RunError, StructuredVAEError, TerminatedError
 from ..runs.assembly import dataset_of
-from ..runs.config import TrainConfig
 from ..runs.evaluate import evaluate_run
-from ..runs.fitting import fitting_estimator, fitting_solver
 from ..runs.folder import Run
 from ..runs.networks import load_vae
 from ..runs.train import resume, train
 from ..training.checkpoints import read_checkpoint
 from ..training.pictures import picture_name
+from ..vaes.config import TrainConfig
+from ..vaes.registry import kind_of
 from .experiments import WITHOUT_EFFECT, Cell
 from .records import Places, record_of_run
 
@@ -145,10 +144,7 @@ def write_record(cell: Cell, places: Places, evaluation: dict[str, object] | Non
 
 def _argmaxes(config: TrainConfig, run: Run) -> int:
     """For an image and step; a Gaussian has none."""
-    vae = load_vae(run.folder, "last")
-    if isinstance(vae, GaussianVAE):
-        return 0
-    return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+    return kind_of(config).argmaxes(config, load_vae(run.folder, "last"))
 
 
 def _copy_picture(drawn: Path, picture: Path) -> None:

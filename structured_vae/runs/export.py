@@ -15,7 +15,7 @@ from models.pretrained import pretrained_config
 from ..data import CELEBA
 from ..errors import ConfigError, RunError
 from ..training.checkpoints import read_checkpoint
-from .config import FOREIGN, TrainConfig
+from ..vaes.config import FOREIGN, TrainConfig
 from .folder import Run, Which
 from .networks import load_vae
 from .small_files import RECORD_SIZE, read_small_text

@@ -13,7 +13,7 @@ from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
 from ..estimators import Estimator
 from ..objectives.recipes import check_kl_term
-from .config import CHOICES, DataConfig, TrainConfig
+from ..vaes.config import CHOICES, DataConfig, TrainConfig
 
 DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
 """Options of `DataConfig` that a call may name as its own."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from matplotlib.axes import Axes
@@ -32,9 +32,10 @@ from ..estimators import (
 from ..evaluation.gradients import GradientReport, gradient_report
 from ..schedules import Constant
 from ..seeds import Stream, generator
+from ..vaes.fitting import fitting_solver
+from ..vaes.registry import kind_of
 from .assembly import dataset_of
 from .curves import PAGE_WIDTH, legend_below
-from .fitting import fitting_solver
 from .folder import Run, Which
 from .given import Given, given_images
 from .networks import load_vae
@@ -114,11 +115,12 @@ def gradient_figure(
     run = Run.at(folder)
     place = run.folder if output is None else Path(output)
     config = run.config()
-    vae = load_vae(folder, which, model)
-    if not isinstance(vae, DiscreteVAE):
+    if not kind_of(config).compares_gradients:
         raise ConfigError(
-            f"gradients are compared of bits and categories, by runs of the model discrete; this one is {config.kind}"
+            "gradients are compared of bits and categories, by runs of the model discrete; this "
+            f"one is {config.kind}"
         )
+    vae = cast("DiscreteVAE", load_vae(folder, which, model))
     x = torch.from_numpy(
         dataset_of(config, Given(dataset=given_images(config, data))).test.images[:images]
     )

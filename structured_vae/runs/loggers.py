@@ -20,7 +20,7 @@ from lightning.pytorch.loggers import (
 from ..atomic import whole_file
 from ..errors import MissingPackageError, RunError
 from ..training.forgiving import Forgiving
-from .config import TrainConfig
+from ..vaes.config import TrainConfig
 from .folder import Run
 from .small_files import read_small_text
 

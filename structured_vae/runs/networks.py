@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import torch
 from torch import Tensor
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, paper_vae
-from models.attributes import PIXELS
+from models import DiscreteVAE
 
 from ..errors import RunError, shortened
 from ..training.checkpoints import damaged, read_checkpoint
 from ..training.sound_checkpoint import UnsoundError, require_sound_weights
-from .config import TrainConfig
+from ..vaes.config import TrainConfig
+from ..vaes.registry import AnyVAE, kind_of
 from .folder import Run, Which
 from .given import Given
-
-AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
-"""What a configuration can name."""
-
-AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
-"""Those whose gradients need an estimator."""
 
 MOST_PIXELS: Final = 1 << 30
 """Values of an image."""
 
-BIAS, GAUSSIAN_BIAS = "decoder.last.bias", "decoder.2.bias"
-"""Of the pixels, in a checkpoint."""
-
 
 def vae_of(config: TrainConfig, pixels: int) -> AnyVAE:
-    """The networks that a configuration names; those of attributes have a size of image of their own."""
-    if config.model == "attributes":
-        return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
-    if config.model == "mixture":
-        return MixtureVAE(pixels, config.k, styles=config.styles)
-    if config.kind == "gaussian":
-        return GaussianVAE(pixels, config.n, config.hidden)
-    return paper_vae(
-        config.encoder,
-        pixels=pixels,
-        n=config.latent,
-        hidden=config.hidden,
-        prior=config.prior,
-        bandwidth=config.bandwidth,
-        variables=config.variables,
-        couplings=config.couplings,
-    )
+    """Return networks with fresh weights, as a configuration names them."""
+    vae: AnyVAE = kind_of(config).networks(config, pixels)
+    return vae
 
 
 def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | None = None) -> AnyVAE:
@@ -75,10 +52,7 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
         name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)
     }
     try:
-        if model is None:
-            with torch.device("meta"):  # no memory is taken for networks that do not fit
-                require_sound_weights(weights, vae_of(config, _pixels(config, weights)))
-        vae: AnyVAE = _sized(model, run) if model else vae_of(config, _pixels(config, weights))
+        vae: AnyVAE = _sized(model, run) if model else _fitting(config, weights)
         require_sound_weights(weights, vae)
         vae.load_state_dict(weights)
     except UnsoundError as error:
@@ -86,6 +60,19 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{file} does not fit the run's configuration: {error}") from error
     return vae.eval()
+
+
+def _fitting(config: TrainConfig, weights: dict[str, Tensor]) -> AnyVAE:
+    """Return networks of a configuration that these weights fit.
+
+    Raises:
+        UnsoundError: they fit none.
+        KeyError: a weight is missing.
+    """
+    pixels = kind_of(config).pixels(weights)
+    with torch.device("meta"):  # no memory is taken for networks that do not fit
+        require_sound_weights(weights, vae_of(config, pixels))
+    return vae_of(config, pixels)
 
 
 def _sized(model: DiscreteVAE, run: Run) -> DiscreteVAE:
@@ -107,11 +94,3 @@ def _stored_pixels(start: Path) -> int:
             start, UnsoundError(f"pixels must be a count of pixels; got {shortened(pixels)}")
         )
     return pixels
-
-
-def _pixels(config: TrainConfig, weights: dict[str, Tensor]) -> int:
-    return (
-        PIXELS
-        if config.model == "attributes"
-        else weights[GAUSSIAN_BIAS if config.kind == "gaussian" else BIAS].numel()
-    )

@@ -31,9 +31,10 @@ from ..training.pictures import Pictures
 from ..training.quiet import quiet
 from ..training.record import RunRecord
 from ..training.sound_checkpoint import UnsoundError, require_sound_training, require_sound_weights
+from ..vaes.config import TrainConfig, known
+from ..vaes.options import by_epoch
 from .allocator import keep_freed_buffers
-from .assembly import by_epoch, data_of, dataset_of, initialised, training_of
-from .config import TrainConfig, known
+from .assembly import data_of, dataset_of, initialised, training_of
 from .folder import Run, Which
 from .given import Given, configured, given_for
 from .interrupt import HeardInterrupts

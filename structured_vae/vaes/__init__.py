@@ -1,4 +1,17 @@
-"""The kinds of VAE, a folder each: what is trained, and what is known of it on images.
+"""The kinds of VAE, a folder each: options, networks, training, evaluation and what the explorer shows.
 
-Stands on training, evaluation and all below; runs put a kind together. A kind imports no other.
+A folder is named as the kind. Its `kind.py` holds `KIND`, an object of a `Kind` subclass, through
+which runs, explorer and reproduction use it. The files beside the folders are what kinds share.
+Stands on training, evaluation and all below; a kind imports no other kind, but for `own`.
 """
+
+from typing import Final
+
+KINDS: Final = (
+    "discrete",
+    "gaussian",
+    "mixture",
+    "attributes",
+    "own",
+)
+"""By the names of their folders. A new kind is a folder and a line here."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeAlias
 
 import torch
 
 from models import (
     AnyPotentials,
-    AttributeEncoder,
+    AttributeVAE,
     CategoricalPotentials,
     DiscreteVAE,
-    MixtureEncoder,
-    NetworkEncoder,
+    MixtureVAE,
     Prior,
 )
 from solvers import Problem, UnsupportedProblemError, resolve, solve
@@ -46,7 +45,9 @@ from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.argmax import AnySolver, argmax
 from .config import TrainConfig, known
-from .networks import AnyDiscreteVAE
+
+AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
+"""Those whose gradients need an estimator."""
 
 Build = Callable[[TrainConfig, AnySolver, int, int], Estimator]
 """(configuration, solver, samples, n) -> an estimator."""
@@ -156,17 +157,28 @@ def fitting_estimator(
             f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
-    if isinstance(vae, DiscreteVAE) and vae.prior is not None:
-        _check_prior(config, estimator, vae.prior)
-    if estimator.kl == "none" and not isinstance(vae, DiscreteVAE):
-        raise ConfigError(
-            f"the estimator {config.estimator} does not train the bound, which is what the model {config.model} needs"
-        )
     return estimator
 
 
-def _check_prior(config: TrainConfig, estimator: Estimator, prior: Prior) -> None:
-    """Refuses a learnt prior that nothing would train, or whose log Z is out of reach."""
+def require_whole_bound(config: TrainConfig, estimator: Estimator) -> None:
+    """Refuse an estimator that leaves the KL out.
+
+    Raises:
+        ConfigError: it does.
+    """
+    if estimator.kl == "none":
+        raise ConfigError(
+            f"the estimator {config.estimator} does not train the bound, which is what the model "
+            f"{config.model} needs"
+        )
+
+
+def check_prior(config: TrainConfig, estimator: Estimator, prior: Prior) -> None:
+    """Refuse a learnt prior that nothing would train, or whose log Z is out of reach.
+
+    Raises:
+        ConfigError: it is one.
+    """
     if config.recipe == "paper" and estimator.kl == "folded":
         raise ConfigError(
             "a learnt prior is trained by the KL, which the recipe paper leaves out with the estimator "
@@ -227,17 +239,10 @@ def _worst(vae: AnyDiscreteVAE, solver: str = "auto") -> AnyPotentials:
     negative for `auto`, which then chooses what takes every sign; who names a solver is believed,
     as far as a blank image shows.
     """
-    encoder = vae.encoder
-    if isinstance(encoder, MixtureEncoder):
-        return CategoricalPotentials(-torch.ones((1, encoder.n)))
-    if isinstance(encoder, AttributeEncoder):
-        encoder = encoder.attributes
-    if isinstance(encoder, NetworkEncoder):
-        return _worst_of_own(cast("DiscreteVAE", vae).blank(), solver)
-    found = encoder.potentials(
-        -torch.ones((1, cast("torch.nn.Linear", encoder.network[-1]).out_features))
-    )
-    return _worst_tables(found) if isinstance(found, CategoricalPotentials) else found
+    probe = vae.probe()
+    if vae.own:
+        return _worst_of_own(probe, solver)
+    return _worst_tables(probe) if isinstance(probe, CategoricalPotentials) else probe
 
 
 def _worst_tables(potentials: CategoricalPotentials) -> CategoricalPotentials:

@@ -1,0 +1,106 @@
+"""The kind `attributes`: attributes of faces with a continuous code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+
+from models import AttributeVAE
+from models.attributes import PIXELS
+
+from ...data import ImageDataset
+from ...errors import ConfigError
+from ...estimators import Estimator
+from ...evaluation.quantities import Evaluation
+from ...seeds import Stream, torch_seeded
+from ...training.base import Training
+from ...training.labelled import drawn_labels
+from ..config import TrainConfig
+from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
+from ..kind import Kind, Question, refuse_refinement
+from ..options import training_options
+from ..shown import Shown
+from .evaluation import evaluate_attributes
+from .judged_faces import judged_faces
+from .page import ShownAttributes
+from .training import AttributeTraining
+
+SAMPLES: Final = 10
+"""Of attributes and code, for an image; each costs one decoding."""
+
+
+class AttributeKind(Kind[AttributeVAE]):
+    """The attributes of CelebA, with a code for the person."""
+
+    vae = AttributeVAE
+
+    def networks(self, config: TrainConfig, pixels: int) -> AttributeVAE:
+        """Return convolutional networks with fresh weights; the size of their images is fixed."""
+        return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
+
+    def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
+        """Return the size of the images, which is fixed."""
+        return PIXELS
+
+    def training(
+        self, config: TrainConfig, vae: AttributeVAE, estimator: Estimator | None
+    ) -> Training:
+        """Return the semi-supervised training."""
+        solver = fitting_solver(config.solver, vae)
+        with torch_seeded(config.seed, Stream.ESTIMATOR):
+            estimator = fitting_estimator(config, vae, solver, estimator)
+        require_whole_bound(config, estimator)
+        return AttributeTraining(
+            vae,
+            estimator,
+            training_options(config),
+            label_loss=label_loss_of(config, solver),
+            label_weight=config.label_weight,
+            consistency=config.consistency,
+            solver=solver,
+        )
+
+    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+        """Return the places of images drawn by the seed; no draw has as many of each attribute."""
+        if not config.labels:
+            return None
+        return drawn_labels(len(dataset.train.labels), config.labels, config.seed)
+
+    def evaluate(self, question: Question[AttributeVAE]) -> Evaluation:
+        """Return the bound with its parts, and how often each attribute is right."""
+        config = question.config
+        evaluation = evaluate_attributes(
+            question.vae,
+            question.batches,
+            question.dataset.attributes,
+            question.noise,
+            fitting_solver(config.solver, question.vae),
+            SAMPLES if question.samples is None else question.samples,
+            config.labels > 0,
+        )
+        if not question.appearance:
+            return evaluation
+        judged = judged_faces(question.vae, question.dataset, question.split, config.seed)
+        return evaluation.joined(judged)
+
+    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+        """Refuse a search for each image, and to judge decoded faces without labels."""
+        refuse_refinement(config, refine)
+        if appearance and not config.labels:
+            raise ConfigError(
+                "appearance is of the model attributes with labels; this run has the model "
+                f"{config.model} with {config.labels} labels"
+            )
+
+    def argmaxes(self, config: TrainConfig, vae: AttributeVAE) -> int:
+        """Return how many argmaxes the estimator solves."""
+        return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+
+    def shown(self, vae: AttributeVAE) -> Shown:
+        """Return attributes and codes as the explorer shows them."""
+        return ShownAttributes(vae)
+
+
+KIND: Final = AttributeKind()

@@ -1,0 +1,99 @@
+"""The kind `discrete`: bits or categories alone, with the paper's networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+
+from models import DiscreteVAE, paper_vae
+
+from ...estimators import Estimator
+from ...evaluation.quantities import Evaluation
+from ...objectives.recipes import RECIPES
+from ...schedules import Ramp
+from ...seeds import Stream, torch_seeded
+from ...training.base import Training
+from ..config import TrainConfig, known
+from ..fitting import check_prior, fitting_estimator, fitting_solver, posterior_of
+from ..kind import Kind, Question, refuse_appearance
+from ..options import training_options
+from ..shown import Shown
+from .evaluation import evaluate
+from .page import ShownStates
+from .training import ArgmaxTraining
+
+SAMPLES: Final = 1000
+"""Of the posterior, for an image."""
+
+
+class DiscreteKind(Kind[DiscreteVAE]):
+    """Bits, or variables of k categories."""
+
+    vae = DiscreteVAE
+    compares_gradients = True
+
+    def networks(self, config: TrainConfig, pixels: int) -> DiscreteVAE:
+        """Return the paper's networks with fresh weights."""
+        return paper_vae(
+            config.encoder,
+            pixels=pixels,
+            n=config.latent,
+            hidden=config.hidden,
+            prior=config.prior,
+            bandwidth=config.bandwidth,
+            variables=config.variables,
+            couplings=config.couplings,
+        )
+
+    def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
+        """Return the length of the decoder's last bias."""
+        return weights["decoder.last.bias"].numel()
+
+    def training(
+        self, config: TrainConfig, vae: DiscreteVAE, estimator: Estimator | None
+    ) -> Training:
+        """Return the training by gradient estimates."""
+        solver = fitting_solver(config.solver, vae)
+        with torch_seeded(config.seed, Stream.ESTIMATOR):
+            estimator = fitting_estimator(config, vae, solver, estimator)
+        if vae.prior is not None:
+            check_prior(config, estimator, vae.prior)
+        return ArgmaxTraining(
+            vae,
+            estimator,
+            training_options(config),
+            posterior=posterior_of(estimator, solver),
+            recipe=RECIPES[known(config.recipe)],
+            kl_weight=Ramp(known(config.kl_warmup), known(config.kl_start)),
+        )
+
+    def evaluate(self, question: Question[DiscreteVAE]) -> Evaluation:
+        """Return the bound of the posterior that the training had, with its parts."""
+        config = question.config
+        solver = fitting_solver(config.solver, question.vae)
+        estimator = fitting_estimator(config, question.vae, solver, question.estimator)
+        return evaluate(
+            question.vae,
+            question.batches,
+            posterior_of(estimator, solver),
+            question.noise,
+            SAMPLES if question.samples is None else question.samples,
+            question.refine,
+        )
+
+    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+        """Refuse to judge decoded images; a bound can be refined."""
+        refuse_appearance(config, appearance)
+
+    def argmaxes(self, config: TrainConfig, vae: DiscreteVAE) -> int:
+        """Return how many argmaxes the estimator solves."""
+        return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+
+    def shown(self, vae: DiscreteVAE) -> Shown:
+        """Return the states as the explorer shows them."""
+        return ShownStates(vae)
+
+
+KIND: Final = DiscreteKind()

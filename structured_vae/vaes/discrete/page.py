@@ -1,0 +1,52 @@
+"""What the explorer shows of a VAE whose latent variables are discrete alone."""
+
+from __future__ import annotations
+
+import torch
+
+from models import AnyPotentials, DiscreteVAE
+
+from ...errors import RunError
+from ...posteriors import Gibbs
+from ..shown import Shown, require_few_bits
+
+
+class ShownStates(Shown):
+    """Bits, or the categories of one variable.
+
+    Args:
+        vae: the networks.
+
+    Raises:
+        RunError: there are several variables of categories, or too many bits.
+    """
+
+    def __init__(self, vae: DiscreteVAE):
+        super().__init__(vae.n, next(vae.parameters()))
+        self.vae = vae
+        self.bits = not vae.categorical
+        if self.bits:
+            require_few_bits(vae.n)
+        elif vae.variables > 1:
+            raise RunError(
+                f"has {vae.variables} variables of several values; the explorer shows one"
+            )
+
+    def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
+        """Return the potentials of an image; there is no style."""
+        return self.vae.encoder(x), None
+
+    def means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        """Return the mean images of states."""
+        return self.vae.decoder.mean(z)
+
+    def prior_scores(self) -> AnyPotentials:
+        """Return the potentials of a learnt prior, or zeros."""
+        if self.vae.prior is None:
+            return super().prior_scores()
+        return self.vae.prior.potentials()
+
+    def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
+        """Return -log p(x, z) of one image and state."""
+        log_prior = Gibbs(self.prior_scores()).log_prob(z)
+        return float((self.vae.decoder.cost(x, z) - log_prior)[0])

@@ -1,0 +1,68 @@
+"""The kind `gaussian`: the reference with a continuous latent space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+
+from models import GaussianVAE
+
+from ...errors import ConfigError, RunError
+from ...estimators import Estimator
+from ...evaluation.quantities import Evaluation
+from ...schedules import Ramp
+from ...training.base import Training
+from ..config import TrainConfig, known
+from ..kind import Kind, Question
+from ..options import training_options
+from ..shown import Shown
+from .evaluation import evaluate_gaussian
+from .training import GaussianTraining
+
+SAMPLES: Final = 200
+"""Of the code, for an image, as its likelihood is usually reported."""
+
+
+class GaussianKind(Kind[GaussianVAE]):
+    """n continuous dimensions."""
+
+    vae = GaussianVAE
+
+    def networks(self, config: TrainConfig, pixels: int) -> GaussianVAE:
+        """Return the layers of the discrete models with fresh weights."""
+        return GaussianVAE(pixels, config.n, config.hidden)
+
+    def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
+        """Return the length of the decoder's last bias."""
+        return weights["decoder.2.bias"].numel()
+
+    def training(
+        self, config: TrainConfig, vae: GaussianVAE, estimator: Estimator | None
+    ) -> Training:
+        """Return the training by reparameterisation.
+
+        Raises:
+            ConfigError: an estimator is given.
+        """
+        if estimator is not None:
+            raise ConfigError("the model gaussian takes no estimator: leave it out, estimator=...")
+        kl_weight = Ramp(known(config.kl_warmup), known(config.kl_start))
+        return GaussianTraining(vae, training_options(config), kl_weight=kl_weight)
+
+    def evaluate(self, question: Question[GaussianVAE]) -> Evaluation:
+        """Return the bound with its parts, the likelihood and the dimensions in use."""
+        samples = SAMPLES if question.samples is None else question.samples
+        return evaluate_gaussian(question.vae, question.batches, question.noise, samples)
+
+    def shown(self, vae: GaussianVAE) -> Shown:
+        """Refuse: a continuous code has no states to show.
+
+        Raises:
+            RunError: always.
+        """
+        raise RunError("is a GaussianVAE; the explorer shows models with discrete states")
+
+
+KIND: Final = GaussianKind()

@@ -1,0 +1,155 @@
+"""What runs, explorer and reproduction ask of a kind of VAE."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+import torch
+
+from models import Pretrained
+
+from ..data import ImageDataset
+from ..errors import ConfigError
+from ..estimators import Estimator
+from ..evaluation.quantities import Evaluation
+from ..seeds import Stream, generator
+from ..training.base import Training
+from ..training.batches import InOrderBatches, batches
+from .config import TrainConfig
+from .shown import Shown
+
+VAE = TypeVar("VAE", bound=Pretrained)
+
+IMAGES_AT_ONCE = 100
+"""Images in a batch of an evaluation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question(Generic[VAE]):
+    """An evaluation to be made.
+
+    Attributes:
+        config: of the training.
+        vae: what is evaluated.
+        dataset: the images of the training.
+        split: which of them.
+        samples: posterior samples an image; None for the kind's usual number.
+        refine: moves of a search for each image; 0 for none.
+        appearance: whether decoded images are judged by another network.
+        estimator: an object that the training was given, or None.
+    """
+
+    config: TrainConfig
+    vae: VAE
+    dataset: ImageDataset
+    split: str
+    samples: int | None = None
+    refine: int = 0
+    appearance: bool = False
+    estimator: Estimator | None = None
+
+    @property
+    def batches(self) -> torch.utils.data.DataLoader[tuple[torch.Tensor, ...]]:
+        """Images and labels of the split, in order."""
+        images = self.dataset.split(self.split)
+        return batches(images, InOrderBatches(len(images), IMAGES_AT_ONCE))
+
+    @property
+    def noise(self) -> torch.Generator:
+        """A new generator of the samples, the same for the same seed."""
+        return generator(self.config.seed, Stream.EVALUATION)
+
+
+class Kind(ABC, Generic[VAE]):
+    """One kind of VAE: the object that knows its networks, its training and its evaluation.
+
+    Attributes:
+        vae: the class of its networks.
+        compares_gradients: whether `structured-vae gradients` measures estimators on it.
+    """
+
+    vae: ClassVar[type[Pretrained]]
+    compares_gradients: ClassVar[bool] = False
+
+    @abstractmethod
+    def networks(self, config: TrainConfig, pixels: int) -> VAE:
+        """Return networks with fresh weights for images of so many pixels."""
+
+    @abstractmethod
+    def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
+        """Return the size of the images that trained networks of these weights take.
+
+        Raises:
+            KeyError: the weight that tells it is missing.
+        """
+
+    @abstractmethod
+    def training(self, config: TrainConfig, vae: VAE, estimator: Estimator | None) -> Training:
+        """Return what Lightning trains.
+
+        Args:
+            config: options of the training.
+            vae: the networks.
+            estimator: an object in the place of the one that the configuration names, or None.
+
+        Raises:
+            ConfigError: encoder, solver and estimator do not fit.
+            solvers.SolverError: the solver is unknown or its package missing.
+        """
+
+    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+        """Return the places `[count]` of the images whose labels are seen in training; None for none."""
+        return None
+
+    @abstractmethod
+    def evaluate(self, question: Question[VAE]) -> Evaluation:
+        """Return all that is known of trained networks on images."""
+
+    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+        """Refuse what this kind's evaluation cannot have, before any work.
+
+        Raises:
+            ConfigError: there is some.
+        """
+        refuse_refinement(config, refine)
+        refuse_appearance(config, appearance)
+
+    def argmaxes(self, config: TrainConfig, vae: VAE) -> int:
+        """Return how many argmaxes a training step solves for an image."""
+        return 0
+
+    @abstractmethod
+    def shown(self, vae: VAE) -> Shown:
+        """Return what the explorer shows of networks.
+
+        Raises:
+            RunError: the explorer cannot show them; the message says why.
+        """
+
+
+def refuse_refinement(config: TrainConfig, refine: int) -> None:
+    """Refuse a search for each image.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    if refine:
+        raise ConfigError(
+            f"the posterior of the model {config.kind} cannot be refined; set refine to 0"
+        )
+
+
+def refuse_appearance(config: TrainConfig, appearance: bool) -> None:
+    """Refuse to have decoded images judged by another network.
+
+    Raises:
+        ConfigError: it is asked for.
+    """
+    if appearance:
+        raise ConfigError(
+            f"images of the model {config.kind} have no attributes that another network could "
+            "recognise; leave appearance out"
+        )

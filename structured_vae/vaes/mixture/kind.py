@@ -1,0 +1,95 @@
+"""The kind `mixture`: a class with a continuous style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+
+from models import MixtureVAE
+
+from ...data import ImageDataset
+from ...errors import ConfigError
+from ...estimators import Estimator
+from ...evaluation.quantities import Evaluation
+from ...seeds import Stream, torch_seeded
+from ...training.base import Training
+from ...training.labelled import balanced_labels
+from ..config import TrainConfig
+from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
+from ..kind import Kind, Question
+from ..options import training_options
+from ..shown import Shown
+from .evaluation import evaluate_mixture
+from .page import ShownMixture
+from .training import MixtureTraining
+
+SAMPLES: Final = 10
+"""Of the style, for an image; each costs the decoding of every class."""
+
+
+class MixtureKind(Kind[MixtureVAE]):
+    """One of k classes, with a style."""
+
+    vae = MixtureVAE
+
+    def networks(self, config: TrainConfig, pixels: int) -> MixtureVAE:
+        """Return the paper's networks with fresh weights."""
+        return MixtureVAE(pixels, config.k, styles=config.styles)
+
+    def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
+        """Return the length of the decoder's last bias."""
+        return weights["decoder.last.bias"].numel()
+
+    def training(
+        self, config: TrainConfig, vae: MixtureVAE, estimator: Estimator | None
+    ) -> Training:
+        """Return the semi-supervised training."""
+        solver = fitting_solver(config.solver, vae)
+        with torch_seeded(config.seed, Stream.ESTIMATOR):
+            estimator = fitting_estimator(config, vae, solver, estimator)
+        require_whole_bound(config, estimator)
+        return MixtureTraining(
+            vae,
+            estimator,
+            training_options(config),
+            label_loss=label_loss_of(config, solver),
+            label_weight=config.label_weight,
+        )
+
+    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+        """Return the places of as many images of each class, drawn by the seed.
+
+        Raises:
+            ConfigError: a class is unknown, or so many images cannot be drawn.
+        """
+        if not config.labels:
+            return None
+        for name, split in (("validation", dataset.validation), ("test", dataset.test)):
+            if (most := split.labels.max()) >= config.k:
+                raise ConfigError(
+                    f"a {name} image has the class {most}, and the model has 0 to {config.k - 1}"
+                )
+        return balanced_labels(dataset.train.labels, config.k, config.labels, config.seed)
+
+    def evaluate(self, question: Question[MixtureVAE]) -> Evaluation:
+        """Return the bound with its parts, and how often classes are right."""
+        return evaluate_mixture(
+            question.vae,
+            question.batches,
+            question.noise,
+            SAMPLES if question.samples is None else question.samples,
+            supervised=question.config.labels > 0,
+        )
+
+    def argmaxes(self, config: TrainConfig, vae: MixtureVAE) -> int:
+        """Return how many argmaxes the estimator solves."""
+        return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+
+    def shown(self, vae: MixtureVAE) -> Shown:
+        """Return classes and styles as the explorer shows them."""
+        return ShownMixture(vae)
+
+
+KIND: Final = MixtureKind()

@@ -1,0 +1,43 @@
+"""What the explorer shows of a mixture VAE."""
+
+from __future__ import annotations
+
+import torch
+
+from models import AnyPotentials, MixtureVAE
+
+from ..shown import Shown
+
+
+class ShownMixture(Shown):
+    """One of k classes, with a style.
+
+    With styles of the classes, the style here is that of every class, one after the other.
+
+    Args:
+        vae: the networks.
+    """
+
+    bits = False
+    has_style = True
+
+    def __init__(self, vae: MixtureVAE):
+        super().__init__(vae.n, next(vae.parameters()))
+        self.vae = vae
+        self.style_of_each_class = vae.encoder.styles == "own"
+        self.style_size = vae.decoder.c * (vae.n if self.style_of_each_class else 1)
+
+    def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
+        """Return the scores of the classes, and the mean style of the image."""
+        potentials, style = self.vae.encoder(x)
+        return potentials, style.mean[0].flatten()
+
+    def means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        """Return the mean images of classes with styles."""
+        if self.style_of_each_class:
+            style = style.reshape(len(z), self.n, -1)
+        return self.vae.decoder(z, style).sigmoid()
+
+    def grid(self, rows: int, generator: torch.Generator) -> tuple[torch.Tensor, int] | None:
+        """Return a row for each style drawn from the prior, with a column for each class."""
+        return self.vae.grid(rows, generator), self.n

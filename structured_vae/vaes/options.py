@@ -1,0 +1,20 @@
+"""What every kind's training takes from the options that all kinds share."""
+
+from __future__ import annotations
+
+from ..schedules import Constant, CosineDecay, Schedule
+from ..training.base import TrainingOptions
+from .config import Decay, TrainConfig, known
+
+
+def by_epoch(start: float, decay: Decay, epochs: int) -> Schedule:
+    """Return what starts so and decays so over all epochs."""
+    return CosineDecay(start, epochs) if decay == "cosine" else Constant(start)
+
+
+def training_options(config: TrainConfig) -> TrainingOptions:
+    """Return learning rate, seed and dropout of a configuration."""
+    dropout = None
+    if config.dropout:
+        dropout = by_epoch(config.dropout, config.dropout_decay, config.epochs)
+    return TrainingOptions(known(config.learning_rate), config.seed, dropout)

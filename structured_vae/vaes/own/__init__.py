@@ -1,0 +1,1 @@
+"""Networks that the caller gives in Python, trained and evaluated as those of `discrete`."""

@@ -1,0 +1,39 @@
+"""The kinds by their names, each imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Pretrained
+
+from ..errors import RunError
+from . import KINDS
+from .config import TrainConfig
+from .kind import Kind
+
+AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
+"""The networks of the kinds that come with the library."""
+
+
+def kind_of(config: TrainConfig) -> Kind[Any]:
+    """Return the kind of VAE that a configuration trains."""
+    return kind_named(config.kind)
+
+
+def kind_of_networks(vae: Pretrained) -> Kind[Any]:
+    """Return the kind that networks are of.
+
+    Raises:
+        RunError: they are of none.
+    """
+    for kind in map(kind_named, KINDS):
+        if type(vae) is kind.vae:
+            return kind
+    raise RunError(f"is a {type(vae).__name__}, which no kind of model has")
+
+
+def kind_named(name: str) -> Kind[Any]:
+    """Return the kind in the folder of this name."""
+    kind: Kind[Any] = import_module(f"{__package__}.{name}.kind").KIND
+    return kind

@@ -1,0 +1,72 @@
+"""What the explorer asks of the networks that it shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+
+from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials
+
+from ..errors import RunError
+
+
+class Shown(ABC):
+    """Trained networks as the explorer shows them: states with their scores, styles and images.
+
+    Attributes:
+        bits: whether a state is n bits, rather than one of n categories.
+        colours: 3 where images are red, green and blue, else 1.
+        has_style: whether there is a continuous style or code beside the state.
+        style_size: length of the style; 0 where there is none.
+        size: height and width of an image; None where the number of pixels tells it.
+    """
+
+    bits: bool
+    colours: int = 1
+    has_style: bool = False
+    style_size: int = 0
+    size: tuple[int, int] | None = None
+
+    def __init__(self, n: int, like: torch.Tensor):
+        self.n = n
+        self.like = like
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the bits or categories."""
+        return [str(i) for i in range(self.n)]
+
+    @abstractmethod
+    def score(self, x: torch.Tensor) -> tuple[AnyPotentials, torch.Tensor | None]:
+        """Return the potentials of an image `x [1, pixels]`, and its style `[style_size]`, if any."""
+
+    @abstractmethod
+    def means(self, z: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        """Return the mean images `[m, pixels]` of states `z [m, n]` with styles `[m, style_size]`."""
+
+    def prior_scores(self) -> AnyPotentials:
+        """Return the potentials of the prior, one row: zeros for the uniform one."""
+        zeros = torch.zeros((1, self.n), dtype=self.like.dtype)
+        return Potentials(zeros) if self.bits else CategoricalPotentials(zeros)
+
+    def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
+        """Return -log p(x, z) in nats of one image and state; None where it is not known."""
+        return None
+
+    def grid(self, rows: int, generator: torch.Generator) -> tuple[torch.Tensor, int] | None:
+        """Return images `[rows * columns, pixels]` of the prior and the columns; None for free draws.
+
+        A kind has them where a row shows one style under every category.
+        """
+        return None
+
+
+def require_few_bits(n: int) -> None:
+    """Refuse codes of so many bits that nothing of them can be enumerated.
+
+    Raises:
+        RunError: there are more than `MOST_BITS`.
+    """
+    if n > MOST_BITS:
+        raise RunError(f"has {n} bits; the explorer shows up to {MOST_BITS}")
