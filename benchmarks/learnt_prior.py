@@ -22,7 +22,7 @@ import torch
 from structured_vae import TrainConfig, evaluate_run, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.vaes.config import Prior
+from structured_vae.vaes.discrete.config import Prior
 
 PRIORS = get_args(Prior)
 SHOWN = ("reconstruction", "kl", "bound", "minus_log_p")

@@ -16,6 +16,8 @@ hypothesis.settings.register_profile("search", derandomize=False)
 hypothesis.settings.register_profile("fixed", derandomize=True)
 hypothesis.settings.load_profile("fixed")
 
+collect_ignore = ["toy_kind"]  # a test copies this folder into the package
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):

@@ -566,7 +566,7 @@ def test_every_estimator_gives_every_parameter_a_gradient(tmp_path, estimator):
         ),
         (
             {"encoder": "categorical"},
-            "attributes are bits: encoder must be independent, supermodular or general",
+            "encoder must be one of independent, supermodular, general; got 'categorical'",
         ),
         ({"n": 5}, "n has no meaning with model attributes; got 5"),
         ({"k": 5}, "k has no meaning with model attributes; got 5"),

@@ -31,13 +31,14 @@ from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.networks import vae_of
 from structured_vae.vaes.config import Estimator as Name
+from structured_vae.vaes.discrete.config import DiscreteConfig
 from structured_vae.vaes.fitting import ESTIMATORS
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(
     n=3, hidden=4, epochs=1, picture_every=0, recipe="paper", epsilon=ExponentialDecay(start=0.1)
 )
-CATEGORIES = {"n": TrainConfig.n, "k": 4}
+CATEGORIES = {"n": DiscreteConfig.n, "k": 4}
 ENCODERS = ["independent", "general", "supermodular", "categorical"]
 FACTORISED = {"gumbel_softmax", "straight_through", "rebar", "relax"}
 LEARNING = {"rebar", "relax"}

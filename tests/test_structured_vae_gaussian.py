@@ -129,10 +129,12 @@ def test_a_run_learns_resumes_and_is_handed_on(tmp_path):
     ],
 )
 def test_options_of_discrete_models_are_refused(option):
-    with pytest.raises(ConfigError, match="has no meaning with encoder gaussian"):
+    with pytest.raises(ConfigError, match="has no meaning with model gaussian"):
         TrainConfig(encoder="gaussian", **option)
 
 
 def test_attributes_are_bits():
-    with pytest.raises(ConfigError, match="attributes are bits"):
+    with pytest.raises(
+        ConfigError, match="encoder must be one of independent, supermodular, general"
+    ):
         TrainConfig(model="attributes", encoder="gaussian", data=DataConfig("celeba"))

@@ -39,10 +39,11 @@ from structured_vae.runs.gradients import (
     bias_and_deviation,
     gradient_figure,
 )
+from structured_vae.vaes.discrete.config import DiscreteConfig
 
 tiny = pytest.mark.usefixtures("on_tiny_images")
 SMALL = TrainConfig(n=3, hidden=4, epochs=1, picture_every=0)
-CATEGORIES = replace(SMALL, encoder="categorical", n=TrainConfig.n, k=4)
+CATEGORIES = replace(SMALL, encoder="categorical", n=DiscreteConfig.n, k=4)
 PIXELS = 5
 
 

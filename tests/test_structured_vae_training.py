@@ -51,6 +51,7 @@ from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledB
 from structured_vae.training.checkpoints import EpochCheckpoints, read_checkpoint
 from structured_vae.training.record import RunRecord
 from structured_vae.vaes.config import EpsilonConfig
+from structured_vae.vaes.discrete.config import DiscreteConfig
 from structured_vae.vaes.discrete.training import ArgmaxTraining
 
 SMALL = TrainConfig(
@@ -1283,9 +1284,9 @@ SECOND = FIRST.replace("solver", "estimator: exact\nsolver").replace("hidden", "
 @pytest.mark.parametrize(
     ("text", "n", "k"),
     [
-        (FIRST, 4, TrainConfig.k),
-        (SECOND, 4, TrainConfig.k),  # 9 in the file, where it had no effect
-        (SECOND.replace("encoder: independent", "encoder: categorical"), TrainConfig.n, 9),
+        (FIRST, 4, DiscreteConfig.k),
+        (SECOND, 4, DiscreteConfig.k),  # 9 in the file, where it had no effect
+        (SECOND.replace("encoder: independent", "encoder: categorical"), DiscreteConfig.n, 9),
     ],
     ids=["first", "second", "categories"],
 )
@@ -1408,7 +1409,7 @@ def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
         {"encoder": "general", "estimator": "direct"},
         {"encoder": "general", "estimator": "exact"},
         {"encoder": "independent", "estimator": "gumbel_softmax"},
-        {"encoder": "categorical", "estimator": "score_function", "n": TrainConfig.n},
+        {"encoder": "categorical", "estimator": "score_function", "n": DiscreteConfig.n},
         {"model": "mixture", "k": 4, "n": 15, "hidden": 300, "encoder": "general"},
     ],
     ids=lambda change: " ".join(map(str, change.values())),

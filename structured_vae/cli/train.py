@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from pathlib import Path
 
 from jsonargparse import ActionConfigFile, ArgumentParser, Namespace  # type: ignore[attr-defined]  # public, not in __all__
@@ -12,7 +11,9 @@ from rich.console import Console
 from ..errors import ConfigError
 from ..runs.small_files import CONFIG_SIZE, read_small_text
 from ..vaes.config import TrainConfig
-from ..vaes.plain_values import read_yaml, refuse_foreign
+from ..vaes.config.plain_values import read_yaml, refuse_foreign
+from ..vaes.config.union import option_types
+from .options_of_kinds import add_options
 from .terminal import command, file_table
 
 
@@ -24,7 +25,8 @@ class PlainConfigFile(ActionConfigFile):
         """Refuses what is no option, then does what its base does."""
         try:
             given = read_yaml(read_small_text(Path(value), CONFIG_SIZE), value)
-            refuse_foreign({key: part for key, part in given.items() if key != "run"}, TrainConfig)
+            options = {key: part for key, part in given.items() if key != "run"}
+            refuse_foreign(options, option_types())
         except UnicodeDecodeError as error:
             raise TypeError(f"{value} is no YAML file of options") from error
         except (ConfigError, OSError, ValueError) as error:
@@ -47,7 +49,7 @@ def train_options() -> ArgumentParser:
     parser.add_argument(
         "--run", type=str | None, help="folder for the run; default: runs/ and a name made of it"
     )
-    parser.add_class_arguments(TrainConfig, as_group=False)
+    add_options(parser)
     for action in parser._actions:
         if isinstance(action.metavar, str) and action.metavar.startswith("{"):
             action.metavar = action.dest.upper()  # the description has the choices
@@ -74,7 +76,7 @@ def run_train(chosen: Namespace, console: Console) -> None:
     """Trains, and says what it left."""
     from ..runs.train import train  # loads torch
 
-    config = TrainConfig(**{field.name: chosen[field.name] for field in fields(TrainConfig)})
+    config = TrainConfig(**{name: chosen[name] for name in option_types()})
     run = train(config, chosen.run or Path("runs") / config.title)
     _print_run(run.folder, console)
 

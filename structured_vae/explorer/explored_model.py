@@ -30,7 +30,7 @@ from ..runs.assembly import dataset_of
 from ..runs.export import exported_training
 from ..runs.folder import Run
 from ..runs.networks import load_vae
-from ..vaes.config import TrainConfig
+from ..vaes.config import EstimatorConfig, TrainConfig
 from ..vaes.fitting import fitting_estimator, fitting_solver, posterior_of
 from ..vaes.registry import AnyVAE, kind_of_networks
 from ..vaes.shown import Shown
@@ -261,7 +261,9 @@ class Explored:
         if self.training is None:
             return Gibbs
         solver = fitting_solver("auto", self.vae)
-        return posterior_of(fitting_estimator(self.training, self.vae, solver), solver)
+        return posterior_of(
+            fitting_estimator(cast("EstimatorConfig", self.training), self.vae, solver), solver
+        )
 
     def _cost(self, scored: Scored, best: Ranked) -> float | None:
         """-log p(x, z) of the best state; of grey images, whose cost is no likelihood, and of styles it is not said."""

@@ -84,10 +84,11 @@ def _panels(experiment: Experiment, records: Records) -> dict[str, Records]:
 
 def _row(config: dict[str, Any], by_encoder: bool) -> tuple[str, str, int, str]:
     """What the cells of a row share: dataset, k or n, its value, and the encoder where that counts."""
-    axis = "k" if config["encoder"] == "categorical" else "n"
+    named = config.get("encoder", config["model"])
+    axis = "k" if named == "categorical" else "n"
     if (variables := config.get("variables", 1)) > 1:
         return config["data"]["name"], f"{variables} variables of k", config[axis], ""
-    encoder = f", {config['encoder']}" if by_encoder and axis == "n" else ""
+    encoder = f", {named}" if by_encoder and axis == "n" else ""
     return config["data"]["name"], axis, config[axis], encoder
 
 
@@ -135,9 +136,10 @@ def _late(record: Record) -> list[float]:
 
 def _losses(record: Record) -> tuple[list[float], bool]:
     """The number of each epoch that its training is watched by, and whether it is a bound."""
-    perturbed = record.config["estimator"] in PERTURB_AND_MAP
-    coupled = record.config["encoder"] in ("supermodular", "general")
-    loose = (coupled or record.config.get("couplings", "none") != "none") and perturbed
-    if loose and record.config["model"] == "discrete":
+    settings = record.config
+    perturbed = settings.get("estimator") in PERTURB_AND_MAP
+    coupled = settings.get("encoder") in ("supermodular", "general")
+    coupled = coupled or settings.get("couplings", "none") != "none"
+    if perturbed and coupled and all(SURROGATE in row for row in record.epochs):
         return [row[SURROGATE] for row in record.epochs], False
     return [row[BOUND] for row in record.epochs], True

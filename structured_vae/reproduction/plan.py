@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Final
 
 from jsonargparse import Namespace
 from rich.console import Console
@@ -15,6 +16,21 @@ from ..errors import RunError
 from ..vaes.config import TrainConfig
 from .experiments import Cell, Experiment
 from .records import Places, read_record, seconds_an_epoch
+
+TIMED: Final = (
+    "model",
+    "encoder",
+    "n",
+    "k",
+    "variables",
+    "couplings",
+    "precision",
+    "estimator",
+    "solver",
+    "samples",
+    "sides",
+)
+"""Options that the time of an epoch depends on, where the kind of model has them."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +138,10 @@ def seconds_of_kinds(cells: Sequence[Cell], places: Places) -> dict[tuple[object
 
 def kind_of(config: TrainConfig) -> tuple[object, ...]:
     """What the time of an epoch depends on."""
-    images = config.data.name, config.data.batch_size, config.labels > 0
-    model = (
-        config.model,
-        config.encoder,
-        config.latent,
-        config.variables,
-        config.couplings,
-        config.precision,
-    )
-    return *images, *model, config.estimator, config.solver, config.samples, config.sides
+    settings = config.to_dict()
+    labelled = bool(settings.get("labels"))
+    options = (settings.get(name) for name in TIMED)
+    return config.data.name, config.data.batch_size, labelled, *options
 
 
 def _epoch_seconds(cell: Cell, places: Places) -> list[float]:

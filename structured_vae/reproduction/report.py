@@ -234,10 +234,11 @@ def _row(name: str, records: Sequence[Record], paper: str, refine: int) -> list[
 
 
 def _capacity(config: dict[str, Any]) -> str:
-    """Nats that the latent state of a discrete VAE can hold."""
-    if config["model"] != "discrete" or config["encoder"] == "gaussian":
+    """Return the nats that the latent state of a discrete VAE can hold, of a record's settings."""
+    encoder = config.get("encoder")
+    if config["model"] != "discrete" or encoder == "gaussian":  # as older records call the model
         return ""
-    if config["encoder"] == "categorical":
+    if encoder == "categorical":
         return f"{config.get('variables', 1) * math.log(config['k']):.1f}"
     return f"{config['n'] * math.log(2):.1f}"
 

@@ -211,7 +211,7 @@ def _recipe(counted: Sequence[Record]) -> str:
 def _has_another_recipe(record: Record) -> bool:
     config = record.config
     falls = (config.get("rate_decay") or "none") != "none"
-    return config["recipe"] != "paper" or falls or bool(config.get("dropout"))
+    return config.get("recipe", "paper") != "paper" or falls or bool(config.get("dropout"))
 
 
 def _orders(experiment: Experiment, records: Records) -> Iterator[str]:

@@ -15,7 +15,7 @@ from models.pretrained import pretrained_config
 from ..data import CELEBA
 from ..errors import ConfigError, RunError
 from ..training.checkpoints import read_checkpoint
-from ..vaes.config import FOREIGN, TrainConfig
+from ..vaes.config import TrainConfig
 from .folder import Run, Which
 from .networks import load_vae
 from .small_files import RECORD_SIZE, read_small_text
@@ -26,6 +26,9 @@ HUB_DATASETS: Final = {
     "mnist": "ylecun/mnist",
 }
 """Data sets by their identifiers on the Hugging Face Hub."""
+
+NAMED: Final = ("estimator", "recipe")
+"""Options that a model card names, where the kind of model has them."""
 
 LOGGED: Final = ("reconstruction", "kl", "bound")
 LICENSE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -98,10 +101,8 @@ def exported_training(folder: str | Path) -> TrainConfig | None:
 def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCard:
     images = f"{config.data.name} ({config.data.binarisation})"
     epoch = int(read_checkpoint(run.checkpoint(which))["epoch"]) + 1
-    estimator = (
-        f" estimator `{config.estimator}`," if "estimator" not in FOREIGN[config.kind] else ""
-    )
-    recipe = f" recipe `{config.recipe}`," if "recipe" not in FOREIGN[config.kind] else ""
+    settings = config.to_dict()
+    methods = [f" {name} `{settings[name]}`," for name in NAMED if name in settings]
     logged, facts = _recorded(run.folder / "record.json", epoch)
     on, figures = _evaluated(run, which)
     return ModelCard(
@@ -112,7 +113,7 @@ def _card(run: Run, config: TrainConfig, which: Which, license: str) -> ModelCar
         measured_on=f"{on or 'the validation split'} of {images}",
         figures=figures or logged,
         facts=(
-            f"`structured-vae train`,{estimator}{recipe} seed {config.seed}; "
+            f"`structured-vae train`,{''.join(methods)} seed {config.seed}; "
             f"all settings are in `config.json`.",
             f"Epoch {epoch} of {config.epochs}, the {which} one.",
             *facts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,9 @@ from ..data import IN_MEMORY, ImageDataset, dataset_of_images, name_in_memory
 from ..errors import ConfigError, shortened
 from ..estimators import Estimator
 from ..objectives.recipes import check_kl_term
-from ..vaes.config import CHOICES, DataConfig, TrainConfig
+from ..vaes import KINDS
+from ..vaes.config import DataConfig, TrainConfig
+from ..vaes.config.union import option_types
 
 DATA_OPTIONS: Final = ("batch_size", "binarisation", "root", "train_on")
 """Options of `DataConfig` that a call may name as its own."""
@@ -50,7 +52,7 @@ class Given:
             ConfigError: one is missing, or given though the configuration names another.
         """
         self.check_model(config)
-        _check("estimator", config.estimator, self.estimator)
+        _check("estimator", config, self.estimator)
 
     def check_model(self, config: TrainConfig) -> None:
         """The same of the networks alone.
@@ -58,17 +60,23 @@ class Given:
         Raises:
             ConfigError: they are missing, or given though the configuration names others.
         """
-        _check("model", config.model, self.model)
+        _check("model", config, self.model)
 
 
 NOTHING: Final = Given()
 
 
-def _check(what: str, named: str, value: object) -> None:
-    if (named == "own") == (value is None):
-        said = "one of your own: give it" if value is None else f"{named}: leave it out"
-        where = " in Python; the command line takes none" if value is None else ""
-        raise ConfigError(f"the {what} of this training is {said}, {what}=...{where}")
+def _check(what: str, config: TrainConfig, value: object) -> None:
+    """Refuse an object that is missing, or given in the place of one that the configuration names."""
+    needed = what in config.from_python
+    if needed and value is None:
+        raise ConfigError(
+            f"the {what} of this training is one of your own: give it, {what}=... in Python; the "
+            "command line takes none"
+        )
+    if not needed and value is not None:
+        named = config.to_dict().get(what, "none")
+        raise ConfigError(f"the {what} of this training is {named}: leave it out, {what}=...")
 
 
 def _check_images(config: TrainConfig, dataset: ImageDataset | None) -> None:
@@ -170,7 +178,7 @@ def _split_options(
     options: dict[str, Any], source: DataConfig, model: DiscreteVAE | None
 ) -> tuple[dict[str, Any], DataConfig]:
     """The fields of a training, and those of its data."""
-    known = {field.name for field in fields(TrainConfig)} - {"model", "data", "estimator"}
+    known = set(option_types()) - {"model", "data", "estimator"}
     if unknown := set(options) - known - set(DATA_OPTIONS):
         near = [match for name in sorted(unknown) for match in get_close_matches(name, known, n=1)]
         suggestion = f". Did you mean {', '.join(near)}?" if near else ""
@@ -202,7 +210,7 @@ def _images(data: Any, binarisation: str | None) -> ImageDataset:
 
 
 def _checked_model(model: Any) -> DiscreteVAE | None:
-    if isinstance(model, str) and model in CHOICES["model"]:
+    if isinstance(model, str) and model in KINDS:
         raise ConfigError(
             f"model= takes networks of your own; for ours: train(TrainConfig(model={model!r}, ...), ...)"
         )

@@ -32,6 +32,7 @@ from ..estimators import (
 from ..evaluation.gradients import GradientReport, gradient_report
 from ..schedules import Constant
 from ..seeds import Stream, generator
+from ..vaes.config import EstimatorConfig
 from ..vaes.fitting import fitting_solver
 from ..vaes.registry import kind_of
 from .assembly import dataset_of
@@ -118,7 +119,7 @@ def gradient_figure(
     if not kind_of(config).compares_gradients:
         raise ConfigError(
             "gradients are compared of bits and categories, by runs of the model discrete; this "
-            f"one is {config.kind}"
+            f"one is {config.model}"
         )
     vae = cast("DiscreteVAE", load_vae(folder, which, model))
     x = torch.from_numpy(
@@ -127,7 +128,7 @@ def gradient_figure(
     potentials = vae.encoder(x)
     if reasons := TableDirect().why_not(potentials):
         raise ConfigError(f"there is no exact gradient to compare with: {'; '.join(reasons)}")
-    solver = fitting_solver(config.solver, vae)
+    solver = fitting_solver(cast("EstimatorConfig", config).backend, vae)
     candidates = {
         f"{name} {value:g}": make(value, solver)
         for name, make in FAMILIES.items()

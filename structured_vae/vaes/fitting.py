@@ -44,12 +44,12 @@ from ..estimators import (
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
 from ..posteriors import Gibbs, PerturbAndMAP, Posterior
 from ..posteriors.argmax import AnySolver, argmax
-from .config import TrainConfig, known
+from .config import EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
 """Those whose gradients need an estimator."""
 
-Build = Callable[[TrainConfig, AnySolver, int, int], Estimator]
+Build = Callable[[EstimatorConfig, AnySolver, int, int], Estimator]
 """(configuration, solver, samples, n) -> an estimator."""
 
 ESTIMATORS: Final[dict[str, Build]] = {
@@ -85,7 +85,7 @@ USUAL_SAMPLES: Final = {"score_function": 4, "perturbed_argmax": 8}
 """Of the estimators that take more than one where nothing is asked for."""
 
 
-def epsilon_of(config: TrainConfig) -> Epsilon:
+def epsilon_of(config: EstimatorConfig) -> Epsilon:
     """The epsilon that a configuration names."""
     rules: dict[str, Callable[[], Epsilon]] = {
         "schedule": lambda: Scheduled(config.epsilon.schedule()),
@@ -129,7 +129,7 @@ def _label_solver(name: str, worst: CategoricalPotentials) -> AnySolver:
 
 
 def fitting_estimator(
-    config: TrainConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None = None
+    config: EstimatorConfig, vae: AnyDiscreteVAE, solver: AnySolver, given: Estimator | None = None
 ) -> Estimator:
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
@@ -144,7 +144,7 @@ def fitting_estimator(
             "the evaluation of a VAE are over all states of its bits: give the estimator a solver, or use it in a loop "
             "of your own"
         )
-    worst = _worst(vae, config.solver)
+    worst = _worst(vae, config.backend)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if reasons := _misfit(estimator, worst):
         able = [
@@ -152,7 +152,7 @@ def fitting_estimator(
             for name in ESTIMATORS
             if not _misfit(_estimator(name, config, solver, vae.n), worst)
         ]
-        of = "" if config.model == "own" else f" {config.encoder}"
+        of = f" {config.encoder_name}" if config.encoder_name else ""
         raise ConfigError(
             f"the estimator {type(given).__name__ if given else config.estimator} does not fit the encoder{of}: "
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
@@ -160,7 +160,7 @@ def fitting_estimator(
     return estimator
 
 
-def require_whole_bound(config: TrainConfig, estimator: Estimator) -> None:
+def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:
     """Refuse an estimator that leaves the KL out.
 
     Raises:
@@ -173,7 +173,7 @@ def require_whole_bound(config: TrainConfig, estimator: Estimator) -> None:
         )
 
 
-def check_prior(config: TrainConfig, estimator: Estimator, prior: Prior) -> None:
+def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> None:
     """Refuse a learnt prior that nothing would train, or whose log Z is out of reach.
 
     Raises:
@@ -195,7 +195,7 @@ def posterior_of(estimator: Estimator, solver: AnySolver) -> Callable[[AnyPotent
     return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
-def label_loss_of(config: TrainConfig, solver: AnySolver) -> LabelLoss | None:
+def label_loss_of(config: LabelConfig, solver: AnySolver) -> LabelLoss | None:
     """What an estimator makes of labelled images; None where there are none."""
     if not config.labels:
         return None
@@ -209,7 +209,7 @@ def label_loss_of(config: TrainConfig, solver: AnySolver) -> LabelLoss | None:
 
 
 def _estimator(
-    name: str, config: TrainConfig, solver: AnySolver, n: int, samples: int | None = None
+    name: str, config: EstimatorConfig, solver: AnySolver, n: int, samples: int | None = None
 ) -> Estimator:
     if name not in ESTIMATORS:
         raise ConfigError(

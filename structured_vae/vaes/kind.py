@@ -21,6 +21,7 @@ from ..training.batches import InOrderBatches, batches
 from .config import TrainConfig
 from .shown import Shown
 
+Config = TypeVar("Config", bound=TrainConfig)
 VAE = TypeVar("VAE", bound=Pretrained)
 
 IMAGES_AT_ONCE = 100
@@ -28,7 +29,7 @@ IMAGES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Question(Generic[VAE]):
+class Question(Generic[Config, VAE]):
     """An evaluation to be made.
 
     Attributes:
@@ -42,7 +43,7 @@ class Question(Generic[VAE]):
         estimator: an object that the training was given, or None.
     """
 
-    config: TrainConfig
+    config: Config
     vae: VAE
     dataset: ImageDataset
     split: str
@@ -63,7 +64,7 @@ class Question(Generic[VAE]):
         return generator(self.config.seed, Stream.EVALUATION)
 
 
-class Kind(ABC, Generic[VAE]):
+class Kind(ABC, Generic[Config, VAE]):
     """One kind of VAE: the object that knows its networks, its training and its evaluation.
 
     Attributes:
@@ -75,7 +76,7 @@ class Kind(ABC, Generic[VAE]):
     compares_gradients: ClassVar[bool] = False
 
     @abstractmethod
-    def networks(self, config: TrainConfig, pixels: int) -> VAE:
+    def networks(self, config: Config, pixels: int) -> VAE:
         """Return networks with fresh weights for images of so many pixels."""
 
     @abstractmethod
@@ -87,7 +88,7 @@ class Kind(ABC, Generic[VAE]):
         """
 
     @abstractmethod
-    def training(self, config: TrainConfig, vae: VAE, estimator: Estimator | None) -> Training:
+    def training(self, config: Config, vae: VAE, estimator: Estimator | None) -> Training:
         """Return what Lightning trains.
 
         Args:
@@ -100,15 +101,15 @@ class Kind(ABC, Generic[VAE]):
             solvers.SolverError: the solver is unknown or its package missing.
         """
 
-    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+    def labelled(self, config: Config, dataset: ImageDataset) -> torch.Tensor | None:
         """Return the places `[count]` of the images whose labels are seen in training; None for none."""
         return None
 
     @abstractmethod
-    def evaluate(self, question: Question[VAE]) -> Evaluation:
+    def evaluate(self, question: Question[Config, VAE]) -> Evaluation:
         """Return all that is known of trained networks on images."""
 
-    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+    def check_evaluation(self, config: Config, refine: int, appearance: bool) -> None:
         """Refuse what this kind's evaluation cannot have, before any work.
 
         Raises:
@@ -117,7 +118,7 @@ class Kind(ABC, Generic[VAE]):
         refuse_refinement(config, refine)
         refuse_appearance(config, appearance)
 
-    def argmaxes(self, config: TrainConfig, vae: VAE) -> int:
+    def argmaxes(self, config: Config, vae: VAE) -> int:
         """Return how many argmaxes a training step solves for an image."""
         return 0
 
@@ -138,7 +139,7 @@ def refuse_refinement(config: TrainConfig, refine: int) -> None:
     """
     if refine:
         raise ConfigError(
-            f"the posterior of the model {config.kind} cannot be refined; set refine to 0"
+            f"the posterior of the model {config.model} cannot be refined; set refine to 0"
         )
 
 
@@ -150,6 +151,6 @@ def refuse_appearance(config: TrainConfig, appearance: bool) -> None:
     """
     if appearance:
         raise ConfigError(
-            f"images of the model {config.kind} have no attributes that another network could "
+            f"images of the model {config.model} have no attributes that another network could "
             "recognise; leave appearance out"
         )

@@ -16,12 +16,12 @@ AnyVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE | GaussianVAE
 """The networks of the kinds that come with the library."""
 
 
-def kind_of(config: TrainConfig) -> Kind[Any]:
+def kind_of(config: TrainConfig) -> Kind[Any, Any]:
     """Return the kind of VAE that a configuration trains."""
-    return kind_named(config.kind)
+    return kind_named(config.model)
 
 
-def kind_of_networks(vae: Pretrained) -> Kind[Any]:
+def kind_of_networks(vae: Pretrained) -> Kind[Any, Any]:
     """Return the kind that networks are of.
 
     Raises:
@@ -33,7 +33,7 @@ def kind_of_networks(vae: Pretrained) -> Kind[Any]:
     raise RunError(f"is a {type(vae).__name__}, which no kind of model has")
 
 
-def kind_named(name: str) -> Kind[Any]:
+def kind_named(name: str) -> Kind[Any, Any]:
     """Return the kind in the folder of this name."""
-    kind: Kind[Any] = import_module(f"{__package__}.{name}.kind").KIND
+    kind: Kind[Any, Any] = import_module(f"{__package__}.{name}.kind").KIND
     return kind

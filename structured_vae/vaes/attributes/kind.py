@@ -10,18 +10,18 @@ import torch
 from models import AttributeVAE
 from models.attributes import PIXELS
 
-from ...data import ImageDataset
+from ...data import ATTRIBUTES, ImageDataset
 from ...errors import ConfigError
 from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...seeds import Stream, torch_seeded
 from ...training.base import Training
 from ...training.labelled import drawn_labels
-from ..config import TrainConfig
 from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
 from ..kind import Kind, Question, refuse_refinement
 from ..options import training_options
 from ..shown import Shown
+from .config import AttributesConfig
 from .evaluation import evaluate_attributes
 from .judged_faces import judged_faces
 from .page import ShownAttributes
@@ -31,21 +31,21 @@ SAMPLES: Final = 10
 """Of attributes and code, for an image; each costs one decoding."""
 
 
-class AttributeKind(Kind[AttributeVAE]):
+class AttributeKind(Kind[AttributesConfig, AttributeVAE]):
     """The attributes of CelebA, with a code for the person."""
 
     vae = AttributeVAE
 
-    def networks(self, config: TrainConfig, pixels: int) -> AttributeVAE:
+    def networks(self, config: AttributesConfig, pixels: int) -> AttributeVAE:
         """Return convolutional networks with fresh weights; the size of their images is fixed."""
-        return AttributeVAE(config.encoder, n=config.latent, channels=config.channels)
+        return AttributeVAE(config.encoder, n=len(ATTRIBUTES), channels=config.channels)
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the size of the images, which is fixed."""
         return PIXELS
 
     def training(
-        self, config: TrainConfig, vae: AttributeVAE, estimator: Estimator | None
+        self, config: AttributesConfig, vae: AttributeVAE, estimator: Estimator | None
     ) -> Training:
         """Return the semi-supervised training."""
         solver = fitting_solver(config.solver, vae)
@@ -62,13 +62,13 @@ class AttributeKind(Kind[AttributeVAE]):
             solver=solver,
         )
 
-    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+    def labelled(self, config: AttributesConfig, dataset: ImageDataset) -> torch.Tensor | None:
         """Return the places of images drawn by the seed; no draw has as many of each attribute."""
         if not config.labels:
             return None
         return drawn_labels(len(dataset.train.labels), config.labels, config.seed)
 
-    def evaluate(self, question: Question[AttributeVAE]) -> Evaluation:
+    def evaluate(self, question: Question[AttributesConfig, AttributeVAE]) -> Evaluation:
         """Return the bound with its parts, and how often each attribute is right."""
         config = question.config
         evaluation = evaluate_attributes(
@@ -85,7 +85,7 @@ class AttributeKind(Kind[AttributeVAE]):
         judged = judged_faces(question.vae, question.dataset, question.split, config.seed)
         return evaluation.joined(judged)
 
-    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+    def check_evaluation(self, config: AttributesConfig, refine: int, appearance: bool) -> None:
         """Refuse a search for each image, and to judge decoded faces without labels."""
         refuse_refinement(config, refine)
         if appearance and not config.labels:
@@ -94,7 +94,7 @@ class AttributeKind(Kind[AttributeVAE]):
                 f"{config.model} with {config.labels} labels"
             )
 
-    def argmaxes(self, config: TrainConfig, vae: AttributeVAE) -> int:
+    def argmaxes(self, config: AttributesConfig, vae: AttributeVAE) -> int:
         """Return how many argmaxes the estimator solves."""
         return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
 

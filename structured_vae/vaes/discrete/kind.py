@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 import torch
 
@@ -15,11 +15,12 @@ from ...objectives.recipes import RECIPES
 from ...schedules import Ramp
 from ...seeds import Stream, torch_seeded
 from ...training.base import Training
-from ..config import TrainConfig, known
+from ..config import RecipeConfig, known
 from ..fitting import check_prior, fitting_estimator, fitting_solver, posterior_of
 from ..kind import Kind, Question, refuse_appearance
 from ..options import training_options
 from ..shown import Shown
+from .config import DiscreteConfig
 from .evaluation import evaluate
 from .page import ShownStates
 from .training import ArgmaxTraining
@@ -28,32 +29,20 @@ SAMPLES: Final = 1000
 """Of the posterior, for an image."""
 
 
-class DiscreteKind(Kind[DiscreteVAE]):
-    """Bits, or variables of k categories."""
+Config = TypeVar("Config", bound=RecipeConfig)
+
+
+class StatesKind(Kind[Config, DiscreteVAE]):
+    """Discrete latent variables alone, whatever their networks."""
 
     vae = DiscreteVAE
     compares_gradients = True
-
-    def networks(self, config: TrainConfig, pixels: int) -> DiscreteVAE:
-        """Return the paper's networks with fresh weights."""
-        return paper_vae(
-            config.encoder,
-            pixels=pixels,
-            n=config.latent,
-            hidden=config.hidden,
-            prior=config.prior,
-            bandwidth=config.bandwidth,
-            variables=config.variables,
-            couplings=config.couplings,
-        )
 
     def pixels(self, weights: Mapping[str, torch.Tensor]) -> int:
         """Return the length of the decoder's last bias."""
         return weights["decoder.last.bias"].numel()
 
-    def training(
-        self, config: TrainConfig, vae: DiscreteVAE, estimator: Estimator | None
-    ) -> Training:
+    def training(self, config: Config, vae: DiscreteVAE, estimator: Estimator | None) -> Training:
         """Return the training by gradient estimates."""
         solver = fitting_solver(config.solver, vae)
         with torch_seeded(config.seed, Stream.ESTIMATOR):
@@ -69,7 +58,7 @@ class DiscreteKind(Kind[DiscreteVAE]):
             kl_weight=Ramp(known(config.kl_warmup), known(config.kl_start)),
         )
 
-    def evaluate(self, question: Question[DiscreteVAE]) -> Evaluation:
+    def evaluate(self, question: Question[Config, DiscreteVAE]) -> Evaluation:
         """Return the bound of the posterior that the training had, with its parts."""
         config = question.config
         solver = fitting_solver(config.solver, question.vae)
@@ -83,17 +72,34 @@ class DiscreteKind(Kind[DiscreteVAE]):
             question.refine,
         )
 
-    def check_evaluation(self, config: TrainConfig, refine: int, appearance: bool) -> None:
+    def check_evaluation(self, config: Config, refine: int, appearance: bool) -> None:
         """Refuse to judge decoded images; a bound can be refined."""
         refuse_appearance(config, appearance)
 
-    def argmaxes(self, config: TrainConfig, vae: DiscreteVAE) -> int:
+    def argmaxes(self, config: Config, vae: DiscreteVAE) -> int:
         """Return how many argmaxes the estimator solves."""
         return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
 
     def shown(self, vae: DiscreteVAE) -> Shown:
         """Return the states as the explorer shows them."""
         return ShownStates(vae)
+
+
+class DiscreteKind(StatesKind[DiscreteConfig]):
+    """Bits, or variables of k categories, with the paper's networks."""
+
+    def networks(self, config: DiscreteConfig, pixels: int) -> DiscreteVAE:
+        """Return the paper's networks with fresh weights."""
+        return paper_vae(
+            config.encoder,
+            pixels=pixels,
+            n=config.latent,
+            hidden=config.hidden,
+            prior=config.prior,
+            bandwidth=config.bandwidth,
+            variables=config.variables,
+            couplings=config.couplings,
+        )
 
 
 KIND: Final = DiscreteKind()

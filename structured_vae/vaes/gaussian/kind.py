@@ -14,10 +14,11 @@ from ...estimators import Estimator
 from ...evaluation.quantities import Evaluation
 from ...schedules import Ramp
 from ...training.base import Training
-from ..config import TrainConfig, known
+from ..config import known
 from ..kind import Kind, Question
 from ..options import training_options
 from ..shown import Shown
+from .config import GaussianConfig
 from .evaluation import evaluate_gaussian
 from .training import GaussianTraining
 
@@ -25,12 +26,12 @@ SAMPLES: Final = 200
 """Of the code, for an image, as its likelihood is usually reported."""
 
 
-class GaussianKind(Kind[GaussianVAE]):
+class GaussianKind(Kind[GaussianConfig, GaussianVAE]):
     """n continuous dimensions."""
 
     vae = GaussianVAE
 
-    def networks(self, config: TrainConfig, pixels: int) -> GaussianVAE:
+    def networks(self, config: GaussianConfig, pixels: int) -> GaussianVAE:
         """Return the layers of the discrete models with fresh weights."""
         return GaussianVAE(pixels, config.n, config.hidden)
 
@@ -39,7 +40,7 @@ class GaussianKind(Kind[GaussianVAE]):
         return weights["decoder.2.bias"].numel()
 
     def training(
-        self, config: TrainConfig, vae: GaussianVAE, estimator: Estimator | None
+        self, config: GaussianConfig, vae: GaussianVAE, estimator: Estimator | None
     ) -> Training:
         """Return the training by reparameterisation.
 
@@ -51,7 +52,7 @@ class GaussianKind(Kind[GaussianVAE]):
         kl_weight = Ramp(known(config.kl_warmup), known(config.kl_start))
         return GaussianTraining(vae, training_options(config), kl_weight=kl_weight)
 
-    def evaluate(self, question: Question[GaussianVAE]) -> Evaluation:
+    def evaluate(self, question: Question[GaussianConfig, GaussianVAE]) -> Evaluation:
         """Return the bound with its parts, the likelihood and the dimensions in use."""
         samples = SAMPLES if question.samples is None else question.samples
         return evaluate_gaussian(question.vae, question.batches, question.noise, samples)

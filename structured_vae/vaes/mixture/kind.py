@@ -16,11 +16,11 @@ from ...evaluation.quantities import Evaluation
 from ...seeds import Stream, torch_seeded
 from ...training.base import Training
 from ...training.labelled import balanced_labels
-from ..config import TrainConfig
 from ..fitting import fitting_estimator, fitting_solver, label_loss_of, require_whole_bound
 from ..kind import Kind, Question
 from ..options import training_options
 from ..shown import Shown
+from .config import MixtureConfig
 from .evaluation import evaluate_mixture
 from .page import ShownMixture
 from .training import MixtureTraining
@@ -29,12 +29,12 @@ SAMPLES: Final = 10
 """Of the style, for an image; each costs the decoding of every class."""
 
 
-class MixtureKind(Kind[MixtureVAE]):
+class MixtureKind(Kind[MixtureConfig, MixtureVAE]):
     """One of k classes, with a style."""
 
     vae = MixtureVAE
 
-    def networks(self, config: TrainConfig, pixels: int) -> MixtureVAE:
+    def networks(self, config: MixtureConfig, pixels: int) -> MixtureVAE:
         """Return the paper's networks with fresh weights."""
         return MixtureVAE(pixels, config.k, styles=config.styles)
 
@@ -43,10 +43,10 @@ class MixtureKind(Kind[MixtureVAE]):
         return weights["decoder.last.bias"].numel()
 
     def training(
-        self, config: TrainConfig, vae: MixtureVAE, estimator: Estimator | None
+        self, config: MixtureConfig, vae: MixtureVAE, estimator: Estimator | None
     ) -> Training:
         """Return the semi-supervised training."""
-        solver = fitting_solver(config.solver, vae)
+        solver = fitting_solver(config.backend, vae)
         with torch_seeded(config.seed, Stream.ESTIMATOR):
             estimator = fitting_estimator(config, vae, solver, estimator)
         require_whole_bound(config, estimator)
@@ -58,7 +58,7 @@ class MixtureKind(Kind[MixtureVAE]):
             label_weight=config.label_weight,
         )
 
-    def labelled(self, config: TrainConfig, dataset: ImageDataset) -> torch.Tensor | None:
+    def labelled(self, config: MixtureConfig, dataset: ImageDataset) -> torch.Tensor | None:
         """Return the places of as many images of each class, drawn by the seed.
 
         Raises:
@@ -73,7 +73,7 @@ class MixtureKind(Kind[MixtureVAE]):
                 )
         return balanced_labels(dataset.train.labels, config.k, config.labels, config.seed)
 
-    def evaluate(self, question: Question[MixtureVAE]) -> Evaluation:
+    def evaluate(self, question: Question[MixtureConfig, MixtureVAE]) -> Evaluation:
         """Return the bound with its parts, and how often classes are right."""
         return evaluate_mixture(
             question.vae,
@@ -83,9 +83,9 @@ class MixtureKind(Kind[MixtureVAE]):
             supervised=question.config.labels > 0,
         )
 
-    def argmaxes(self, config: TrainConfig, vae: MixtureVAE) -> int:
+    def argmaxes(self, config: MixtureConfig, vae: MixtureVAE) -> int:
         """Return how many argmaxes the estimator solves."""
-        return fitting_estimator(config, vae, fitting_solver(config.solver, vae)).argmaxes
+        return fitting_estimator(config, vae, fitting_solver(config.backend, vae)).argmaxes
 
     def shown(self, vae: MixtureVAE) -> Shown:
         """Return classes and styles as the explorer shows them."""

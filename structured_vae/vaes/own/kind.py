@@ -7,14 +7,14 @@ from typing import Final
 from models import DiscreteVAE
 
 from ...errors import ConfigError
-from ..config import TrainConfig
-from ..discrete.kind import DiscreteKind
+from ..discrete.kind import StatesKind
+from .config import OwnConfig
 
 
-class OwnKind(DiscreteKind):
+class OwnKind(StatesKind[OwnConfig]):
     """Discrete latent variables with custom networks."""
 
-    def networks(self, config: TrainConfig, pixels: int) -> DiscreteVAE:
+    def networks(self, config: OwnConfig, pixels: int) -> DiscreteVAE:
         """Refuse to make networks: a configuration holds no code.
 
         Raises:

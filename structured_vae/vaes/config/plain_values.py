@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import Field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args, get_origin
 
 import yaml
 
-from ..errors import ConfigError, shortened
+from ...errors import ConfigError, shortened
+from .values import types_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -78,12 +79,12 @@ def _refuse_structure(events: Iterable[yaml.Event], place: str) -> None:
             )
 
 
-def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> None:
-    """Refuses what is no field of a configuration class, at any depth, and values that are not plain.
+def refuse_foreign(values: Mapping[str, Any], types: Mapping[str, Any], place: str = "") -> None:
+    """Refuse what is no option, at any depth, and values that are not plain.
 
     Args:
         values: as a file has them.
-        kind: the dataclass that they are for.
+        types: the type of each option, by name; a dataclass has options of its own.
         place: the key under which they stand, for messages.
 
     Raises:
@@ -91,29 +92,56 @@ def refuse_foreign(values: Mapping[str, Any], kind: type, place: str = "") -> No
             that is none of text, number, truth and nothing, or far too large.
 
     Example:
-        >>> from structured_vae import TrainConfig
-        >>> refuse_foreign({"n": 15, "data": {"name": "mnist"}}, TrainConfig)
+        >>> refuse_foreign({"n": 15}, {"n": int})
     """
     if not isinstance(values, Mapping):
         raise ConfigError(
             f"not a training configuration: expected a mapping; got {shortened(values)}"
         )
-    known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
-    types = get_type_hints(kind)
     for key, value in values.items():
         path = f"{place}{key}" if isinstance(key, str) else f"{place}{shortened(key)}"
-        if key not in known:
+        if key not in types:
             raise ConfigError(
-                f"not a training configuration: {shortened(path)} is no option; there are: {', '.join(known)}"
+                f"not a training configuration: {shortened(path)} is no option; there are: "
+                f"{', '.join(types)}"
             )
         if is_dataclass(types[key]):
             if not isinstance(value, Mapping):
                 raise ConfigError(
                     f"not a training configuration: {path} must be a mapping; got {shortened(value)}"
                 )
-            refuse_foreign(value, types[key], f"{path}.")
+            refuse_foreign(value, types_of(cast("type[DataclassInstance]", types[key])), f"{path}.")
         else:
             _refuse_value(path, value)
+
+
+def read_values(values: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a file as a configuration takes them.
+
+    Mappings become groups of options, and numbers that YAML takes for texts, such as 1e-3, become
+    numbers.
+
+    Args:
+        values: all of which are options.
+        types: the type of each option, by name.
+
+    Example:
+        >>> read_values({"learning_rate": "1e-3", "n": 15}, {"learning_rate": float, "n": int})
+        {'learning_rate': 0.001, 'n': 15}
+    """
+    return {name: _read_value(value, types[name]) for name, value in values.items()}
+
+
+def _read_value(value: Any, type_: Any) -> Any:
+    if is_dataclass(type_):
+        group = cast("type[DataclassInstance]", type_)
+        return group(**read_values(value, types_of(group)))
+    if isinstance(value, str) and float in _types(type_):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
 
 
 def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
@@ -124,11 +152,11 @@ def mistyped(config: DataclassInstance, place: str = "") -> Iterator[str]:
         place: where it stands, for messages.
 
     Example:
-        >>> from structured_vae import TrainConfig
-        >>> list(mistyped(TrainConfig()))
+        >>> from structured_vae import DataConfig
+        >>> list(mistyped(DataConfig()))
         []
     """
-    for name, kind in get_type_hints(type(config)).items():
+    for name, kind in types_of(type(config)).items():
         value, path = getattr(config, name), f"{place}{name}"
         if not (isinstance(kind, type) and is_dataclass(kind)):
             if type(value) not in _types(kind):

@@ -1,0 +1,58 @@
+"""The options of `train`: those of all kinds of model, each once, grouped by the kinds that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from inspect import getdoc
+from typing import Final, Literal, get_args
+
+from jsonargparse import ArgumentParser
+
+from ..vaes import KINDS
+from ..vaes.config.older import FORMER_ENCODERS
+from ..vaes.config.union import config_classes, kinds_with, option_types
+from ..vaes.config.values import types_of
+
+ENCODER: Final = (
+    "posterior over n bits: independent, supermodular (pairwise scores >= 0) or general; or "
+    "categorical, over one or more variables of k categories; of attributes one of the first "
+    "three. gaussian stands for the model gaussian"
+)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of all kinds to a parser."""
+    kinds = "; ".join(f"{name}: {_summary(name)}" for name in KINDS)
+    parser.add_argument("--model", type=Literal[KINDS], default="discrete", help=kinds)
+    encoders = tuple(_encoders())
+    parser.add_argument("--encoder", type=Literal[encoders], default="general", help=ENCODER)
+    for names, options in _groups().items():
+        every = len(names) == len(KINDS)
+        of = "every model" if every else f"the model {', '.join(names)}"
+        group = parser.add_argument_group(f"options of {of}")
+        config = config_classes()[names[0]]
+        others = set(types_of(config)) - options
+        group.add_class_arguments(config, as_group=False, skip=others)
+
+
+def _groups() -> dict[tuple[str, ...], set[str]]:
+    """Return the names of options by the kinds that have them, those of most kinds first."""
+    groups: dict[tuple[str, ...], set[str]] = {}
+    for option in option_types():
+        if option not in ("model", "encoder"):
+            groups.setdefault(tuple(kinds_with(option)), set()).add(option)
+    return dict(sorted(groups.items(), key=lambda group: -len(group[0])))
+
+
+def _encoders() -> Iterable[str]:
+    """Yield the encoders of all kinds, each once, and those that are now models."""
+    types = (types_of(config) for config in config_classes().values())
+    choices = [get_args(of_kind["encoder"]) for of_kind in types if "encoder" in of_kind]
+    yield from dict.fromkeys(encoder for encoders in choices for encoder in encoders)
+    yield from FORMER_ENCODERS
+
+
+def _summary(name: str) -> str:
+    """Return what a kind is, as its configuration says."""
+    first = (getdoc(config_classes()[name]) or "").partition("\n")[0]
+    return first[:1].lower() + first[1:].rstrip(".")

@@ -1,0 +1,73 @@
+"""Options of the objective: the weight of its KL, and the recipe."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .gradient import SolverConfig
+from .train_config import TrainConfig
+from .values import known
+
+Recipe = Literal["paper", "elbo"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KLConfig(TrainConfig):
+    """A training in which the weight of the KL may change.
+
+    Attributes:
+        kl_warmup: epochs over which the weight of the KL goes from kl_start to 1, in equal steps; 0
+            for none; default: a quarter of them with the recipe elbo and at most 2^10 states, or
+            where kl_start is given; else 0.
+        kl_start: 0 lets the encoder use a code before it pays for it; above 1 spreads the posterior
+            over all states at first, so that none is given up early (deterministic annealing);
+            default: 30 for one variable of k values, else 10, and 0 where kl_warmup is given or 0.
+    """
+
+    kl_warmup: int | None = None
+    kl_start: float | None = None
+
+    def _complete(self) -> None:
+        self._fill(kl_warmup=self.epochs // 4 if self.kl_start else 0)
+        self._fill(kl_start=0.0)
+        super()._complete()
+
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        warmup = known(self.kl_warmup)
+        start = known(self.kl_start)
+        if warmup < 0:
+            yield f"kl_warmup must be at least 0; got {warmup}"
+        if not start >= 0:
+            yield f"kl_start must be at least 0; got {start}"
+        if start != 0 and not warmup > 0:
+            yield (
+                f"kl_start {start} has no effect over no epochs: give kl_warmup, the epochs it "
+                "takes to 1"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeConfig(KLConfig, SolverConfig):
+    """A training of discrete latent variables alone.
+
+    Attributes:
+        recipe: elbo, which trains the whole bound, the default; or paper, in which direct does not
+            train the KL, as in the released code, and what is not set below has the paper's value.
+    """
+
+    recipe: Recipe | None = None
+
+    def _complete(self) -> None:
+        """Fill in what came out best for a whole bound on validation images (`results/defaults.json`)."""
+        self._fill(recipe="elbo")
+        if self._is_whole:
+            self._fill(sides=2, rate_decay="cosine")
+        if self._is_whole and self.rate_decay == "cosine":
+            self._fill(learning_rate=2e-3)
+        super()._complete()
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the whole bound is trained."""
+        return self.recipe == "elbo"

@@ -1,0 +1,113 @@
+"""The union of the kinds' options: which kind a set of options means, and which options it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ConfigError, shortened
+from .. import KINDS
+from .older import OLDER, renamed
+from .values import default_of, types_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+@cache
+def config_classes() -> dict[str, type[DataclassInstance]]:
+    """Return the configuration class of each kind, by its name."""
+    package = __package__.rpartition(".")[0]
+    return {name: import_module(f"{package}.{name}.config").CONFIG for name in KINDS}
+
+
+def kinds_with(option: str) -> list[str]:
+    """Return the names of the kinds that have an option."""
+    return [name for name, config in config_classes().items() if option in types_of(config)]
+
+
+@cache
+def option_types() -> dict[str, Any]:
+    """Return the type of each option of any kind, by name; of the first kind that has it."""
+    types: dict[str, Any] = {}
+    for config in config_classes().values():
+        types = {**types_of(config), **types}
+    return types
+
+
+@cache
+def option_defaults() -> dict[str, Any]:
+    """Return what each option of any kind is where it is not set, by name."""
+    defaults: dict[str, Any] = {}
+    for config in config_classes().values():
+        own = {option.name: default_of(option) for option in fields(config)}
+        defaults = {**own, **defaults}
+    return defaults
+
+
+def resolve_kind(
+    options: Mapping[str, Any], model: str
+) -> tuple[type[DataclassInstance], dict[str, Any]]:
+    """Return the configuration class that options mean, and those of them that it has.
+
+    Options of other kinds are left out where they have the value that they have unset.
+
+    Args:
+        options: by name.
+        model: the kind where they name none.
+
+    Raises:
+        ConfigError: there is no such kind or option, or the kind has no such option and it is set.
+    """
+    options = renamed({"model": model, **options})
+    name = options["model"]
+    if not isinstance(name, str):
+        raise ConfigError(f"model must be a text; got {shortened(name)}")
+    if name not in KINDS:
+        raise ConfigError(f"model must be one of {', '.join(KINDS)}; got {shortened(name)}")
+    config = config_classes()[name]
+    names = types_of(config)
+    for option, value in options.items():
+        if option not in names and not _is_unset(option, value):
+            kinds = ", ".join(kinds_with(option))
+            raise ConfigError(
+                f"{option} has no meaning with model {name}; got {shortened(value)}. It is an "
+                f"option of: {kinds}"
+            )
+    return config, {option: value for option, value in options.items() if option in names}
+
+
+def refuse_unknown(options: Mapping[str, Any]) -> None:
+    """Refuse options that no kind has.
+
+    Raises:
+        ConfigError: there is one; the message suggests the nearest name.
+    """
+    names = option_types()
+    if unknown := sorted(set(options) - set(names)):
+        near = [match for name in unknown for match in get_close_matches(name, names, n=1)]
+        suggestion = f". Did you mean {', '.join(near)}?" if near else ""
+        raise ConfigError(
+            f"no option is called {', '.join(unknown)}{suggestion}; there are: {', '.join(names)}"
+        )
+
+
+def _is_unset(option: str, value: Any) -> bool:
+    """Return whether an option has a value that no caller need have set."""
+    refuse_unknown({option: value})
+    default = _plain(option_defaults()[option])
+    value = _plain(value)
+    if isinstance(default, dict):
+        older = OLDER.get(option, {})
+        return isinstance(value, Mapping) and {**default, **value} in (default, default | older)
+    unset = (default, OLDER.get(option, default))
+    return any(type(value) is type(one) and value == one for one in unset)
+
+
+def _plain(value: Any) -> Any:
+    """Return the fields of a group of options, and other values as they are."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -1,0 +1,70 @@
+"""Values of single options: how a field says what it may be, and what is wrong with one that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, field, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from ...errors import shortened
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Value = TypeVar("Value")
+
+LEAST: Final = "least"
+"""Key of a field's metadata: the smallest value."""
+
+
+def at_least(least: int, default: int) -> int:
+    """Return a field of a count.
+
+    Args:
+        least: smallest value.
+        default: value where none is set.
+    """
+    option: int = field(default=default, metadata={LEAST: least})
+    return option
+
+
+def known(value: Value | None) -> Value:
+    """Return an option that has a value once its configuration is made."""
+    if value is None:
+        raise TypeError("an option is not known before its configuration is made")
+    return value
+
+
+def default_of(option: Field[Any]) -> Any:
+    """Return the value of an option that is not set."""
+    return option.default if option.default_factory is MISSING else option.default_factory()
+
+
+@cache
+def types_of(kind: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the type of each option of a configuration class, by name."""
+    hints = get_type_hints(kind)
+    return {option.name: hints[option.name] for option in fields(kind)}
+
+
+def choices_of(type_: Any) -> tuple[Any, ...]:
+    """Return the values of an option that has few; none for other types."""
+    parts = (type_, *get_args(type_))
+    return next((get_args(part) for part in parts if get_origin(part) is Literal), ())
+
+
+def faults_of_values(config: DataclassInstance) -> Iterator[str]:
+    """Yield what is wrong with single values: no choice of theirs, or a count that is too small."""
+    types = types_of(type(config))
+    for option in fields(config):
+        value = getattr(config, option.name)
+        choices = choices_of(types[option.name])
+        if value is None:
+            continue
+        if choices and value not in choices:
+            words = ", ".join(map(str, choices))
+            yield f"{option.name} must be one of {words}; got {shortened(value)}"
+        least = option.metadata.get(LEAST)
+        if least is not None and value < least:
+            yield f"{option.name} must be at least {least}; got {shortened(value)}"

@@ -1,0 +1,153 @@
+"""Options of the kind `discrete`."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+from ..config import RecipeConfig, at_least
+
+Encoder = Literal["independent", "supermodular", "general", "categorical"]
+Couplings = Literal["none", "potts", "general"]
+Prior = Literal["uniform", "factorised", "gibbs"]
+
+FEW_BITS: Final = 10
+"""A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
+
+LONG: Final = 100
+"""From so many epochs on a code of few bits ends lower with one side, which learns it more slowly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteConfig(RecipeConfig):
+    """Bits, or variables of k categories.
+
+    Attributes:
+        encoder: posterior over n bits: independent, supermodular (pairwise scores >= 0) or general;
+            or categorical, over one or more variables of k categories; of attributes one of the
+            first three.
+        n: binary latent variables, or continuous dimensions of the model gaussian.
+        k: categories of the categorical encoder, or classes of the mixture.
+        variables: of the categorical encoder, with k categories each.
+        couplings: of these: none; potts, a score for equal categories of two variables; or general,
+            one for every pair of categories.
+        bandwidth: of an encoder with pairwise scores: they are of variables at most so far apart in
+            their order, 1 for a chain, whose Gibbs distribution is in reach at any n; 0 for all
+            pairs.
+        hidden: units of the hidden layers.
+        prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs,
+            which has a score for every pair of bits.
+    """
+
+    model: Literal["discrete"] = "discrete"
+    encoder: Encoder = "general"
+    n: int = at_least(1, default=15)
+    k: int = at_least(2, default=10)
+    variables: int = at_least(1, default=1)
+    couplings: Couplings = "none"
+    bandwidth: int = at_least(0, default=0)
+    hidden: int = at_least(1, default=300)
+    prior: Prior = "uniform"
+
+    @property
+    def title(self) -> str:
+        """A name for the run's folder."""
+        latent = f"{self.encoder}{self.latent}"
+        if self.variables > 1:
+            latent = f"{self.encoder}{self.variables}x{self.k}-{self.couplings}"
+        if self.bandwidth:
+            latent += f"-band{self.bandwidth}"
+        if self.prior != "uniform":
+            latent += f"-{self.prior}-prior"
+        trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
+        return f"{self._data_name}-{latent}-{trained}"
+
+    @property
+    def latent(self) -> int:
+        """Number of bits, or of the categories of a variable."""
+        return self.k if self._is_categorical else self.n
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder in messages."""
+        return self.encoder
+
+    @classmethod
+    def _read(cls, values: dict[str, Any]) -> Self:
+        """Leave out a k of bits and an n of categories, which older files hold without effect."""
+        without_effect = "n" if values.get("encoder") == "categorical" else "k"
+        return super()._read(
+            {name: value for name, value in values.items() if name != without_effect}
+        )
+
+    @property
+    def _is_categorical(self) -> bool:
+        """Whether the latent variables have categories."""
+        return self.encoder == "categorical"
+
+    @property
+    def _has_few_states(self) -> bool:
+        """Whether all states could be enumerated in no time."""
+        bits = self.variables * math.log2(self.k) if self._is_categorical else self.n
+        return bits <= FEW_BITS
+
+    @property
+    def _first_epsilon(self) -> float:
+        """That of the paper, with its recipe."""
+        return 1.0 if self.recipe == "paper" else super()._first_epsilon
+
+    def _complete(self) -> None:
+        """Anneal codes of few states, and learn them by one side where there is time."""
+        self._fill(recipe="elbo")
+        one_variable = self._is_categorical and self.variables == 1
+        if self._is_whole and self._has_few_states:
+            turns = self.epochs // 4
+            if turns and self.kl_warmup is None:
+                self._fill(kl_start=30.0 if one_variable else 10.0)
+            self._fill(kl_warmup=turns)
+            if self.epochs >= LONG and not one_variable:
+                self._fill(sides=1)
+        super()._complete()
+
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        yield from self._faults_of_variables()
+        coupled = self.encoder in ("supermodular", "general") or self.couplings != "none"
+        if self.bandwidth and not coupled:
+            yield (
+                f"bandwidth is of pairwise scores, which the encoder {self.encoder} has not; got "
+                f"{self.bandwidth}"
+            )
+        if self.prior == "gibbs" and self._is_categorical:
+            yield (
+                "prior gibbs has scores for pairs of bits, and there are categories: prior must be "
+                "uniform or factorised"
+            )
+        if self.prior != "uniform" and self.variables > 1:
+            yield f"the prior of several variables of categories is uniform; got {self.prior}"
+
+    def _faults_of_variables(self) -> Iterator[str]:
+        """Yield what is wrong with the numbers of bits, variables and categories."""
+        if self.variables > 1 and not self._is_categorical:
+            yield (
+                f"variables is of the encoder categorical; of {self.encoder} it is n; got "
+                f"{self.variables}"
+            )
+        if self.k != DiscreteConfig.k and not self._is_categorical:
+            yield (
+                f"k is of the encoder categorical; of {self.encoder} there are n bits: give n, or "
+                f"encoder categorical; got {self.k}"
+            )
+        if self.n != DiscreteConfig.n and self._is_categorical:
+            yield (
+                "n is of bits; of the encoder categorical there are variables of k categories: "
+                f"give these; got {self.n}"
+            )
+        if self.couplings != "none" and self.variables == 1:
+            yield (
+                "couplings are of several variables of the encoder categorical: give variables; "
+                f"got {self.couplings}"
+            )
+
+
+CONFIG: Final = DiscreteConfig

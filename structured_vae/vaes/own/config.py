@@ -1,0 +1,33 @@
+"""Options of the kind `own`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ..config import RecipeConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnConfig(RecipeConfig):
+    """Discrete latent variables with networks that the caller gives in Python."""
+
+    model: Literal["own"] = "own"
+
+    @property
+    def title(self) -> str:
+        """A name for the run's folder."""
+        trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
+        return f"{self._data_name}-own-{trained}"
+
+    @property
+    def from_python(self) -> tuple[str, ...]:
+        """The networks, and perhaps the estimator."""
+        return ("model", *super().from_python)
+
+    def _faults(self) -> Iterator[str]:
+        yield from super()._faults()
+        if self.precision != "32-true":
+            yield "precision bf16-mixed is that of our layers; of networks of your own it must be 32-true"
+
+
+CONFIG: Final = OwnConfig
