@@ -23,7 +23,7 @@ from .likelihoods import LIKELIHOODS, BernoulliLikelihood, GaussianLikelihood, L
 from .loading import VAES, load_pretrained
 from .mixture import GivenStyle, MixtureDecoder, MixtureEncoder, MixtureVAE
 from .own_networks import FastPaths, NetworkDecoder, NetworkEncoder, StatesOfNetwork
-from .potentials import AnyPotentials, CategoricalPotentials, Potentials
+from .potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from .pretrained import Figure, ModelCard, Pretrained
 from .prior import PRIORS, BitsPrior, CategoriesPrior, Prior, factorised_prior, gibbs_prior
 from .states import (
@@ -32,6 +32,8 @@ from .states import (
     all_states,
     codes_of,
     drawn_places,
+    label_index,
+    of_variables,
     single_changes,
     single_flips,
     state_index,
@@ -68,6 +70,7 @@ __all__ = [
     "GaussianVAE",
     "GivenCode",
     "GivenStyle",
+    "LatentSpace",
     "Likelihood",
     "MixtureDecoder",
     "MixtureEncoder",
@@ -93,7 +96,9 @@ __all__ = [
     "general_encoder",
     "gibbs_prior",
     "independent_encoder",
+    "label_index",
     "load_pretrained",
+    "of_variables",
     "paper_vae",
     "single_changes",
     "single_flips",

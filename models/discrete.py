@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Final, cast
 
 import torch
@@ -13,10 +14,11 @@ from .encoder import COUPLED, ENCODERS, CategoricalEncoder, Encoder, encoder_nam
 from .errors import NetworkError, PretrainedError, SettingError
 from .likelihoods import Likelihood, likelihood_name
 from .own_networks import NetworkDecoder, NetworkEncoder, evaluating
-from .potentials import AnyPotentials
+from .potentials import AnyPotentials, LatentSpace
 from .pretrained import Pretrained
 from .prior import CategoriesPrior, Prior, drawn_states, named_prior, prior_name
 from .shapes import Images
+from .spaces import named_space
 from .states import codes_of
 
 
@@ -38,6 +40,8 @@ class DiscreteVAE(Pretrained):
         prior: over the latent states, learnt with the networks; None for the uniform one.
         pixels: of an image, by which n is read from a blank one; needed where neither network is
             ours, and then not before the encoder has seen its first image.
+        space: of the states of n bits that z may be, such as `structured_vae.KOfN(3)`; None for
+            all. Prior, posterior and evaluation are over these states alone.
 
     Raises:
         SettingError: encoder and decoder have different n, or one has bits and the other
@@ -70,6 +74,7 @@ class DiscreteVAE(Pretrained):
         likelihood: str | Likelihood = "bernoulli",
         pixels: int | None = None,
         prior: Prior | None = None,
+        space: LatentSpace | None = None,
     ):
         super().__init__()
         if isinstance(decoder, Decoder | NetworkDecoder) and likelihood not in (
@@ -91,6 +96,9 @@ class DiscreteVAE(Pretrained):
             else NetworkDecoder(decoder, likelihood)
         )
         self.prior = prior
+        self.space: LatentSpace | None = None
+        if space is not None:
+            self.restrict(space)
         pixels = self._pixels_of_ours() if pixels is None else pixels
         if not self.own:
             self._check_agreement()
@@ -169,6 +177,18 @@ class DiscreteVAE(Pretrained):
                 f"the decoder gives {outputs.shape[-1]} pixels, and the images have {pixels}"
             )
 
+    def restrict(self, space: LatentSpace) -> None:
+        """Let z be a state of a space alone; the encoder's potentials belong to it from now on.
+
+        Raises:
+            SettingError: the encoder has pairwise scores or categories, or the model is over
+                another space.
+        """
+        if self.space is not None and self.space != space:
+            raise SettingError(f"this model is over the states of {self.space!r}; got {space!r}")
+        self.encoder.space = self._checked_space(space)
+        self.space = space
+
     def blank(self) -> AnyPotentials:
         """The potentials of one blank image, without gradient, in evaluation mode."""
         with torch.no_grad(), evaluating(self.encoder):
@@ -212,7 +232,7 @@ class DiscreteVAE(Pretrained):
             found |= {"variables": encoder.variables, "couplings": encoder.couplings}
         if encoder.bandwidth:
             found["bandwidth"] = encoder.bandwidth
-        return found | self._prior_said()
+        return found | self._prior_said() | self._space_said()
 
     @classmethod
     def of_arguments(
@@ -225,8 +245,15 @@ class DiscreteVAE(Pretrained):
         bandwidth: int = 0,
         variables: int = 1,
         couplings: str = "none",
+        space: str = "",
+        k: int = 0,
+        least: int = -1,
+        rows: int = 0,
+        columns: int = 0,
     ) -> DiscreteVAE:
-        """Networks of `paper_vae` with fresh weights."""
+        """Return networks of `paper_vae` with fresh weights; k to columns are those of the space."""
+        sizes = {"k": (k, 1), "least": (least, 0), "rows": (rows, 1), "columns": (columns, 1)}
+        of_space = {name: value for name, (value, smallest) in sizes.items() if value >= smallest}
         return paper_vae(
             encoder,
             pixels=pixels,
@@ -236,6 +263,7 @@ class DiscreteVAE(Pretrained):
             bandwidth=bandwidth,
             variables=variables,
             couplings=couplings,
+            space=named_space(space, of_space) if space else None,
         )
 
     @torch.no_grad()
@@ -249,7 +277,10 @@ class DiscreteVAE(Pretrained):
         """
         like = self._like()
         if self.prior is not None:
-            return self.decoder.mean(drawn_states(self.prior.potentials(), count, generator))
+            potentials = replace(self.prior.potentials(), space=self.space)
+            return self.decoder.mean(drawn_states(potentials, count, generator))
+        if self.space is not None:
+            return self.decoder.mean(self.space.uniform(self.n, count, generator, like))
         if self.categorical:
             k, shape = self.n // self.variables, (count, self.variables)
             z = codes_of(torch.randint(k, shape, generator=generator, device=like.device), k)
@@ -271,6 +302,22 @@ class DiscreteVAE(Pretrained):
         if isinstance(self.decoder, Decoder):
             return self.decoder.last.out_features
         return None if isinstance(self.encoder, NetworkEncoder) else self.encoder.pixels
+
+    def _checked_space(self, space: LatentSpace) -> LatentSpace:
+        """Return the space, if the encoder gives scores of bits without pairs.
+
+        Raises:
+            SettingError: it gives others.
+        """
+        encoder = self.encoder
+        if isinstance(encoder, CategoricalEncoder) or getattr(encoder, "link", None) is not None:
+            raise SettingError(
+                f"a space of states needs an encoder of bits without pairwise scores, such as "
+                f"independent; got {encoder_name(encoder) or _name(encoder)}"
+            )
+        if isinstance(encoder, Encoder):
+            space.check(encoder.n)
+        return space
 
     def _check_agreement(self) -> None:
         encoder, decoder, prior = self.encoder, self.decoder, self.prior
@@ -309,7 +356,19 @@ class DiscreteVAE(Pretrained):
         found |= {"likelihood": _likelihood_of(decoder), "pixels": self.pixels, "n": self.n}
         if self.categorical and self.variables > 1:
             found["variables"] = self.variables
-        return found | self._prior_said()
+        return found | self._prior_said() | self._space_said()
+
+    def _space_said(self) -> dict[str, int | str]:
+        """Return the name and arguments of a space that is not all states.
+
+        Raises:
+            PretrainedError: nothing can make it again from its name.
+        """
+        if self.space is None:
+            return {}
+        if not self.space.arguments and not self.own:
+            raise PretrainedError(f"{self.space!r} has no name, by which it could be made again")
+        return self.space.arguments
 
     def _prior_said(self) -> dict[str, int | str]:
         """The name of a prior that is not uniform: what others wrote has none."""
@@ -337,8 +396,9 @@ def paper_vae(
     bandwidth: int = 0,
     variables: int = 1,
     couplings: str = "none",
+    space: LatentSpace | None = None,
 ) -> DiscreteVAE:
-    """The paper's architecture with one of `ENCODERS`.
+    """Return the paper's architecture with one of `ENCODERS`.
 
     Args:
         encoder: "independent", "supermodular", "general" or "categorical".
@@ -353,6 +413,7 @@ def paper_vae(
             and bits, which are variables of two values.
         couplings: of these: "none"; "potts", a score for equal values of two variables; or
             "general", one for every pair of values.
+        space: of an independent encoder: the states of n bits that z may be; None for all.
 
     Raises:
         SettingError: there is no such encoder, prior or couplings; a number is too small; or the
@@ -395,6 +456,11 @@ def paper_vae(
             ENCODERS[encoder](pixels, n, hidden, **band),
             BinaryDecoder(pixels, n, hidden),
             prior=learnt,
+            space=space,
+        )
+    if space is not None:
+        raise SettingError(
+            f"a space of states is of bits, and the encoder is {encoder}; got {space!r}"
         )
     return DiscreteVAE(
         CategoricalEncoder(pixels, n, hidden, variables, couplings, bandwidth),

@@ -10,7 +10,7 @@ from torch import nn
 
 from .errors import SettingError
 from .layers import Linear
-from .potentials import CategoricalPotentials, Potentials
+from .potentials import CategoricalPotentials, LatentSpace, Potentials
 from .shapes import Images
 
 Link = Callable[[torch.Tensor], torch.Tensor]
@@ -21,7 +21,7 @@ WEAK = -3.0
 
 
 class Encoder(nn.Module):
-    """pixels -> hidden -> ReLU -> potentials over n binary variables, with scores for pairs if there is a link.
+    """pixels -> hidden -> ReLU -> potentials over n bits, with scores for pairs if there is a link.
 
     Args:
         pixels: of an image.
@@ -43,6 +43,7 @@ class Encoder(nn.Module):
         self.n = n
         self.link = link
         self.bandwidth = bandwidth
+        self.space: LatentSpace | None = None
         self.register_buffer("edges", pairs.contiguous(), persistent=False)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + len(pairs))
@@ -60,7 +61,7 @@ class Encoder(nn.Module):
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """The potentials that the network's outputs `[batch, n + e]` stand for."""
         if self.link is None:
-            return Potentials(outputs)
+            return Potentials(outputs, space=self.space)
         return Potentials(outputs[:, : self.n], self.link(outputs[:, self.n :]), self.edges)
 
 

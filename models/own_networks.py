@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import torch
@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from .decoder import DECODED_TOGETHER, Flips, Neighbourhood, changes_together, flips_by_columns
 from .errors import NetworkError
 from .likelihoods import BernoulliLikelihood, Likelihood, likelihood_of
-from .potentials import AnyPotentials, CategoricalPotentials, Potentials
+from .potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from .shapes import Binary, Costs, Images, Logits, Table
 from .states import single_changes
 
@@ -73,6 +73,7 @@ class NetworkEncoder(nn.Module):
         super().__init__()
         self.network = network
         self.shape: Shape | None = None
+        self.space: LatentSpace | None = None
 
     def forward(self, x: Images) -> AnyPotentials:
         """The potentials of each image of `x [batch, pixels]`.
@@ -96,6 +97,8 @@ class NetworkEncoder(nn.Module):
                 f"{list(x.shape)}; expected {[len(x), self.shape.n if self.shape else 'n']}"
             )
         self.shape = found
+        if self.space is not None:
+            return replace(potentials, space=self.space)
         return potentials
 
     if TYPE_CHECKING:

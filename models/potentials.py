@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeAlias
+from typing import ClassVar, Protocol, Self, TypeAlias
 
 import torch
 
 from .errors import NetworkError
 from .shapes import AllStates, Binary, Edges, FlipCosts, OneHot, Pairwise, Scores, Table, Unary
 from .states import all_labels, all_states, label_index, of_variables, state_index
+
+
+class LatentSpace(Protocol):
+    """The set of states that a latent variable may take, as networks need it.
+
+    `structured_vae.StateSpace` is what implements it: subsets, paths, trees, assignments.
+    """
+
+    def check(self, n: int) -> None:
+        """Raise unless there are states of n entries."""
+
+    def log_count(self, n: int) -> float | None:
+        """Return the logarithm of the number of states of n entries; None if it is not known."""
+
+    def states(self, n: int, like: torch.Tensor) -> AllStates:
+        """Return every state `[states, n]`, of the type and on the device of `like`."""
+
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return states `[count, n]`, each drawn with equal probability."""
+
+    def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z, of `scores [n]`."""
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """What `named_space` makes this space from; empty for one that has no name."""
+
+
+LARGEST_LOG = 700.0
+"""Numbers of states with a larger logarithm do not fit a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,16 +57,36 @@ class LinearScores(ABC):
         unary: `[batch, n]`, a score for each entry of a state.
         pairwise: `[batch, e]`, a score for each entry of `pairs`; None for none.
         edges: `[e, 2]`, i < j, the variables that have scores together; None for none.
+        space: of the states that z may be; None for all that the variables can take.
     """
 
     unary: Unary
     pairwise: Pairwise | None = None
     edges: Edges | None = None
+    space: LatentSpace | None = field(default=None, kw_only=True)
+
+    free_space: ClassVar[str]
+    """The name of the space of all states that the variables can take."""
+
+    @property
+    def log_state_count(self) -> float | None:
+        """The logarithm of the number of states, in nats; None if it is not known."""
+        if self.space is None:
+            return self._log_free_count
+        return self.space.log_count(self.unary.shape[-1])
+
+    @property
+    def state_count(self) -> float:
+        """The number of states; infinite if it is not known, or no float can hold it."""
+        log_count = self.log_state_count
+        if log_count is None or log_count > LARGEST_LOG:
+            return math.inf
+        return round(math.exp(log_count))
 
     @property
     @abstractmethod
-    def state_count(self) -> int:
-        """How many states there are."""
+    def _log_free_count(self) -> float:
+        """The logarithm of the number of all states that the variables can take."""
 
     @abstractmethod
     def pairs(self, z: torch.Tensor) -> torch.Tensor:
@@ -44,13 +100,23 @@ class LinearScores(ABC):
         """What each entry of a state adds to h, the other variables as in `z`; 0 where its flip is forbidden."""
         return self.field(z)
 
-    @abstractmethod
     def states(self) -> AllStates:
-        """Every state."""
+        """Return every state `[states, n]`."""
+        if self.space is None:
+            return self._free_states()
+        return self.space.states(self.unary.shape[-1], self.unary)
+
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+        return self._free_index(z) if self.space is None else self.space.index(z)
 
     @abstractmethod
-    def index(self, z: torch.Tensor) -> torch.Tensor:
-        """`[...]`: the place in `states` of each state of `z [..., n]`."""
+    def _free_states(self) -> AllStates:
+        """Return every state that the variables can take."""
+
+    @abstractmethod
+    def _free_index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `_free_states` of each of `z [..., n]`."""
 
     def score(self, z: Binary) -> Scores:
         """`[..., batch]`: h(z) of `z [..., batch, n]`, differentiable in the potentials."""
@@ -73,6 +139,16 @@ class LinearScores(ABC):
         """`[batch, states]`: h of each of `states [states, n]`, differentiable in the potentials."""
         table = self.unary @ states.T
         return table if self.pairwise is None else table + self.pairwise @ self.pairs(states).T
+
+    @property
+    def forbidden_entries(self) -> torch.Tensor | None:
+        """`[batch, n]`, true where an entry of a state must be 0; None for nowhere."""
+        return None
+
+    def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
+        """Return values `[..., batch, n]` with zeros where an entry is forbidden."""
+        forbidden = self.forbidden_entries
+        return values if forbidden is None else values.masked_fill(forbidden, 0.0)
 
     def shifted(self, shift: torch.Tensor) -> Self:
         """The potentials with `shift [..., batch, n]` added to the unary scores."""
@@ -104,6 +180,8 @@ class Potentials(LinearScores):
         >>> h.score(torch.tensor([[1.0, 1.0]]))
         tensor([2.])
     """
+
+    free_space: ClassVar[str] = "bits"
 
     forbidden: torch.Tensor | None = field(default=None, kw_only=True)
     forbidden_pairs: torch.Tensor | None = field(default=None, kw_only=True)
@@ -158,11 +236,13 @@ class Potentials(LinearScores):
             self.edges,
             forbidden=flat(self.forbidden),
             forbidden_pairs=flat(self.forbidden_pairs),
+            space=self.space,
         )
 
-    def where_allowed(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values `[..., batch, n]` with zeros where a variable is forbidden."""
-        return values if self.forbidden is None else values.masked_fill(self.forbidden, 0.0)
+    @property
+    def forbidden_entries(self) -> torch.Tensor | None:
+        """`[batch, n]`, true where a bit must be 0; None for nowhere."""
+        return self.forbidden
 
     def scores(self) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return `unary` and `pairwise` with minus infinity where something is forbidden."""
@@ -201,9 +281,9 @@ class Potentials(LinearScores):
         return Potentials(filled, pairwise, self.edges)
 
     @property
-    def state_count(self) -> int:
-        """2^n."""
-        return int(2 ** self.unary.shape[-1])
+    def _log_free_count(self) -> float:
+        """N log 2."""
+        return self.unary.shape[-1] * math.log(2)
 
     def pairs(self, z: Binary) -> torch.Tensor:
         """`[..., e]`: z_i z_j of each edge."""
@@ -228,12 +308,10 @@ class Potentials(LinearScores):
         blocked = Potentials(torch.zeros_like(z), pairs, self.edges).field(z) > 0
         return values.masked_fill(blocked, 0.0)
 
-    def states(self) -> AllStates:
-        """`[2^n, n]`: every state."""
+    def _free_states(self) -> AllStates:
         return all_states(self.unary.shape[-1], self.unary)
 
-    def index(self, z: Binary) -> torch.Tensor:
-        """`[...]`: the place in `states` of each state of `z [..., n]`."""
+    def _free_index(self, z: Binary) -> torch.Tensor:
         return state_index(z)
 
 
@@ -263,6 +341,8 @@ class CategoricalPotentials(LinearScores):
         tensor([2.])
     """
 
+    free_space: ClassVar[str] = "categories"
+
     variables: int = 1
 
     def __post_init__(self) -> None:
@@ -285,9 +365,9 @@ class CategoricalPotentials(LinearScores):
         return int(self.unary.shape[-1]) // self.variables
 
     @property
-    def state_count(self) -> int:
-        """k^variables."""
-        return int(self.k**self.variables)
+    def _log_free_count(self) -> float:
+        """Variables * log k."""
+        return self.variables * math.log(self.k)
 
     @property
     def potts(self) -> bool:
@@ -334,12 +414,10 @@ class CategoricalPotentials(LinearScores):
             -2, second, (tables * parts[..., first, :, None]).sum(dim=-2)
         ).flatten(-2)
 
-    def states(self) -> AllStates:
-        """`[k^variables, variables k]`: every state; of one variable the one-hot vectors in order."""
+    def _free_states(self) -> AllStates:
         return all_labels(self.variables, self.k, self.unary)
 
-    def index(self, z: OneHot) -> torch.Tensor:
-        """`[...]`: the place in `states` of each state of `z [..., variables k]`."""
+    def _free_index(self, z: OneHot) -> torch.Tensor:
         return label_index(self.apart(z).argmax(dim=-1), self.k)
 
 

@@ -115,6 +115,8 @@ def drawn_states(potentials: AnyPotentials, count: int, generator: torch.Generat
         SettingError: it has pairwise scores of more than 20 bits.
     """
     unary = potentials.unary[0]
+    if potentials.space is not None:
+        return potentials.space.drawn(unary, count, generator)
     if isinstance(potentials, Potentials) and potentials.pairwise is None:
         return torch.bernoulli(unary.sigmoid().expand(count, -1), generator=generator)
     states = potentials.states()

@@ -1,5 +1,9 @@
 from .crfs import LinearChainCRF, PairwiseCRF
 from .data import ImageDataset, dataset_of_images, load_dataset
+from .distributions import Distribution, Gibbs, PerturbAndMAP
+from .distributions.argmax import argmax, perturb_and_map
+from .distributions.kl import KL, kl_ceiling, kl_of_unary
+from .distributions.prior import PriorExcess
 from .errors import (
     ConfigError,
     DataError,
@@ -46,7 +50,7 @@ from .losses import (
     StructuredLoss,
     StructuredPerceptron,
 )
-from .noise import Noise, gumbel, gumbel_differences, no_noise, unary_noise
+from .noise import gumbel, gumbel_differences
 from .objectives.costs import (
     Cost,
     CostOfBits,
@@ -57,31 +61,31 @@ from .objectives.costs import (
     WithPrior,
 )
 from .objectives.recipes import RECIPES, Objective, elbo_recipe, paper_recipe
-from .posteriors import Gibbs, PerturbAndMAP, Posterior
-from .posteriors.argmax import argmax, perturb_and_map
-from .posteriors.kl import KL, kl_ceiling, kl_of_unary
-from .posteriors.prior import PriorExcess
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
 from .runs.folder import Run
 from .runs.networks import load_vae
 from .runs.train import resume, train
 from .schedules import Constant, CosineDecay, ExponentialDecay, Ramp, Schedule
-from .structures import (
+from .spaces import (
     Arborescences,
     Assignments,
-    Distribution,
+    Bits,
+    Categories,
     Knapsack,
     KOfN,
     Matchings,
     PairwiseLabels,
     Paths,
     SpanningTrees,
+    StateSpace,
+    StateSums,
     Structure,
     StructureGibbs,
     TractableStructure,
     grid_paths,
 )
+from .spaces.of_potentials import Noise, no_noise, unary_noise
 from .vaes.config import DataConfig, TrainConfig
 from .vaes.discrete.evaluation import evaluate
 
@@ -96,7 +100,9 @@ __all__ = [
     "Arborescences",
     "ArgmaxLayer",
     "Assignments",
+    "Bits",
     "Bound",
+    "Categories",
     "ConfigError",
     "Constant",
     "CosineDecay",
@@ -138,7 +144,6 @@ __all__ = [
     "PerturbAndMAP",
     "PerturbedArgmax",
     "PerturbedFenchelYoung",
-    "Posterior",
     "PriorExcess",
     "Quantity",
     "Ramp",
@@ -152,6 +157,8 @@ __all__ = [
     "ScoreFunction",
     "SpanningTrees",
     "StalledWarning",
+    "StateSpace",
+    "StateSums",
     "StraightThrough",
     "Structure",
     "StructureError",

@@ -10,17 +10,17 @@ import torch
 from models import Potentials
 from solvers import ArgmaxSolver, Solution
 
+from .distributions.argmax_module import module_of
 from .errors import ConfigError, StructureError, shortened
 from .estimators import Direct, Epsilon, Estimate
-from .noise import no_noise
 from .objectives.costs import Cost, CostFunction, CostOfBits
-from .posteriors.argmax import solution_of
-from .posteriors.argmax_module import module_of
 from .recording import refuse_recording
 from .second_derivatives import without_derivative
+from .spaces import Structure, is_structure, refuse_pairs
+from .spaces.bits import solution_of
+from .spaces.of_potentials import no_noise
+from .spaces.scores import EdgesLike, potentials_of
 from .stepping import SteppingModule
-from .structures import Structure, is_structure, refuse_pairs
-from .structures.scores import EdgesLike, potentials_of
 
 Backward = Literal["implicit_mle", "straight_through"]
 

@@ -18,19 +18,19 @@ import torch
 from models import Potentials
 from solvers import ArgmaxSolver, ProblemError
 
+from .distributions import Gibbs
+from .distributions.argmax_module import ArgmaxModule
 from .errors import ConfigError, shortened
 from .estimators import Epsilon
 from .layer import ArgmaxLayer, check_generator
 from .noise import gaussian
-from .posteriors import Gibbs
-from .posteriors.argmax_module import ArgmaxModule
 from .recording import refuse_recording
 from .schedules import positive
 from .second_derivatives import once_differentiable
+from .spaces import Structure, is_structure
+from .spaces.scores import EdgesLike, potentials_of
+from .spaces.targets import check_target
 from .stepping import SteppingModule
-from .structures import Structure, is_structure
-from .structures.scores import EdgesLike, potentials_of
-from .structures.targets import check_target
 
 Side = Literal["better", "worse"]
 

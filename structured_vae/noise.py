@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import torch
-
-from models import AnyPotentials, CategoricalPotentials
-
-Noise: TypeAlias = Callable[[AnyPotentials, torch.Generator, int], torch.Tensor]
-"""(potentials, generator, samples) -> what is added to the unary scores, `[samples, batch, n]`."""
 
 
 def gumbel(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -49,22 +41,6 @@ def gaussian(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         generator: on the same device.
     """
     return torch.randn(like.shape, generator=generator, device=like.device, dtype=like.dtype)
-
-
-def unary_noise(
-    potentials: AnyPotentials, generator: torch.Generator, samples: int = 1
-) -> torch.Tensor:
-    """`[samples, batch, n]`: noise for the unary scores, as the argmax of the potentials needs it."""
-    like = potentials.unary.detach().expand(samples, *potentials.unary.shape)
-    draw = gumbel if isinstance(potentials, CategoricalPotentials) else gumbel_differences
-    return draw(like, generator)
-
-
-def no_noise(
-    potentials: AnyPotentials, generator: torch.Generator | None = None, samples: int = 1
-) -> torch.Tensor:
-    """`[samples, batch, n]`: zeros, where the argmax of the potentials themselves is meant."""
-    return torch.zeros_like(potentials.unary).expand(samples, *potentials.unary.shape)
 
 
 def _uniform(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

@@ -11,12 +11,12 @@ import torch
 from models import Potentials
 from solvers import ArgmaxSolver
 
+from .distributions.argmax_module import ArgmaxModule, module_of
 from .errors import StalledWarning
 from .estimators import Epsilon, Relative
 from .estimators.epsilon import as_epsilon
-from .posteriors.argmax_module import ArgmaxModule, module_of
 from .schedules import Schedule
-from .structures import Structure
+from .spaces import Structure
 
 PATIENCE: Final = 20
 """Steps in a row without a move after which a module warns."""

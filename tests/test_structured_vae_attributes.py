@@ -17,10 +17,10 @@ from structured_vae import ConfigError, DataConfig, TrainConfig, load_vae, resum
 from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.data.celeba.lists import ATTRIBUTES, TYPICAL
+from structured_vae.distributions import Gibbs
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.consistency import consistency_loss, one_switched
 from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
-from structured_vae.posteriors import Gibbs
 from structured_vae.reproduction.experiments import Experiment
 from structured_vae.runs.assembly import data_of, dataset_of, training_of
 from structured_vae.runs.evaluate import evaluate_run

@@ -13,15 +13,8 @@ import solvers
 from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, kl_of_unary
-from structured_vae.posteriors import histogram_kl
-from structured_vae.posteriors.gibbs import (
-    _FOUND,
-    _sample_table,
-    _table_sums,
-    by_table,
-    sums_of,
-    tracked_completions,
-)
+from structured_vae.distributions import histogram_kl
+from structured_vae.distributions.differentiable_sums import table_sums
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 5, "categorical": 10}
 every_family = pytest.mark.parametrize("family", SIZES)
@@ -124,9 +117,9 @@ def test_gradcheck_of_partition_marginals_and_both_together(family):
 def test_host_kernel_and_device_table_agree(family):
     this = problem(family)
     found = []
-    for sums in (lambda h: Gibbs(h)._sums, _table_sums):
+    for sums in (lambda h: (Gibbs(h).log_partition, *Gibbs(h).marginals), table_sums):
         h = this.potentials(2, tracked=True)
-        log_z, (unary, pairs) = sums(h)
+        log_z, unary, pairs = sums(h)
         weighted = (
             log_z.sum()
             + (unary * unary.detach().cos()).sum()
@@ -145,8 +138,8 @@ def test_a_device_has_a_table_of_as_many_states_as_fit(n, expected):
             torch.zeros(1, n, device=device), torch.zeros(1, n - 1, device=device), edges
         )
 
-    assert by_table(chain("meta")) is expected
-    assert not by_table(chain("cpu"))
+    assert Gibbs(chain("meta"))._by_table is expected
+    assert not Gibbs(chain("cpu"))._by_table
 
 
 @every_family
@@ -199,7 +192,11 @@ def chi_square_limit(freedom):
 def test_samples_have_the_probabilities_of_their_states(family, path):
     this = latent(family, min(SIZES[family], 4) if family != "categorical" else 10)
     h = this.potentials(2)
-    z = _sample_table(h, 50_000, seeded()) if path == "table" else Gibbs(h).sample(seeded(), 50_000)
+    z = (
+        Gibbs(h)._sample_table(seeded(), 50_000)
+        if path == "table"
+        else Gibbs(h).sample(seeded(), 50_000)
+    )
     assert z.shape == (50_000, 2, this.n)
     counts = np.bincount(this.index(z).ravel(), minlength=len(this.states))
     limit = chi_square_limit(len(this.states) - 1)
@@ -252,27 +249,27 @@ def test_shared_sums_change_neither_samples_nor_gradients(family, dtype):
         torch.testing.assert_close(both[k], parts[k] + parts[k + 2])
 
 
-def test_one_enumeration_serves_kl_and_samples():
-    h = problem("general").potentials(2)
-    Gibbs(h).kl()
-    found = sums_of(h)
-    Gibbs(h).sample(seeded())
-    assert sums_of(h) is found
+def test_one_enumeration_serves_the_kl_and_the_samples_of_a_distribution(monkeypatch):
+    calls = []
+    gibbs = solvers.gibbs
+    monkeypatch.setattr(
+        solvers, "gibbs", lambda *given, **named: calls.append(0) or gibbs(*given, **named)
+    )
+    q = Gibbs(problem("general").potentials(2))
+    q.kl()
+    q.sample(seeded())
+    q.completions(seeded())
+    assert len(calls) == 1
 
 
-def test_one_pass_back_serves_the_kl_and_the_conditionals_of_completions(monkeypatch):
-    h, chosen = problem("general").potentials(2, tracked=True), torch.arange(SIZES["general"])
-    alone, first = separate(h), separate(h)
+def test_one_backward_pass_serves_the_kl_and_the_conditionals_of_completions(monkeypatch):
+    h = problem("general").potentials(2, tracked=True)
     changes = torch.randn(3, 2, SIZES["general"], generator=seeded(1), dtype=torch.float64)
-    uniforms = torch.rand(changes.shape, generator=seeded(2), dtype=torch.float64)
 
-    def gradients(*potentials, weight=0.3):
-        of_draws, of_kl = potentials
-        _, conditionals = tracked_completions(of_draws, uniforms, chosen)
-        value = (conditionals * changes).sum() + weight * Gibbs(of_kl).kl().value.sum()
-        return torch.autograd.grad(
-            value, {id(leaf): leaf for h in potentials for leaf in leaves_of(h)}.values()
-        )
+    def gradients(drawn, summed, weight=0.3):
+        completions = drawn.completions(seeded(2), 3)
+        value = (completions.conditionals * changes).sum() + weight * summed.kl().value.sum()
+        return torch.autograd.grad(value, leaves_of(h))
 
     calls = []
     derive = solvers.Completions.derivative
@@ -284,94 +281,46 @@ def test_one_pass_back_serves_the_kl_and_the_conditionals_of_completions(monkeyp
         "covariance_product",
         lambda *given: pytest.fail("another pass over the states"),
     )
-    together = gradients(h, h)
+    q = Gibbs(h)
+    together = gradients(q, q)
     assert len(calls) == 1
     monkeypatch.undo()
-    apart = gradients(alone, first)
+    apart = gradients(Gibbs(h), Gibbs(h))
     for k, part in enumerate(together):
-        torch.testing.assert_close(part, apart[k] + apart[k + 2], rtol=0, atol=1e-12)
-    for again in (gradients(h, h), gradients(h, h)):  # each draw has its own way back
-        assert all(map(torch.equal, again, together))
+        torch.testing.assert_close(part, apart[k], rtol=0, atol=1e-12)
 
 
-def test_sums_after_completions_have_the_gradients_that_are_wanted():
+def test_sums_found_without_gradients_do_not_serve_where_gradients_are_wanted():
     h = problem("general").potentials(2, tracked=True)
-    chosen = torch.arange(SIZES["general"])
-    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
-    h.pairwise.requires_grad_(False)
-    _, conditionals = tracked_completions(h, uniforms, chosen)
-    assert conditionals.requires_grad
-    with torch.no_grad():
-        assert not Gibbs(h).kl().value.requires_grad
-    h.pairwise.requires_grad_()
-    found, expected = (
-        torch.autograd.grad(Gibbs(each).kl().value.sum(), leaves_of(each))
-        for each in (h, separate(h))
-    )
-    assert all(map(torch.equal, found, expected))
-
-
-@pytest.mark.parametrize("spoil", [lambda part: part.detach_(), lambda part: part.mul_(0.5)])
-def test_what_is_done_to_one_posterior_s_sums_is_not_done_to_another_s(spoil):
-    h = problem("general").potentials(2, tracked=True)
-    chosen = torch.arange(SIZES["general"])
-    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
-    tracked_completions(h, uniforms, chosen)
-    spoiled = Gibbs(h)
-    for part in (spoiled.log_partition, *spoiled.marginals):
-        spoil(part)
-    (found, *gradient), (expected, *theirs) = (
-        [kl.detach(), *torch.autograd.grad(kl.sum(), leaves_of(each))]
-        for each in (h, separate(h))
-        for kl in [Gibbs(each).kl().value]
-    )
-    assert torch.equal(found, expected)
-    assert all(map(torch.equal, gradient, theirs))
-
-
-def test_scores_of_equal_values_that_something_else_has_made_have_its_gradient():
-    leaf = problem("general").potentials(2, tracked=True)
-    h = Potentials(1.0 * leaf.unary, leaf.pairwise, leaf.edges)
-    chosen = torch.arange(SIZES["general"])
-    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
-    tracked_completions(h, uniforms, chosen)
-    shift = torch.zeros_like(h.unary, requires_grad=True)
-    h.unary.add_(shift)
-    for_shift, for_leaf = torch.autograd.grad(Gibbs(h).kl().value.sum(), [shift, leaf.unary])
-    assert torch.equal(for_shift, for_leaf)
-    assert for_shift.abs().sum() > 0
-
-
-@pytest.mark.parametrize("part", ["unary", "pairwise"])
-@pytest.mark.parametrize("through_data", [False, True])
-def test_scores_that_have_changed_in_place_are_summed_anew(part, through_data):
-    h = problem("general").potentials(2)
-    before = Gibbs(h).log_partition.clone()
-    scores = getattr(h, part)
-    (scores.data if through_data else scores).mul_(2)
-    expected = Gibbs(separate(h))
     q = Gibbs(h)
-    assert not torch.equal(q.log_partition, before)
-    assert torch.equal(q.log_partition, expected.log_partition)
-    assert torch.equal(q.sample(seeded(), 20), expected.sample(seeded(), 20))
+    with torch.no_grad():
+        assert not q.kl().value.requires_grad
+    value, expected = (
+        torch.autograd.grad(kl.value.sum(), leaves_of(h)) for kl in (q.kl(), Gibbs(h).kl())
+    )
+    assert all(map(torch.equal, value, expected))
 
 
-def test_nothing_outlives_the_potentials():
+def test_a_new_distribution_follows_scores_that_changed_in_place():
+    h = problem("general").potentials(2)
+    q = Gibbs(h)
+    before = q.log_partition.clone()
+    h.unary.data.mul_(2)
+    assert torch.equal(q.log_partition, before)
+    assert torch.equal(Gibbs(h).log_partition, Gibbs(separate(h)).log_partition)
+    assert not torch.equal(Gibbs(h).log_partition, before)
+
+
+def test_a_distribution_keeps_nothing_alive_after_it():
     h = separate(problem("general").potentials(2))
     q = Gibbs(h)
-    kl = q.kl().value
-    q.sample(seeded())
-    chosen = torch.arange(SIZES["general"])
-    uniforms = torch.rand(1, 2, len(chosen), generator=seeded(), dtype=torch.float64)
-    _, conditionals = tracked_completions(h, uniforms, chosen)
-    (kl + Gibbs(h).kl().value + conditionals.sum()).sum().backward()
-    found = _FOUND[h]
-    kept = [weakref.ref(each) for each in (h, sums_of(h), q.log_partition, found, *found.tracked)]
-    del found
+    completions = q.completions(seeded())
+    (q.kl().value.sum() + completions.conditionals.sum()).backward()
+    kept = [weakref.ref(kept) for kept in (h, q, q.log_partition, q._solved)]
     gc.disable()  # cycles would keep them until the next collection
     try:
-        del h, q, kl, conditionals
-        assert not any(each() is not None for each in kept)
+        del h, q, completions
+        assert not any(reference() is not None for reference in kept)
     finally:
         gc.enable()
 

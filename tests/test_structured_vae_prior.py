@@ -34,9 +34,9 @@ from structured_vae import (
     load_vae,
     train,
 )
+from structured_vae.distributions.prior import excess_of
 from structured_vae.evaluation.bound import image_costs
 from structured_vae.evaluation.refinement import refined_bound
-from structured_vae.posteriors.prior import excess_of
 
 N, PIXELS, IMAGES = 4, 6, 5
 CHAIN = torch.tensor([[0, 1], [1, 2], [2, 3]])

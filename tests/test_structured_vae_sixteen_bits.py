@@ -22,7 +22,6 @@ from structured_vae import (
     StructuredHinge,
     StructuredPerceptron,
 )
-from structured_vae.posteriors.completions import completed, completed_values
 
 HALVES = [torch.float16, torch.bfloat16]
 every_half = pytest.mark.parametrize("dtype", HALVES)
@@ -218,9 +217,11 @@ def test_conditionals_of_completions_pass_it_on_too(categories):
     scores = [torch.randn(2, 4, generator=seeded(seed), requires_grad=True) for seed in (0, 1)]
     if categories:
         h = CategoricalPotentials(*scores, edges, variables=2)
-        found = completed_values(h, seeded(), samples=3)
+        found = Gibbs(h).completions(seeded(), samples=3)
     else:
-        found = completed(Potentials(scores[0], scores[1][:, :1], edges), seeded(), samples=3)
+        found = Gibbs(Potentials(scores[0], scores[1][:, :1], edges)).completions(
+            seeded(), samples=3
+        )
     coming = torch.ones_like(found.conditionals)
     coming[2, 1] = torch.inf
     gradients = torch.autograd.grad(found.conditionals, scores, coming)

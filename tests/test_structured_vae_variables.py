@@ -43,12 +43,11 @@ from structured_vae import (
     resume,
     train,
 )
+from structured_vae.distributions import Gibbs, PerturbAndMAP, histogram_kl
+from structured_vae.distributions.argmax import argmax
+from structured_vae.distributions.differentiable_sums import table_sums
+from structured_vae.distributions.kl import kl_ceiling, kl_of_unary
 from structured_vae.explorer.explored_model import open_model
-from structured_vae.posteriors import Gibbs, PerturbAndMAP, histogram_kl
-from structured_vae.posteriors.argmax import argmax
-from structured_vae.posteriors.completions import completed_values
-from structured_vae.posteriors.gibbs import _sample_table, _table_sums
-from structured_vae.posteriors.kl import kl_ceiling, kl_of_unary
 from structured_vae.runs.evaluate import evaluate_run
 from structured_vae.runs.export import export_run
 from structured_vae.vaes.fitting import fitting_solver
@@ -170,11 +169,11 @@ def test_sums_and_their_gradients_are_those_over_all_states(couplings, edges):
 @pytest.mark.parametrize("couplings", ["potts", "general"])
 def test_tables_of_a_device_agree_with_elimination_on_the_host(couplings):
     h = latent_labels(couplings).potentials(2)
-    log_z, (ones, pairs) = _table_sums(h)
+    log_z, ones, pairs = table_sums(h)
     q = Gibbs(h)
     for found, expected in zip((log_z, ones, pairs), (q.log_partition, *q.marginals), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12)
-    z = _sample_table(h, 3, seeded(0))
+    z = q._sample_table(seeded(0), 3)
     assert z.shape == (3, 2, VARIABLES * K)
     np.testing.assert_array_equal(h.apart(z).sum(dim=-1), 1)
 
@@ -340,7 +339,7 @@ def test_ram_on_a_chain_has_the_exact_gradient():
 @every_coupling
 def test_completions_of_values_are_changes_and_what_is_drawn_after_them(couplings):
     h = latent_labels(couplings).potentials(5)
-    found = completed_values(h, seeded(2), samples=3)
+    found = Gibbs(h).completions(seeded(2), samples=3)
     again = Gibbs(h).sample(seeded(2), 3)
     labels, own = h.apart(found.z).argmax(dim=-1), h.apart(found.completed).argmax(dim=-1)
     assert (h.apart(found.z).sum(dim=-1) == 1).all()

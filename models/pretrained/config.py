@@ -91,7 +91,8 @@ def checked_arguments(
     _check_keys(path, values, needed, tuple(each.name for each in parameters))
     types = get_type_hints(make)
     for name, value in values.items():
-        if type(value) is not types[name] or (isinstance(value, int) and value < 1):
+        smallest = 0 if name == "least" else 1
+        if type(value) is not types[name] or (isinstance(value, int) and value < smallest):
             wanted = "a positive integer" if types[name] is int else "a text"
             raise PretrainedError(f"{path}: {name} must be {wanted}; got {shortened(value)}")
     return dict(values)

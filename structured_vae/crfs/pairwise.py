@@ -13,10 +13,10 @@ from solvers.labels import LabelProblem, LabelSolver
 
 from ..errors import StructureError, shortened
 from ..recording import refuse_recording
-from ..structures import PairwiseLabels
-from ..structures.batches import integers, is_dense, is_of_floats
-from ..structures.labels import impossible_instances_named
-from ..structures.scores import EdgesLike
+from ..spaces import PairwiseLabels
+from ..spaces.batches import integers, is_dense, is_of_floats
+from ..spaces.labels import impossible_instances_named
+from ..spaces.scores import EdgesLike
 from .reductions import Reduction, check_reduction, reduced
 
 

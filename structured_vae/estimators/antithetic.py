@@ -8,6 +8,7 @@ import torch
 
 from models import AnyPotentials
 
+from ..distributions import Distribution
 from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_bits, not_factorised
@@ -44,8 +45,9 @@ class AntitheticPair(Estimator, ABC):
         return not_bits(potentials, name) + not_factorised(potentials, name)
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         unary = potentials.unary.detach()
         shape = (self.samples, *unary.shape)
         u = torch.rand(shape, generator=generator, device=unary.device, dtype=unary.dtype)

@@ -7,15 +7,15 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import nn
-from torch.nn.functional import softplus
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials
 
+from ..distributions import Distribution
 from ..errors import EstimatorError, shortened
-from ..noise import gumbel, gumbel_differences
 from ..objectives.costs import Cost
+from ..spaces import space_of
 from .estimator import Estimate, Estimator, needs_samples
-from .gumbel_softmax import hardened, relaxed
+from .gumbel_softmax import relaxed
 from .reasons import not_factorised
 
 
@@ -50,8 +50,9 @@ class ControlVariate(Estimator, ABC):
         return not_factorised(potentials, "a control variate by reparameterisation")
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         leaf = potentials.unary.detach().requires_grad_()
         scores, b, conditional = _coupled(potentials, leaf, self.samples, generator)
         costs = cost(b)
@@ -151,9 +152,7 @@ class RELAX(ControlVariate):
 
 
 def _means(potentials: AnyPotentials, unary: torch.Tensor) -> torch.Tensor:
-    if isinstance(potentials, CategoricalPotentials):
-        return potentials.apart(unary).softmax(dim=-1).flatten(-2)
-    return unary.sigmoid()
+    return space_of(potentials).gibbs(unary).marginals
 
 
 def _coupled(
@@ -164,18 +163,8 @@ def _coupled(
     References:
         Tucker et al. (2017), REBAR, appendices B and C.
     """
+    space = space_of(potentials)
     like = unary.detach().expand(samples, *unary.shape)
-    if isinstance(potentials, CategoricalPotentials):
-        log_p = potentials.apart(unary).log_softmax(dim=-1).flatten(-2)
-        scores = log_p + gumbel(like, generator)
-        b = hardened(potentials, scores.detach())
-        noise = gumbel(like, generator)
-        top = potentials.apart(b * noise).sum(dim=-1, keepdim=True)
-        top = top.expand(*top.shape[:-1], potentials.k).flatten(-2)
-        below = -torch.logaddexp(-noise - log_p, -top)
-        return scores, b, torch.where(b.bool(), top, below)
-    scores = unary + gumbel_differences(like, generator)
-    b = hardened(potentials, scores.detach())
-    noise = gumbel_differences(like, generator)
-    above, below = softplus(noise + softplus(unary)), -softplus(noise + softplus(-unary))
-    return scores, b, torch.where(b.bool(), above, below)
+    scores = space.normalised(unary) + space.noise(like, generator)
+    b = space.argmax(scores.detach())
+    return scores, b, space.noise_given(unary, b, space.noise(like, generator))

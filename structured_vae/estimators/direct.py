@@ -6,16 +6,17 @@ from typing import Final, Literal
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, Neighbourhood, Potentials, single_flips
+from models import AnyPotentials, Neighbourhood, single_flips
 
+from ..distributions import Distribution, Gibbs, PerturbAndMAP
+from ..distributions.argmax import AnySolver, argmax
 from ..errors import EstimatorError
-from ..noise import Noise, unary_noise
 from ..objectives.costs import Cost
 from ..objectives.recipes import KLTerm
-from ..posteriors.argmax import AnySolver, argmax
-from ..posteriors.completions import drawn_variables
 from ..schedules import Schedule
-from ..structures import Structure, is_structure
+from ..spaces import StateSpace, Structure, as_space, is_structure
+from ..spaces.completions import drawn_variables
+from ..spaces.of_potentials import Noise, unary_noise
 from .changes import changes_of, usable_slope
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
@@ -40,10 +41,11 @@ class Direct(Estimator):
     pairwise scores and without a structure a small epsilon flips at most one variable, of which
     cost~ is exact, and the bias vanishes with epsilon. With either one flip can bring others along,
     whose joint cost cost~ misses: some bias stays, of one side wherever two variables or more move
-    together, of two sides from three on. Of a structure the cost is asked at neighbours that are
-    none of its states; `ScoreFunction` has no such bias. For one variable of k categories cost~ is
-    the cost itself, from one table; for several it has the cost of each value of each variable, the
-    others as in z*.
+    together, of two sides from three on. In a space of dependent variables the cost is asked at
+    neighbours of z* that are states, and cost~ is the linear function that fits its changes best
+    (`StateSpace.around`); there too some bias stays. `ScoreFunction` has none. For one variable of
+    k categories cost~ is the cost itself, from one table; for several it has the cost of each value
+    of each variable, the others as in z*.
 
     `stats`: "changed", the share of samples whose argmax moves; "saturated", the share whose
     z(epsilon) is already the minimiser of cost~, whatever the scores.
@@ -103,9 +105,20 @@ class Direct(Estimator):
             self.kl = "exact"
 
     @property
-    def over(self) -> Structure | None:
-        """The structure that stands in the place of a solver."""
-        return self.solver if is_structure(self.solver) else None
+    def over(self) -> StateSpace | None:
+        """The space that stands in the place of a solver."""
+        return as_space(self.solver) if is_structure(self.solver) else None
+
+    def posterior(self, potentials: AnyPotentials) -> Distribution:
+        """Return perturb-and-MAP by the solver; with `flips`, of independent bits, which it samples exactly."""
+        if self.flips is not None:
+            return Gibbs(potentials)
+        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+
+    @property
+    def _own_solver(self) -> AnySolver:
+        """The solver; "auto" where a space stands in its place."""
+        return "auto" if is_structure(self.solver) else self.solver
 
     @property
     def argmaxes(self) -> int:
@@ -113,7 +126,7 @@ class Direct(Estimator):
         return self.samples * (1 + self.sides)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Pairs, with a structure that takes none; or flips of what are not independent bits."""
+        """Return reasons: pairs in a space that takes none, or flips of what are not independent bits."""
         reasons = super().why_not(potentials)
         if self.flips is None:
             return reasons
@@ -123,61 +136,48 @@ class Direct(Estimator):
             if self.flips > n
             else ()
         )
-        bound = (
-            ("the bits of a structure are not independent, and flips is made for such",)
-            if self.over
-            else ()
-        )
-        return reasons + not_bits(potentials, SOME) + not_factorised(potentials, SOME) + few + bound
+        h = self._in_space(potentials)
+        return reasons + not_bits(h, SOME) + not_factorised(h, SOME) + few
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         perturbed = potentials.detach().shifted(self.noise(potentials, generator, self.samples))
-        z = argmax(perturbed, self.solver)
-        variables = None if self.flips is None else drawn_variables(z, generator, self.flips)
-        around = cost.around(z) if variables is None else _around_some(cost, z, variables)
-        slope, mark = usable_slope(_changes(potentials, around.slope))
-        if isinstance(potentials, Potentials):
-            slope = potentials.where_allowed(slope)
+        z = argmax(perturbed, self._own_solver)
+        variables = None
+        if self.flips is not None:
+            variables = drawn_variables(z, generator, self.flips)
+        around = _around(q.space, cost, z, perturbed.unary, variables)
+        slope, mark = usable_slope(around.slope)
+        slope = potentials.where_allowed(slope)
         asked = slope if variables is None else slope.gather(-1, variables)
         weight = slope.shape[-1] / asked.shape[-1]
         epsilon = self.epsilon.at(step, asked, perturbed, z)
         shift = epsilon * slope
-        low = argmax(perturbed.shifted(-shift), self.solver)
-        high = z if self.sides == 1 else argmax(perturbed.shifted(shift), self.solver)
+        low = argmax(perturbed.shifted(-shift), self._own_solver)
+        high = z
+        if self.sides == 2:
+            high = argmax(perturbed.shifted(shift), self._own_solver)
         change = mark * weight * potentials.score_difference(high, low) / (self.sides * epsilon)
         changed = (high != low).any(dim=-1).float().mean()
         self.epsilon.observe(changed)
-        return Estimate(
-            surrogate=(change + around.cost).mean(dim=0),
-            cost=around.cost.detach().mean(dim=0),
-            z=z,
-            stats={"changed": changed, "saturated": _saturated(potentials, slope, low)},
-        )
+        saturated = q.space.minimises(slope, low).float().mean()
+        stats = {"changed": changed, "saturated": saturated}
+        cost_at_z = around.cost.detach().mean(dim=0)
+        return Estimate((change + around.cost).mean(dim=0), cost_at_z, z, stats)
 
 
-def _around_some(cost: Cost, z: torch.Tensor, variables: torch.Tensor) -> Neighbourhood:
-    """The cost at z and its change in some variables, 0 in the others."""
+def _around(
+    space: StateSpace,
+    cost: Cost,
+    z: torch.Tensor,
+    scores: torch.Tensor,
+    variables: torch.Tensor | None,
+) -> Neighbourhood:
+    """Return the cost at z and its change in all variables, or in some, with 0 in the others."""
+    if variables is None:
+        return space.around(cost, z, scores)
     at_z = cost(z)
     changes = changes_of(cost, z, at_z, variables, single_flips(z, variables))
     return Neighbourhood(at_z, torch.zeros_like(z).scatter(-1, variables, changes))
-
-
-def _changes(potentials: AnyPotentials, slope: torch.Tensor) -> torch.Tensor:
-    """The changes of the cost: for categories without what all values of a variable cost, which no argmax sees."""
-    if isinstance(potentials, CategoricalPotentials):
-        apart = potentials.apart(slope)
-        return (apart - apart.mean(dim=-1, keepdim=True)).flatten(-2)
-    return slope
-
-
-def _saturated(potentials: AnyPotentials, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """The share of `z` that minimises the coordinate-wise cost."""
-    if isinstance(potentials, CategoricalPotentials):
-        apart = potentials.apart(slope)
-        chosen = (apart * potentials.apart(z)).sum(dim=-1)
-        cheapest = (chosen == apart.amin(dim=-1)).all(dim=-1)
-    else:
-        cheapest = (slope * (2 * z - 1) <= 0).all(dim=-1)
-    return cheapest.float().mean()

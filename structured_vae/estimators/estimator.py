@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials
 
+from ..distributions import Distribution, Gibbs
 from ..errors import EstimatorError, shortened
-from ..objectives.costs import Cost, CostFunction, CostOfBits, CostOfCategories
+from ..objectives.costs import Cost, CostFunction, CostOfStates
 from ..objectives.recipes import KLTerm
-from ..structures import Structure
-from .reasons import no_pairs
+from ..spaces import StateSpace, space_of
+from .reasons import no_pairs, no_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +55,26 @@ class Estimator(nn.Module, ABC):
     kl: KLTerm
 
     @property
-    def samples_gibbs(self) -> bool:
-        """Whether z follows the Gibbs distribution for structured potentials too, not perturb-and-MAP."""
-        return self.kl != "folded"
-
-    @property
-    def over(self) -> Structure | None:
-        """The structure whose states alone are drawn; None for all states."""
+    def over(self) -> StateSpace | None:
+        """The space whose states alone are drawn; None for that of the potentials."""
         return None
+
+    def posterior(self, potentials: AnyPotentials) -> Distribution:
+        """Return the distribution of potentials whose samples the estimate is made of.
+
+        Args:
+            potentials: the scores h of the images.
+
+        Raises:
+            StructureError: it is the Gibbs distribution, and the space has no sums.
+        """
+        return Gibbs(self._in_space(potentials))
+
+    def _in_space(self, potentials: AnyPotentials) -> AnyPotentials:
+        """Return the same scores, of the states of `over` alone."""
+        if self.over is None:
+            return potentials
+        return replace(potentials, space=self.over)
 
     @property
     def argmaxes(self) -> int:
@@ -70,25 +83,27 @@ class Estimator(nn.Module, ABC):
 
     @abstractmethod
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        """The estimate, for potentials that `why_not` has nothing against."""
+        """Return the estimate, for a distribution of potentials that `why_not` has nothing against."""
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """Why this estimator cannot take such potentials, one reason each; empty where it can."""
-        return no_pairs(self.over, potentials)
+        h = self._in_space(potentials)
+        return no_pairs(h) + (no_sums(h) if self.kl == "exact" else ())
 
     def forward(
         self,
-        potentials: AnyPotentials,
+        q: Distribution | AnyPotentials,
         cost: Cost | CostFunction,
         generator: torch.Generator,
         step: int = 0,
     ) -> Estimate:
-        """One draw for each image.
+        """Return one draw for each image.
 
         Args:
-            potentials: the posterior's scores h.
+            q: the posterior, made by `posterior`, so that an objective shares its sums; or the
+                potentials that it is made of.
             cost: bound to the images; or any function of states `[..., batch, n]` that gives
                 `[..., batch]`.
             generator: of the noise, on the potentials' device.
@@ -99,6 +114,7 @@ class Estimator(nn.Module, ABC):
                 these.
             solvers.SolverError: its solver cannot.
         """
+        potentials = getattr(q, "potentials", q)
         if not isinstance(potentials, AnyPotentials):
             raise EstimatorError(
                 f"expected models.Potentials(unary, ...); got {shortened(potentials)}"
@@ -111,13 +127,14 @@ class Estimator(nn.Module, ABC):
             raise EstimatorError(
                 f"{type(self).__name__} cannot take these potentials: {'; '.join(reasons)}"
             )
-        return self._estimate(potentials, cost, generator, step)
+        distribution = self.posterior(potentials) if isinstance(q, AnyPotentials) else q
+        return self._estimate(distribution, cost, generator, step)
 
     if TYPE_CHECKING:
 
         def __call__(
             self,
-            potentials: AnyPotentials,
+            q: Distribution | AnyPotentials,
             cost: Cost | CostFunction,
             generator: torch.Generator,
             step: int = 0,
@@ -131,9 +148,7 @@ def _cost_of(function: object, potentials: AnyPotentials) -> Cost:
         raise EstimatorError(
             f"cost must be a Cost or a function of states; got {shortened(function)}"
         )
-    if isinstance(potentials, CategoricalPotentials):
-        return CostOfCategories(function, potentials.variables)
-    return CostOfBits(function)
+    return CostOfStates(function, space_of(potentials))
 
 
 def needs_samples(least: int, samples: int) -> None:

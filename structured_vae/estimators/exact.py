@@ -8,6 +8,7 @@ import torch
 
 from models import AnyPotentials
 
+from ..distributions import Distribution
 from ..objectives.costs import Cost
 from .estimator import Estimate, Estimator
 from .reasons import too_many_states
@@ -29,12 +30,13 @@ class Exact(Estimator):
         return too_many_states(potentials)
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        states = potentials.states()
-        q = potentials.table(states).softmax(dim=-1)
-        expected = (q * cost.table(states)).sum(dim=-1)
-        return Estimate(expected, expected.detach(), states[q.detach().argmax(dim=-1)][None])
+        states = q.potentials.states()
+        probabilities = q.potentials.table(states).softmax(dim=-1)
+        expected = (probabilities * cost.table(states)).sum(dim=-1)
+        likely = probabilities.detach().argmax(dim=-1)
+        return Estimate(expected, expected.detach(), states[likely][None])
 
 
 class MaximumLikelihood(Estimator):
@@ -55,10 +57,10 @@ class MaximumLikelihood(Estimator):
         return too_many_states(potentials)
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        states = potentials.states()
-        log_q = potentials.table(states).log_softmax(dim=-1)
+        states = q.potentials.states()
+        log_q = q.potentials.table(states).log_softmax(dim=-1)
         log_joint = -cost.table(states)
         minus_log_p = math.log(len(states)) - log_joint.logsumexp(dim=-1)
         posterior = log_joint.detach().softmax(dim=-1)

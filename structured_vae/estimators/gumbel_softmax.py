@@ -6,11 +6,13 @@ from abc import ABC, abstractmethod
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, codes_of
+from models import AnyPotentials
 
-from ..noise import unary_noise
+from ..distributions import Distribution
 from ..objectives.costs import Cost
 from ..schedules import ExponentialDecay, Schedule, as_schedule
+from ..spaces import space_of
+from ..spaces.of_potentials import unary_noise
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import not_factorised
 
@@ -18,17 +20,13 @@ from .reasons import not_factorised
 def relaxed(
     potentials: AnyPotentials, scores: torch.Tensor, temperature: torch.Tensor | float
 ) -> torch.Tensor:
-    """`[..., batch, n]`: the softmax of perturbed scores, for a bit its sigmoid."""
-    if isinstance(potentials, CategoricalPotentials):
-        return potentials.apart(scores / temperature).softmax(dim=-1).flatten(-2)
-    return (scores / temperature).sigmoid()
+    """Return `[..., batch, n]`: the softmax of perturbed scores, for a bit its sigmoid."""
+    return space_of(potentials).relaxed(scores, temperature)
 
 
 def hardened(potentials: AnyPotentials, scores: torch.Tensor) -> torch.Tensor:
-    """`[..., batch, n]`: the argmax of perturbed scores."""
-    if isinstance(potentials, CategoricalPotentials):
-        return codes_of(potentials.apart(scores).argmax(dim=-1), potentials.k).to(scores.dtype)
-    return (scores > 0).to(scores.dtype)
+    """Return `[..., batch, n]`: the argmax of perturbed scores."""
+    return space_of(potentials).argmax(scores)
 
 
 class Relaxation(Estimator, ABC):
@@ -61,8 +59,9 @@ class Relaxation(Estimator, ABC):
         return not_factorised(potentials, "the Gumbel-softmax relaxation")
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         scores = potentials.unary + unary_noise(potentials, generator, self.samples)
         hard = hardened(potentials, scores.detach())
         costs = cost(self.decoded(relaxed(potentials, scores, self.temperature(step)), hard)).mean(

@@ -6,11 +6,12 @@ import torch
 
 from models import AnyPotentials
 
-from ..noise import unary_noise
+from ..distributions import Distribution, PerturbAndMAP
+from ..distributions.argmax import AnySolver, argmax
 from ..objectives.costs import Cost
-from ..posteriors.argmax import AnySolver, argmax
 from ..schedules import ExponentialDecay, Schedule, as_schedule
-from ..structures import Structure, is_structure
+from ..spaces import StateSpace, Structure, as_space, is_structure
+from ..spaces.of_potentials import unary_noise
 from .changes import usable_slope
 from .estimator import Estimate, Estimator, needs_samples
 
@@ -55,9 +56,18 @@ class ImplicitMLE(Estimator):
         self.samples = samples
 
     @property
-    def over(self) -> Structure | None:
-        """The structure that stands in the place of a solver."""
-        return self.solver if is_structure(self.solver) else None
+    def over(self) -> StateSpace | None:
+        """The space that stands in the place of a solver."""
+        return as_space(self.solver) if is_structure(self.solver) else None
+
+    def posterior(self, potentials: AnyPotentials) -> Distribution:
+        """Return perturb-and-MAP by the solver."""
+        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+
+    @property
+    def _own_solver(self) -> AnySolver:
+        """The solver; "auto" where a space stands in its place."""
+        return "auto" if is_structure(self.solver) else self.solver
 
     @property
     def argmaxes(self) -> int:
@@ -65,16 +75,17 @@ class ImplicitMLE(Estimator):
         return 2 * self.samples
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         epsilon = self.epsilon(step)
         perturbed = potentials.detach().shifted(unary_noise(potentials, generator, self.samples))
-        z = argmax(perturbed, self.solver)
+        z = argmax(perturbed, self._own_solver)
         leaf = z.clone().requires_grad_()
         costs = cost(leaf)
         (slope,) = torch.autograd.grad(costs.sum(), leaf, retain_graph=True)
         slope, mark = usable_slope(slope)
-        other = argmax(perturbed.shifted(-epsilon * slope), self.solver)
+        other = argmax(perturbed.shifted(-epsilon * slope), self._own_solver)
         change = mark * potentials.score_difference(z, other) / epsilon
         changed = (z != other).any(dim=-1).float().mean()
         cost_of = costs.detach().mean(dim=0)

@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials
 from solvers import Problem, resolve
 from solvers.labels import LabelSolver
 
+from ..distributions import Distribution, PerturbAndMAP
+from ..distributions.argmax import AnySolver, argmax
 from ..errors import EstimatorError
 from ..noise import gaussian
 from ..objectives.costs import Cost
-from ..posteriors.argmax import AnySolver, argmax
-from ..structures import Structure, is_structure
+from ..spaces import StateSpace, Structure, as_space, is_structure, space_of
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -63,9 +64,18 @@ class PerturbedArgmax(Estimator):
         self.samples = samples
 
     @property
-    def over(self) -> Structure | None:
-        """The structure that stands in the place of a solver."""
-        return self.solver if is_structure(self.solver) else None
+    def over(self) -> StateSpace | None:
+        """The space that stands in the place of a solver."""
+        return as_space(self.solver) if is_structure(self.solver) else None
+
+    def posterior(self, potentials: AnyPotentials) -> Distribution:
+        """Return perturb-and-MAP by the solver."""
+        return PerturbAndMAP(self._in_space(potentials), self._own_solver)
+
+    @property
+    def _own_solver(self) -> AnySolver:
+        """The solver; "auto" where a space stands in its place."""
+        return "auto" if is_structure(self.solver) else self.solver
 
     @property
     def argmaxes(self) -> int:
@@ -76,7 +86,7 @@ class PerturbedArgmax(Estimator):
         """A solver that needs signs of the pairwise scores which noise does not keep; a structure, which takes none."""
         if is_structure(self.solver) or potentials.pairwise is None or potentials.edges is None:
             return super().why_not(potentials)
-        if isinstance(potentials, CategoricalPotentials) or isinstance(self.solver, LabelSolver):
+        if space_of(potentials).categorical or isinstance(self.solver, LabelSolver):
             return ()  # tables of every sign are what solvers of labels take
         # frustrated wherever there is a triangle
         noisy = -torch.ones(potentials.pairwise.shape[-1])
@@ -89,10 +99,11 @@ class PerturbedArgmax(Estimator):
         )
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         xi, perturbed = self._perturbed(potentials.detach(), generator)
-        z = argmax(perturbed, self.solver)
+        z = argmax(perturbed, self._own_solver)
         mean = z.mean(dim=0).requires_grad_()
         at_mean = cost(mean)
         (slope,) = torch.autograd.grad(at_mean.sum(), mean, retain_graph=True)

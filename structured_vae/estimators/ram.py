@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials
 
+from ..distributions import Distribution
 from ..errors import EstimatorError
 from ..objectives.costs import Cost
-from ..posteriors import Gibbs
-from ..posteriors.completions import completed, completed_values
-from .changes import changes_of
+from ..spaces import space_of
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -62,61 +61,32 @@ class RAM(Estimator):
         self.completions = completions
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
-        """Fewer variables than are to be completed."""
-        if isinstance(potentials, CategoricalPotentials):
-            n, what = potentials.variables, f"{potentials.variables} variables"
-            free = n == 1  # its table has all values
-        else:
-            n = potentials.unary.shape[-1]
-            what, free = f"n = {n} bits", False
-        if self.completions is None or self.completions <= n or free:
-            return ()
-        return (f"they are of {what}, and {self.completions} are to be completed",)
+        """Return a reason where there are fewer variables than are to be completed."""
+        reasons = super().why_not(potentials)
+        h = self._in_space(potentials)
+        n = space_of(h).variable_count(h.unary.shape[-1])
+        # The table of one variable has all its values.
+        if self.completions is None or self.completions <= n or space_of(h).one_variable:
+            return reasons
+        what = f"{n} variables" if space_of(h).categorical else f"n = {n} bits"
+        return (*reasons, f"they are of {what}, and {self.completions} are to be completed")
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        if isinstance(potentials, CategoricalPotentials):
-            if potentials.variables == 1:
-                return _of_categories(potentials, cost, generator, self.samples)
-            return _of_variables(potentials, cost, generator, self.samples, self.completions)
-        drawn = completed(potentials, generator, self.samples, self.completions)
-        costs = cost(drawn.z)
+        if q.space.one_variable:
+            return _by_table(q, cost, generator, self.samples)
+        completions = q.completions(generator, self.samples, self.completions)
+        costs = cost(completions.z)
         fixed = costs.detach()
-        changes = changes_of(cost, drawn.z, fixed, drawn.variables, drawn.completed.movedim(1, 0))
-        changes = changes * (drawn.n / (drawn.count * self.samples))
-        surrogate = (drawn.conditionals * changes).sum(dim=(0, 2))
-        return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
+        surrogate = completions.expected_changes(cost, fixed)
+        return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), completions.z)
 
 
-def _of_variables(
-    potentials: CategoricalPotentials,
-    cost: Cost,
-    generator: torch.Generator,
-    samples: int,
-    completions: int | None,
-) -> Estimate:
-    """All values of every variable, or of some, the others completed."""
-    drawn = completed_values(potentials, generator, samples, completions)
-    costs = cost(drawn.z)
-    fixed = costs.detach()
-    with torch.no_grad():
-        others = cost(drawn.completed).movedim(-1, 1)  # [samples, batch, m, k - 1]
-    changes = torch.zeros(
-        (*drawn.variables.shape, potentials.k), dtype=fixed.dtype, device=fixed.device
-    )
-    changes = changes.scatter(-1, drawn.values, others - fixed[..., None, None])
-    changes = changes * (potentials.variables / (drawn.variables.shape[-1] * samples))
-    surrogate = (drawn.conditionals * changes).sum(dim=(0, 2, 3))
-    return Estimate(surrogate + costs.mean(dim=0), fixed.mean(dim=0), drawn.z)
-
-
-def _of_categories(
-    potentials: CategoricalPotentials, cost: Cost, generator: torch.Generator, samples: int
-) -> Estimate:
-    """All values of the one variable, by a table."""
-    table = cost.table(potentials.states())
-    z = Gibbs(potentials).sample(generator, samples)
+def _by_table(q: Distribution, cost: Cost, generator: torch.Generator, samples: int) -> Estimate:
+    """Return the estimate from all values of the one variable, decoded once for the batch."""
+    table = cost.table(q.potentials.states())
+    z = q.sample(generator, samples)
     costs = (table * z).sum(dim=-1).mean(dim=0)
-    expected = (potentials.unary.softmax(dim=-1) * table.detach()).sum(dim=-1)
+    expected = (q.potentials.unary.softmax(dim=-1) * table.detach()).sum(dim=-1)
     return Estimate(expected + costs, costs.detach(), z)

@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
-from models import MOST_BITS, AnyPotentials, CategoricalPotentials
+from models import MOST_BITS, AnyPotentials
 
-from ..structures import Structure
+from ..spaces import space_of
 
 
-def no_pairs(structure: Structure | None, potentials: AnyPotentials) -> tuple[str, ...]:
-    """Pairwise scores, where the states are those of a structure, which has none."""
-    if structure is None or potentials.pairwise is None:
+def no_pairs(potentials: AnyPotentials) -> tuple[str, ...]:
+    """Return a reason where pairs have scores, and the states are those of a structure, which has none."""
+    if potentials.space is None or potentials.pairwise is None:
+        return ()
+    space = space_of(potentials)
+    return (f"they have pairwise scores, and {space} has scores of variables alone",)
+
+
+def no_sums(potentials: AnyPotentials) -> tuple[str, ...]:
+    """Return a reason where the estimator needs sums over the states, and the space has none."""
+    space = space_of(potentials)
+    if space.tractable:
         return ()
     return (
-        f"they have pairwise scores, and {type(structure).__name__} has scores of variables alone",
+        f"the sums over the states of {space} are not known: use direct optimization, implicit MLE "
+        "or a perturbed argmax",
     )
 
 
 def not_factorised(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
-    """Pairwise scores, where `what` exists only for independent variables."""
-    if potentials.pairwise is None:
-        return ()
-    return (f"they have pairwise scores, and {what} is made for independent variables",)
+    """Return a reason where variables depend on each other, and `what` needs independent ones."""
+    if potentials.pairwise is not None:
+        return (f"they have pairwise scores, and {what} is made for independent variables",)
+    space = space_of(potentials)
+    if not space.independent:
+        return (
+            f"the variables of {space} depend on each other, and {what} is made for independent "
+            "variables",
+        )
+    return ()
 
 
 def not_bits(potentials: AnyPotentials, what: str) -> tuple[str, ...]:
-    """Categories, where `what` exists only for bits."""
-    if isinstance(potentials, CategoricalPotentials):
+    """Return a reason where single flips leave the space, and `what` exists only for bits."""
+    space = space_of(potentials)
+    if space.categorical:
         return (f"they are of categories, and {what} is made for bits",)
+    if not space.free_flips:
+        return (f"they are of {space}, and {what} is made for all states of n bits",)
     return ()
 
 
 def too_many_states(potentials: AnyPotentials) -> tuple[str, ...]:
-    """More states than a table of all of them can have."""
+    """Return a reason where a table of all states would be too large."""
     if potentials.state_count <= 2**MOST_BITS:
         return ()
-    if isinstance(potentials, CategoricalPotentials):
-        what = f"{potentials.variables} variables of {potentials.k} values"
-        return (f"they are of {what}, and a table of all states takes at most 2^{MOST_BITS}",)
+    space = space_of(potentials)
     n = potentials.unary.shape[-1]
-    return (f"they are of n = {n} bits, and a table of all states takes at most {MOST_BITS}",)
+    most = str(MOST_BITS) if space.free_flips else f"2^{MOST_BITS}"
+    return (f"they are of {space.described(n)}, and a table of all states takes at most {most}",)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from models import AnyPotentials
-
+from ..distributions import Distribution
 from ..objectives.costs import Cost
-from ..posteriors import Gibbs
-from ..structures import TractableStructure
+from ..spaces import StateSpace, Structure, as_space
 from .estimator import Estimate, Estimator, needs_samples
 
 
@@ -23,7 +21,7 @@ class ScoreFunction(Estimator):
 
     Args:
         samples: an image, at least 2.
-        structure: with `gibbs`, over whose states q is; None for all states.
+        structure: the space of the states, with `gibbs`; None for that of the potentials.
 
     Raises:
         EstimatorError: fewer samples.
@@ -35,23 +33,23 @@ class ScoreFunction(Estimator):
 
     kl = "exact"
 
-    def __init__(self, samples: int = 4, structure: TractableStructure | None = None):
+    def __init__(self, samples: int = 4, structure: Structure | StateSpace | None = None):
         super().__init__()
         needs_samples(2, samples)
         self.samples = samples
         self.structure = structure
 
     @property
-    def over(self) -> TractableStructure | None:
-        """The structure that was given."""
-        return self.structure
+    def over(self) -> StateSpace | None:
+        """The space that was given."""
+        return None if self.structure is None else as_space(self.structure)
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
-        z = Gibbs(potentials, self.structure).sample(generator, self.samples)
+        z = q.sample(generator, self.samples)
         costs = cost(z)
         fixed = costs.detach()
         weights = (fixed - fixed.mean(dim=0)) / (self.samples - 1)
-        score = (weights * potentials.score(z)).sum(dim=0)
+        score = (weights * q.potentials.score(z)).sum(dim=0)
         return Estimate(score + costs.mean(dim=0), fixed.mean(dim=0), z)

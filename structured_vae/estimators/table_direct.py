@@ -8,10 +8,12 @@ import torch
 
 from models import AnyPotentials
 
+from ..distributions import Distribution, Gibbs, PerturbAndMAP
 from ..errors import EstimatorError
-from ..noise import gumbel, unary_noise
+from ..noise import gumbel
 from ..objectives.costs import Cost
 from ..schedules import Schedule
+from ..spaces.of_potentials import unary_noise
 from .epsilon import Epsilon, as_epsilon
 from .estimator import Estimate, Estimator, needs_samples
 from .reasons import too_many_states
@@ -65,18 +67,20 @@ class TableDirect(Estimator):
         self.sides = sides
         self.noise = noise
 
-    @property
-    def samples_gibbs(self) -> bool:
-        """With noise on every state."""
-        return self.noise == "states"
+    def posterior(self, potentials: AnyPotentials) -> Distribution:
+        """Return the Gibbs distribution, or with noise on the unary scores perturb-and-MAP."""
+        if self.noise == "states":
+            return Gibbs(potentials)
+        return PerturbAndMAP(potentials)
 
     def why_not(self, potentials: AnyPotentials) -> tuple[str, ...]:
         """More than 20 bits."""
         return too_many_states(potentials)
 
     def _estimate(
-        self, potentials: AnyPotentials, cost: Cost, generator: torch.Generator, step: int
+        self, q: Distribution, cost: Cost, generator: torch.Generator, step: int
     ) -> Estimate:
+        potentials = q.potentials
         states = potentials.states()
         costs = cost.table(states).expand(len(potentials.unary), -1)
         fixed, least = costs.detach(), costs.detach().amin(dim=-1)

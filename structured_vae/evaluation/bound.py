@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DiscreteVAE
+from models import AnyPotentials, DiscreteVAE
 
-from ..posteriors import Gibbs, PerturbAndMAP, Posterior
-from ..posteriors.kl import KL, kl_of_unary
-from ..posteriors.prior import PriorExcess, excess_of
+from ..distributions import Distribution, Gibbs
+from ..distributions.kl import kl_of_unary, tightest_kl
+from ..distributions.prior import PriorExcess, excess_of
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,11 @@ class Bound:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def valid_kl(posterior: Posterior) -> KL:
-    """The tightest KL that is valid and costs no samples."""
-    if isinstance(posterior, PerturbAndMAP):
-        exact = posterior.kl("unary")
-        return exact if exact.valid else posterior.kl("ceiling")
-    return posterior.kl("exact")
-
-
 @torch.no_grad()
 def image_costs(
     vae: DiscreteVAE,
     x: torch.Tensor,
-    posterior: Callable[[AnyPotentials], Posterior],
+    posterior: Callable[[AnyPotentials], Distribution],
     generator: torch.Generator,
     samples: int = 1,
 ) -> dict[str, torch.Tensor]:
@@ -70,41 +62,35 @@ def image_costs(
     For one variable of categories the expectation over q is taken exactly, and -log p(x) comes with
     it.
     """
-    potentials = vae.encoder(x)
-    q = posterior(potentials)
+    q = posterior(vae.encoder(x))
+    potentials = q.potentials
     prior = excess_of(vae)
-    costs = {"kl": valid_kl(q).value, "kl_surrogate": kl_of_unary(potentials).value}
-    if isinstance(potentials, CategoricalPotentials) and potentials.variables == 1:
+    costs = {"kl": tightest_kl(q).value, "kl_surrogate": kl_of_unary(potentials).value}
+    if q.space.one_variable:
         table = vae.decoder.table(x, potentials.states())
-        probabilities, _ = Gibbs(potentials).marginals
+        probabilities, _ = q.marginals
         joint = table if prior is None else table + prior.table(potentials.states())
-        minus_log_p = math.log(vae.n) - (-joint).logsumexp(dim=-1)
-        costs |= {"reconstruction": (probabilities * table).sum(dim=-1), "minus_log_p": minus_log_p}
-        return (
-            costs
-            if prior is None
-            else _to_prior(costs, potentials, prior, prior.expected(Gibbs(potentials)))
-        )
+        costs["minus_log_p"] = math.log(vae.n) - (-joint).logsumexp(dim=-1)
+        costs["reconstruction"] = (probabilities * table).sum(dim=-1)
+        if prior is None:
+            return costs
+        return _to_prior(costs, q, prior, prior.expected(q))
     z = torch.stack([q.sample(generator)[0] for _ in range(samples)])
-    draws = [vae.decoder.cost(x, each) for each in z]
+    draws = [vae.decoder.cost(x, states) for states in z]
     costs["reconstruction"] = torch.stack(draws).mean(dim=0)
     if prior is None:
         return costs
-    # The sums of perturb-and-MAP are not known with pairwise scores; by samples the bound stays one
-    # in expectation.
-    sampled = potentials.pairwise is not None and isinstance(q, PerturbAndMAP)
-    excess = prior.at(z).mean(dim=0) if sampled else prior.expected(Gibbs(potentials))
-    return _to_prior(costs, potentials, prior, excess)
+    # Where the sums of q are not known, samples keep the bound one in expectation.
+    excess = prior.expected(q) if q.tractable else prior.at(z).mean(dim=0)
+    return _to_prior(costs, q, prior, excess)
 
 
 def _to_prior(
-    costs: dict[str, torch.Tensor],
-    potentials: AnyPotentials,
-    prior: PriorExcess,
-    excess: torch.Tensor,
+    costs: dict[str, torch.Tensor], q: Distribution, prior: PriorExcess, excess: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """The KLs to a learnt prior in the place of those to the uniform one; `excess [batch]` is that of q."""
-    surrogate = costs["kl_surrogate"] + prior.expected(Gibbs(potentials.unary_alone()))
+    """Return the KLs to a learnt prior in place of those to the uniform one; `excess [batch]` is that of q."""
+    factorised = Gibbs(q.potentials.unary_alone())
+    surrogate = costs["kl_surrogate"] + prior.expected(factorised)
     return costs | {"kl": costs["kl"] + excess, "kl_surrogate": surrogate}
 
 
@@ -125,7 +111,7 @@ def summarise(costs: Sequence[dict[str, torch.Tensor]]) -> Bound:
 def evaluate_bound(
     vae: DiscreteVAE,
     image_batches: Iterable[tuple[torch.Tensor, ...]],
-    posterior: Callable[[AnyPotentials], Posterior],
+    posterior: Callable[[AnyPotentials], Distribution],
     generator: torch.Generator,
     samples: int = 1,
 ) -> Bound:

@@ -9,7 +9,7 @@ import torch
 from models import BinaryDecoder, Flips, NetworkDecoder
 from models.shapes import Binary, Costs, Images
 
-from ..posteriors.prior import PriorExcess
+from ..distributions.prior import PriorExcess
 
 TENURE = 4
 """Moves for which a bit that was flipped stays."""

@@ -25,13 +25,12 @@ from models import (
 
 from ..errors import RunError
 from ..image_grids import grid
-from ..posteriors import Gibbs, Posterior
 from ..runs.assembly import dataset_of
 from ..runs.export import exported_training
 from ..runs.folder import Run
 from ..runs.networks import load_vae
 from ..vaes.config import EstimatorConfig, TrainConfig
-from ..vaes.fitting import fitting_estimator, fitting_solver, posterior_of
+from ..vaes.fitting import fitting_estimator, fitting_solver
 from ..vaes.registry import AnyVAE, kind_of_networks
 from ..vaes.shown import Shown
 from .fixed_bits import Fixed, Ranked, draws_given, marginals, ranked
@@ -256,14 +255,13 @@ class Explored:
         return planes.transpose(1, 2, 0) if self.colours > 1 else planes[0]
 
     @cached_property
-    def _posterior(self) -> Callable[[AnyPotentials], Posterior]:
+    def _posterior(self) -> Callable[[AnyPotentials], Distribution]:
         """That of the training, by whichever solver is fast here; Gibbs where it is not known."""
         if self.training is None:
             return Gibbs
         solver = fitting_solver("auto", self.vae)
-        return posterior_of(
-            fitting_estimator(cast("EstimatorConfig", self.training), self.vae, solver), solver
-        )
+        config = cast("EstimatorConfig", self.training)
+        return fitting_estimator(config, self.vae, solver).posterior
 
     def _cost(self, scored: Scored, best: Ranked) -> float | None:
         """-log p(x, z) of the best state; of grey images, whose cost is no likelihood, and of styles it is not said."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
 
-from ..posteriors import Gibbs, PerturbAndMAP, Posterior
+from ..distributions import Distribution, Gibbs
 
 Fixed: TypeAlias = Mapping[int, int]
 """Bits that keep a value; of categories at most one, with the value 1."""
@@ -108,7 +108,7 @@ def reduced(h: Potentials, fixed: Fixed) -> tuple[Potentials | None, float]:
 def marginals(
     h: AnyPotentials,
     fixed: Fixed,
-    posterior: Callable[[AnyPotentials], Posterior],
+    posterior: Callable[[AnyPotentials], Distribution],
     generator: torch.Generator,
     draws: int,
 ) -> tuple[NDArray[np.float64], str]:
@@ -124,11 +124,11 @@ def marginals(
         return found, "every bit is fixed"
     places = [i for i in range(n) if i not in fixed]
     q = posterior(free)
-    if free.pairwise is not None and isinstance(q, PerturbAndMAP):
+    if not q.tractable:
         drawn = q.sample(generator, draws)[:, 0]
         found[places] = drawn.double().mean(dim=0).numpy()
         return found, f"perturb-and-MAP, {draws} draws"
-    found[places] = Gibbs(free).marginals[0][0].double().numpy()
+    found[places] = q.marginals[0][0].double().numpy()
     return found, "exact"
 
 

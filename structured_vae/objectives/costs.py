@@ -8,10 +8,11 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 
-from models import AnyPotentials, Decoder, Neighbourhood, single_changes
+from models import AnyPotentials, Decoder, Neighbourhood
 
+from ..distributions.prior import PriorExcess
 from ..errors import EstimatorError, shortened
-from ..posteriors.prior import PriorExcess
+from ..spaces import Bits, Categories, StateSpace
 
 CostFunction: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
 """States `[..., batch, n]` -> costs `[..., batch]`."""
@@ -101,16 +102,54 @@ def _asked(function: CostFunction, z: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class CostOfBits:
-    """Any function of n bits, as a cost; it is asked n + 1 times around a state.
+class CostOfStates:
+    """Any function of the states of a space, as a cost; it is asked n + 1 times around a state.
 
     Attributes:
         function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be
             differentiable.
+        space: of the states.
 
     Raises:
         EstimatorError: in its calls, where the function gives no tensor `[..., batch]`, or a number
             that is not finite.
+    """
+
+    function: CostFunction
+    space: StateSpace
+
+    def __call__(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[..., batch]`: the value at z."""
+        return _asked(self.function, z)
+
+    def around(self, z: torch.Tensor) -> Neighbourhood:
+        """Return the value at z, and its change in every coordinate."""
+        if self.space.one_variable:  # the table of its values serves all images
+            states = self.space.states(z.shape[-1], z)
+            return Neighbourhood(self(z), self.table(states).detach().expand_as(z))
+        cost = self(z)
+        with torch.no_grad():
+            neighbours = self.space.neighbours(z).movedim(-2, 0)
+            others = torch.stack([self(states) for states in neighbours], dim=-1)
+        if self.space.free_flips:
+            changes = others - cost.detach()[..., None]
+            return Neighbourhood(cost, changes * (1 - 2 * z))
+        return Neighbourhood(cost, others)
+
+    def table(self, states: torch.Tensor) -> torch.Tensor:
+        """Return `[batch, states]`: the value of each of `states [states, n]`."""
+        return self(states[:, None, :]).movedim(0, -1)
+
+
+class CostOfBits(CostOfStates):
+    """Any function of n bits, as a cost; it is asked n + 1 times around a state.
+
+    Args:
+        function: takes `[..., batch, n]` and gives `[..., batch]`, of any real type; it need not be
+            differentiable.
+
+    Raises:
+        EstimatorError: in its calls, as `CostOfStates`.
 
     Example:
         >>> target = torch.tensor([[1.0, 0.0, 1.0]])
@@ -119,26 +158,24 @@ class CostOfBits:
         tensor([[-1.,  1., -1.]])
     """
 
-    function: CostFunction
+    def __init__(self, function: CostFunction):
+        super().__init__(function, Bits())
 
-    def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the value at z."""
-        return _asked(self.function, z)
 
-    def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The value at z, and its change by every single flip."""
-        cost = self(z)
-        slope = torch.empty_like(z)
-        with torch.no_grad():
-            for i in range(z.shape[-1]):
-                flipped = z.clone()
-                flipped[..., i] = 1 - z[..., i]
-                slope[..., i] = (self(flipped) - cost) * (1 - 2 * z[..., i])
-        return Neighbourhood(cost, slope)
+class CostOfCategories(CostOfStates):
+    """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
 
-    def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the value of each of `states [states, n]`."""
-        return self(states[:, None, :]).movedim(0, -1)
+    Args:
+        function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it
+            need not be differentiable.
+        variables: how many, whose one-hot vectors stand one after the other.
+
+    Raises:
+        EstimatorError: in its calls, as `CostOfStates`.
+    """
+
+    def __init__(self, function: CostFunction, variables: int = 1):
+        super().__init__(function, Categories(variables))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,39 +199,6 @@ class Hamming:
     def table(self, states: torch.Tensor) -> torch.Tensor:
         """`[batch, states]`: how many bits of each of `states [states, n]` differ."""
         return self(states[:, None, :]).T
-
-
-@dataclass(frozen=True, eq=False)
-class CostOfCategories:
-    """Any function of categories as one-hot vectors, as a cost; it is asked for every value of every variable.
-
-    Attributes:
-        function: takes `[..., batch, variables k]` and gives `[..., batch]`, of any real type; it
-            need not be differentiable.
-        variables: how many, whose one-hot vectors stand one after the other.
-
-    Raises:
-        EstimatorError: in its calls, as `CostOfBits`.
-    """
-
-    function: CostFunction
-    variables: int = 1
-
-    def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """`[..., batch]`: the value at z."""
-        return _asked(self.function, z)
-
-    def around(self, z: torch.Tensor) -> Neighbourhood:
-        """The value at z, and with each value of each variable, the others as in z."""
-        if self.variables == 1:
-            states = torch.eye(z.shape[-1], dtype=z.dtype, device=z.device)
-            return Neighbourhood(self(z), self.table(states).detach().expand_as(z))
-        changed = self(single_changes(z, self.variables).movedim(-2, 0))
-        return Neighbourhood(self(z), changed.detach().movedim(0, -1))
-
-    def table(self, states: torch.Tensor) -> torch.Tensor:
-        """`[batch, states]`: the value of each of `states [states, variables k]`."""
-        return self(states[:, None, :]).movedim(0, -1)
 
 
 @dataclass(frozen=True, eq=False)

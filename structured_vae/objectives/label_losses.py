@@ -9,12 +9,13 @@ from typing import TypeAlias
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 
-from models import AnyPotentials, CategoricalPotentials
+from models import AnyPotentials
 
-from ..noise import unary_noise
-from ..posteriors import Gibbs
-from ..posteriors.argmax import AnySolver, perturb_and_map
+from ..distributions import Gibbs
+from ..distributions.argmax import AnySolver, perturb_and_map
 from ..schedules import Schedule
+from ..spaces import space_of
+from ..spaces.of_potentials import unary_noise
 
 LabelLoss: TypeAlias = Callable[[AnyPotentials, torch.Tensor, torch.Generator, int], torch.Tensor]
 """(scores, labels, generator, step of the training) -> `[batch]`, minimised. Labels are classes `[batch]`, or
@@ -22,8 +23,8 @@ attributes `[batch, n]` of zeros and ones."""
 
 
 def state_of(potentials: AnyPotentials, labels: torch.Tensor) -> torch.Tensor:
-    """`[batch, n]`: the latent state that labels stand for, one-hot for classes."""
-    if isinstance(potentials, CategoricalPotentials):
+    """Return `[batch, n]`: the latent state that labels stand for, one-hot for classes."""
+    if space_of(potentials).one_variable:
         labels = one_hot(labels, potentials.unary.shape[-1])
     return labels.to(potentials.unary.dtype)
 
@@ -93,7 +94,7 @@ class RelaxedLoss:
     ) -> torch.Tensor:
         """`[batch]`: the loss at one draw of the noise."""
         scores = (potentials.unary + unary_noise(potentials, generator)[0]) / self.temperature(step)
-        if isinstance(potentials, CategoricalPotentials):
+        if space_of(potentials).one_variable:
             return cross_entropy(scores, labels, reduction="none")
         state = state_of(potentials, labels)
         return binary_cross_entropy_with_logits(scores, state, reduction="none").sum(dim=-1)

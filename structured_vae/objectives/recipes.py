@@ -9,9 +9,9 @@ import torch
 
 from models import AnyPotentials, DiscreteVAE
 
+from ..distributions import Distribution, Gibbs
+from ..distributions.prior import PriorExcess, excess_of
 from ..errors import EstimatorError, shortened
-from ..posteriors import Gibbs
-from ..posteriors.prior import PriorExcess, excess_of
 from .costs import Cost, Reconstruction, WithKL, WithPrior
 
 KLTerm = Literal["exact", "folded", "none"]
@@ -55,7 +55,7 @@ class Recipe(Protocol):
         self,
         vae: DiscreteVAE,
         x: torch.Tensor,
-        potentials: AnyPotentials,
+        q: Distribution | AnyPotentials,
         kl_term: KLTerm,
         kl_weight: float = 1.0,
     ) -> Objective:
@@ -65,7 +65,7 @@ class Recipe(Protocol):
 def paper_recipe(
     vae: DiscreteVAE,
     x: torch.Tensor,
-    potentials: AnyPotentials,
+    q: Distribution | AnyPotentials,
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
@@ -78,20 +78,18 @@ def paper_recipe(
     reconstruction = Reconstruction(vae.decoder, x)
     if kl_term == "folded":
         return Objective(reconstruction)
-    return whole_bound(reconstruction, potentials, kl_term, kl_weight, excess_of(vae))
+    return whole_bound(reconstruction, q, kl_term, kl_weight, excess_of(vae))
 
 
 def elbo_recipe(
     vae: DiscreteVAE,
     x: torch.Tensor,
-    potentials: AnyPotentials,
+    q: Distribution | AnyPotentials,
     kl_term: KLTerm,
     kl_weight: float = 1.0,
 ) -> Objective:
-    """Reconstruction and KL: the latter exact where the posterior is Gibbs, else folded into the cost."""
-    return whole_bound(
-        Reconstruction(vae.decoder, x), potentials, kl_term, kl_weight, excess_of(vae)
-    )
+    """Return reconstruction and KL: exact where the posterior is Gibbs, else folded into the cost."""
+    return whole_bound(Reconstruction(vae.decoder, x), q, kl_term, kl_weight, excess_of(vae))
 
 
 def check_kl_term(kl_term: object) -> None:
@@ -108,12 +106,20 @@ def check_kl_term(kl_term: object) -> None:
 
 def whole_bound(
     cost: Cost,
-    potentials: AnyPotentials,
+    q: Distribution | AnyPotentials,
     kl_term: KLTerm,
     kl_weight: float = 1.0,
     prior: PriorExcess | None = None,
 ) -> Objective:
-    """A cost and the KL of the potentials to the prior, uniform or learnt, as the estimator needs it.
+    """Return a cost and the KL of q to the prior, uniform or learnt, as the estimator needs it.
+
+    Args:
+        cost: of states.
+        q: the posterior; pass the one that the estimator draws from, so that both share its sums.
+            Of potentials the KL is that of their Gibbs distribution.
+        kl_term: how the KL joins.
+        kl_weight: of the KL.
+        prior: learnt; None for the uniform one.
 
     Raises:
         EstimatorError: the estimator's `kl` is none of exact, folded and none.
@@ -122,12 +128,16 @@ def whole_bound(
     if kl_term == "none":  # log p(x, z) has the prior whole
         return Objective(cost if prior is None else WithPrior(cost, prior))
     if kl_term == "exact":
+        posterior = Gibbs(q) if isinstance(q, AnyPotentials) else q
 
         def kl() -> torch.Tensor:
-            q = Gibbs(potentials)
-            return kl_weight * (q.kl().value if prior is None else q.kl().value + prior.expected(q))
+            to_uniform = posterior.kl().value
+            if prior is None:
+                return kl_weight * to_uniform
+            return kl_weight * (to_uniform + prior.expected(posterior))
 
         return Objective(cost, kl)
+    potentials = q if isinstance(q, AnyPotentials) else q.potentials
     beside = cost if prior is None else WithPrior(cost, prior, kl_weight)
     return Objective(WithKL(beside, potentials.detach(), kl_weight))
 

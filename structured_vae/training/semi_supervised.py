@@ -72,8 +72,9 @@ class SemiSupervisedTraining(Training):
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         potentials, code = self.vae.encoder(self._seen(x))
         given, kl = self.vae.given(code, self._noise)
-        objective = whole_bound(Reconstruction(given, x), potentials, self.estimator.kl)
-        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
+        q = self.estimator.posterior(potentials)
+        objective = whole_bound(Reconstruction(given, x), q, self.estimator.kl)
+        estimate = self.estimator(q, objective.cost, self._noise, self.global_step)
         loss = (estimate.surrogate + objective.kl + kl).mean() + estimate.tuning
         stats = {"cost": estimate.cost.mean(), **estimate.stats}
         if self.label_loss is None:

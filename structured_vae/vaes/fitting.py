@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final, TypeAlias
 
 import torch
@@ -16,9 +15,12 @@ from models import (
     DiscreteVAE,
     MixtureVAE,
     Prior,
+    SettingError,
 )
 from solvers import Problem, UnsupportedProblemError, resolve, solve
 
+from ..distributions import Gibbs
+from ..distributions.argmax import AnySolver, argmax
 from ..errors import ConfigError
 from ..estimators import (
     ARM,
@@ -42,8 +44,7 @@ from ..estimators import (
     TableDirect,
 )
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
-from ..posteriors import Gibbs, PerturbAndMAP, Posterior
-from ..posteriors.argmax import AnySolver, argmax
+from ..distributions.argmax import AnySolver, argmax
 from .config import EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE
@@ -134,16 +135,11 @@ def fitting_estimator(
     """The estimator that a configuration names, or that was given, if it takes what the encoder gives.
 
     Raises:
-        ConfigError: it does not fit; the message names estimators that do. Or it draws states of a
-            structure alone.
+        ConfigError: it does not fit; the message names estimators that do.
         EstimatorError: an option of it is out of range.
     """
     if given is not None and given.over is not None:
-        raise ConfigError(
-            f"this {type(given).__name__} draws states of {type(given.over).__name__} alone, and the KL, the prior and "
-            "the evaluation of a VAE are over all states of its bits: give the estimator a solver, or use it in a loop "
-            "of your own"
-        )
+        _restrict(vae, given)
     worst = _worst(vae, config.backend)
     estimator = given or _estimator(config.estimator, config, solver, vae.n, config.samples)
     if reasons := _misfit(estimator, worst):
@@ -158,6 +154,27 @@ def fitting_estimator(
             f"{'; '.join(reasons)}. These do: {', '.join(able)}"
         )
     return estimator
+
+
+def _restrict(vae: AnyDiscreteVAE, estimator: Estimator) -> None:
+    """Let a VAE be over the states that an estimator draws.
+
+    Raises:
+        ConfigError: it cannot be.
+    """
+    space = estimator.over
+    restrict = getattr(vae, "restrict", None)
+    if restrict is None:
+        raise ConfigError(
+            f"this {type(estimator).__name__} draws states of {space} alone, and a "
+            f"{type(vae).__name__} has all states of its bits: give the estimator a solver"
+        )
+    try:
+        restrict(space)
+    except SettingError as error:
+        raise ConfigError(
+            f"this {type(estimator).__name__} draws states of {space} alone: {error}"
+        ) from error
 
 
 def require_whole_bound(config: EstimatorConfig, estimator: Estimator) -> None:
@@ -188,11 +205,6 @@ def check_prior(config: RecipeConfig, estimator: Estimator, prior: Prior) -> Non
         _ = Gibbs(prior.potentials()).log_partition
     except UnsupportedProblemError as error:
         raise ConfigError(f"the prior's log Z is out of reach: {error}") from error
-
-
-def posterior_of(estimator: Estimator, solver: AnySolver) -> Callable[[AnyPotentials], Posterior]:
-    """The distribution that an estimator draws from, given potentials."""
-    return Gibbs if estimator.samples_gibbs else partial(PerturbAndMAP, solver=solver)
 
 
 def label_loss_of(config: LabelConfig, solver: AnySolver) -> LabelLoss | None:

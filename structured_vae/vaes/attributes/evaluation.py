@@ -10,9 +10,9 @@ import torch
 
 from models import AttributeVAE, Gaussian
 
+from ...distributions import Gibbs
+from ...distributions.argmax import AnySolver, argmax
 from ...evaluation.quantities import Evaluation, Quantity, average
-from ...posteriors import Gibbs
-from ...posteriors.argmax import AnySolver, argmax
 
 MEANINGS: Final = {
     "reconstruction": ("sampled", "of attributes and code"),

@@ -9,7 +9,7 @@ import torch
 from models import AnyPotentials, AttributeVAE
 
 from ...data import ATTRIBUTES
-from ...posteriors.argmax import argmax
+from ...distributions.argmax import argmax
 from ..shown import Shown, require_few_bits
 
 SIDE: Final = 64

@@ -10,10 +10,10 @@ import torch
 from models import AnyPotentials, AttributeVAE
 
 from ...data import ATTRIBUTES, TYPICAL
+from ...distributions.argmax import AnySolver, argmax
 from ...estimators import Estimator
 from ...objectives.consistency import consistency_loss
 from ...objectives.label_losses import LabelLoss, state_of
-from ...posteriors.argmax import AnySolver, argmax
 from ...training.base import TrainingOptions
 from ...training.semi_supervised import SemiSupervisedTraining
 from .evaluation import attribute_columns

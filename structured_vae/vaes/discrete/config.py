@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
+from ...spaces import Assignments, KOfN, Matchings, StateSpace
 from ..config import RecipeConfig, at_least
 
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
 Couplings = Literal["none", "potts", "general"]
 Prior = Literal["uniform", "factorised", "gibbs"]
+Space = Literal["bits", "subset", "assignment", "matching"]
 
 FEW_BITS: Final = 10
 """A code of no more states than these bits have is annealed: where states are few, some are soon given up for good."""
@@ -37,6 +39,10 @@ class DiscreteConfig(RecipeConfig):
         hidden: units of the hidden layers.
         prior: over the latent states: uniform; or learnt with the networks, factorised or gibbs,
             which has a score for every pair of bits.
+        space: states that the n bits may take: all of them (bits); subset, with exactly k ones;
+            assignment or matching, of rows and columns, n being their product. The encoder of a
+            space other than bits is independent.
+        rows: of an assignment or matching; 0 for as many as columns.
     """
 
     model: Literal["discrete"] = "discrete"
@@ -48,6 +54,8 @@ class DiscreteConfig(RecipeConfig):
     bandwidth: int = at_least(0, default=0)
     hidden: int = at_least(1, default=300)
     prior: Prior = "uniform"
+    space: Space = "bits"
+    rows: int = at_least(0, default=0)
 
     @property
     def title(self) -> str:
@@ -59,6 +67,8 @@ class DiscreteConfig(RecipeConfig):
             latent += f"-band{self.bandwidth}"
         if self.prior != "uniform":
             latent += f"-{self.prior}-prior"
+        if self.space != "bits":
+            latent = f"{self.space}{self.k if self.space == 'subset' else ''}-of-{latent}"
         trained = f"{self.estimator}-{self.solver}-{self.recipe}-seed{self.seed}"
         return f"{self._data_name}-{latent}-{trained}"
 
@@ -76,6 +86,8 @@ class DiscreteConfig(RecipeConfig):
     def _read(cls, values: dict[str, Any]) -> Self:
         """Leave out a k of bits and an n of categories, which older files hold without effect."""
         without_effect = "n" if values.get("encoder") == "categorical" else "k"
+        if values.get("space", "bits") == "subset":
+            without_effect = ""
         return super()._read(
             {name: value for name, value in values.items() if name != without_effect}
         )
@@ -84,6 +96,17 @@ class DiscreteConfig(RecipeConfig):
     def _is_categorical(self) -> bool:
         """Whether the latent variables have categories."""
         return self.encoder == "categorical"
+
+    @property
+    def state_space(self) -> StateSpace | None:
+        """The space of the states; None for all of them."""
+        if self.space == "bits":
+            return None
+        if self.space == "subset":
+            return KOfN(self.k)
+        rows = self.rows or math.isqrt(self.n)
+        columns = self.n // rows
+        return (Assignments if self.space == "assignment" else Matchings)(rows, columns)
 
     @property
     def _has_few_states(self) -> bool:
@@ -99,6 +122,8 @@ class DiscreteConfig(RecipeConfig):
     def _complete(self) -> None:
         """Anneal codes of few states, and learn them by one side where there is time."""
         self._fill(recipe="elbo")
+        if self.space != "bits" and self.encoder == DiscreteConfig.encoder:
+            object.__setattr__(self, "encoder", "independent")
         one_variable = self._is_categorical and self.variables == 1
         if self._is_whole and self._has_few_states:
             turns = self.epochs // 4
@@ -112,6 +137,7 @@ class DiscreteConfig(RecipeConfig):
     def _faults(self) -> Iterator[str]:
         yield from super()._faults()
         yield from self._faults_of_variables()
+        yield from self._faults_of_space()
         coupled = self.encoder in ("supermodular", "general") or self.couplings != "none"
         if self.bandwidth and not coupled:
             yield (
@@ -133,10 +159,11 @@ class DiscreteConfig(RecipeConfig):
                 f"variables is of the encoder categorical; of {self.encoder} it is n; got "
                 f"{self.variables}"
             )
-        if self.k != DiscreteConfig.k and not self._is_categorical:
+        subset = self.space == "subset"
+        if self.k != DiscreteConfig.k and not self._is_categorical and not subset:
             yield (
                 f"k is of the encoder categorical; of {self.encoder} there are n bits: give n, or "
-                f"encoder categorical; got {self.k}"
+                f"encoder categorical, or space subset; got {self.k}"
             )
         if self.n != DiscreteConfig.n and self._is_categorical:
             yield (
@@ -148,6 +175,34 @@ class DiscreteConfig(RecipeConfig):
                 "couplings are of several variables of the encoder categorical: give variables; "
                 f"got {self.couplings}"
             )
+
+    def _faults_of_space(self) -> Iterator[str]:
+        """Yield what is wrong with the space of the states."""
+        if self.space == "bits":
+            if self.rows:
+                yield f"rows is of the spaces assignment and matching; got {self.rows}"
+            return
+        if self.encoder != "independent":
+            yield (
+                f"the space {self.space} has no scores of pairs, and no categories: leave encoder "
+                f"out, or set it to independent; got {self.encoder}"
+            )
+        if self.solver != "auto":
+            yield (
+                f"states of the space {self.space} need no solver: leave solver out; got "
+                f"{self.solver}"
+            )
+        if self.prior == "gibbs":
+            yield f"prior gibbs has scores for pairs, which the space {self.space} has not"
+        if self.space == "subset" and self.k > self.n:
+            yield f"a subset of k = {self.k} of n = {self.n} bits does not exist: give k or n"
+        if self.space != "subset":
+            rows = self.rows or math.isqrt(self.n)
+            if self.n % rows or (not self.rows and rows**2 != self.n):
+                yield (
+                    f"n must be rows times columns of the space {self.space}, such as 25 for 5 "
+                    f"rows; got n = {self.n}, rows = {self.rows}"
+                )
 
 
 CONFIG: Final = DiscreteConfig

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import torch
 
@@ -22,12 +23,12 @@ from models import (
     StatesOfNetwork,
 )
 
+from ...distributions import Distribution, Gibbs, histogram_kl
+from ...distributions.kl import kl_ceiling, kl_of_unary, tightest_kl
+from ...distributions.prior import PriorExcess, excess_of
 from ...errors import ConfigError
 from ...evaluation.quantities import ACTIVE_SHARE, Evaluation, Quantity, average
 from ...evaluation.refinement import INDEXED_BITS, refined_bound
-from ...posteriors import Gibbs, PerturbAndMAP, Posterior, histogram_kl
-from ...posteriors.kl import kl_of_unary
-from ...posteriors.prior import PriorExcess, excess_of
 
 ENUMERATED_BITS = 16
 """States up to 2^16 are enumerated for every image: a second of one core for about 100 images."""
@@ -36,10 +37,18 @@ ACTIVE_VARIANCE = 0.01
 """A bit is active if its posterior mean varies by more than this over the images (Burda et al., 2016)."""
 
 
+SURROGATES: Final = {
+    "exact": ("exact", "the same"),
+    "bound": ("bound", "log of the number of states"),
+    "neither": ("not a bound", "unary scores alone"),
+}
+"""What the KL of the unary scores alone is, by its kind."""
+
+
 def evaluate(
     vae: DiscreteVAE,
     image_batches: Iterable[tuple[torch.Tensor, ...]],
-    posterior: Callable[[AnyPotentials], Posterior],
+    posterior: Callable[[AnyPotentials], Distribution],
     generator: torch.Generator,
     samples: int = 1000,
     refine: int = 0,
@@ -94,32 +103,32 @@ class _View:
     """A model with what is shared by all batches."""
 
     vae: DiscreteVAE
-    posterior: Callable[[AnyPotentials], Posterior]
+    posterior: Callable[[AnyPotentials], Distribution]
     generator: torch.Generator
     samples: int
     refine: int
 
     def columns(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """`[batch]` each, but `mean_state [batch, n]`."""
-        potentials = self.vae.encoder(x)
+        q = self.posterior(self.vae.encoder(x))
+        potentials = q.potentials
         table = None if self._decoded is None else self._decoded.costs(x)
-        columns = (
-            self._summed(potentials, table, x) if self._sums else self._drawn(potentials, table, x)
-        )
+        columns = self._summed(q, table, x) if q.tractable else self._drawn(q, table, x)
         columns["bound"] = columns["reconstruction"] + columns["kl"]
-        columns["kl_surrogate"] = kl_of_unary(potentials).value + self._beyond(
-            Gibbs(potentials.unary_alone())
-        )
+        columns["kl_surrogate"] = kl_of_unary(potentials).value
+        if self._prior is not None:
+            factorised = Gibbs(potentials.unary_alone())
+            columns["kl_surrogate"] = columns["kl_surrogate"] + self._prior.expected(factorised)
         columns["bound_surrogate"] = columns["reconstruction"] + columns["kl_surrogate"]
         if table is not None:
             joint = table if self._prior is None else table + self._prior.table(potentials.states())
             columns["minus_log_p"] = math.log(table.shape[-1]) - (-joint).logsumexp(dim=-1)
         if "minus_log_p" in columns:
             columns["gap"] = columns["bound"] - columns["minus_log_p"]
-        if table is not None and not self._sums:
+        if table is not None and not q.tractable:
             columns |= self._gibbs(potentials, table)
         if self.refine and isinstance(self.vae.decoder, BinaryDecoder | NetworkDecoder):
-            start = self.posterior(potentials).sample(self.generator)[0]
+            start = q.sample(self.generator)[0]
             columns["refined_bound"] = refined_bound(
                 self.vae.decoder, x, start, self.refine, self._prior
             )
@@ -129,14 +138,13 @@ class _View:
     def meanings(self) -> dict[str, tuple[str, str]]:
         """Kind and meaning of every column that there can be."""
         drawn = f"{self.samples} samples"
-        exact = self._decoded is not None and self._sums
+        sums = self._probe.tractable
+        exact = self._decoded is not None and sums
         reconstruction = ("exact", "over all states") if exact else ("sampled", drawn)
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
-        kl = ("exact", f"KL(q || {to})") if self._sums else ("bound", f"histogram of {drawn}")
-        surrogate = (
-            ("exact", "the same") if self._factorised else ("not a bound", "unary scores alone")
-        )
+        kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
+        surrogate = SURROGATES[kl_of_unary(self._probe.potentials).kind]
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
         else:
@@ -147,12 +155,12 @@ class _View:
             "bound": ("bound", "reconstruction + kl, on -log p(x)"),
             "kl_surrogate": surrogate,
             "bound_surrogate": (
-                "bound" if self._factorised else surrogate[0],
+                "not a bound" if surrogate[0] == "not a bound" else "bound",
                 "reconstruction + kl_surrogate",
             ),
             "minus_log_p": likelihood,
             "gap": ("exact" if exact else "estimate", "bound less minus_log_p"),
-            "active": ("exact" if self._sums else "sampled", "in use"),
+            "active": ("exact" if sums else "sampled", "in use"),
             "gibbs_reconstruction": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_kl": ("exact", "the same potentials with a Gibbs posterior"),
             "gibbs_bound": ("bound", "the same potentials with a Gibbs posterior"),
@@ -163,13 +171,14 @@ class _View:
         }
 
     def _summed(
-        self, potentials: AnyPotentials, table: torch.Tensor | None, x: torch.Tensor
+        self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
     ) -> dict[str, torch.Tensor]:
-        """For a posterior whose probabilities are known."""
-        q = Gibbs(potentials)
-        columns = {"kl": q.kl().value + self._beyond(q), "mean_state": q.marginals[0]}
+        """Return the columns of a posterior whose probabilities are known."""
+        columns = {"kl": tightest_kl(q).value, "mean_state": q.marginals[0]}
+        if self._prior is not None:
+            columns["kl"] = columns["kl"] + self._prior.expected(q)
         if table is not None:
-            return {"reconstruction": self._expected(potentials, table), **columns}
+            return {"reconstruction": self._expected(q.potentials, table), **columns}
         totals, weights = torch.zeros_like(columns["kl"]), []
         for _ in range(self.samples):
             z = q.sample(self.generator)[0]
@@ -177,15 +186,16 @@ class _View:
             totals += cost
             prior = 0.0 if self._prior is None else self._prior.at(z)
             weights.append(-cost - prior - q.log_prob(z))
-        uniform = math.log(potentials.state_count)
+        uniform = kl_ceiling(q.potentials).value
         log_p = torch.stack(weights).logsumexp(dim=0) - math.log(self.samples) - uniform
         return {"reconstruction": totals / self.samples, **columns, "minus_log_p": -log_p}
 
     def _drawn(
-        self, potentials: AnyPotentials, table: torch.Tensor | None, x: torch.Tensor
+        self, q: Distribution, table: torch.Tensor | None, x: torch.Tensor
     ) -> dict[str, torch.Tensor]:
-        """For perturb-and-MAP: the same draws give the reconstruction and the histogram."""
-        z = self.posterior(potentials).sample(self.generator, self.samples)
+        """Return the columns of perturb-and-MAP: the same draws give reconstruction and histogram."""
+        potentials = q.potentials
+        z = q.sample(self.generator, self.samples)
         if table is not None:
             costs = table.gather(1, potentials.index(z).T).T
         else:
@@ -196,18 +206,19 @@ class _View:
         return {"reconstruction": costs.mean(dim=0), "kl": kl, "mean_state": z.mean(dim=0)}
 
     def _gibbs(self, potentials: AnyPotentials, table: torch.Tensor) -> dict[str, torch.Tensor]:
-        """What a Gibbs posterior with the same potentials would have."""
-        q = Gibbs(potentials)
-        reconstruction, kl = self._expected(potentials, table), q.kl().value + self._beyond(q)
+        """Return what a Gibbs posterior with the same potentials would have, from a table of all states."""
+        states = potentials.states()
+        log_q = potentials.table(states).log_softmax(dim=-1)
+        to_prior = math.log(len(states)) + log_q
+        if self._prior is not None:
+            to_prior = to_prior + self._prior.table(states)
+        kl = (log_q.exp() * to_prior).sum(dim=-1)
+        reconstruction = (log_q.exp() * table).sum(dim=-1)
         return {
             "gibbs_reconstruction": reconstruction,
             "gibbs_kl": kl,
             "gibbs_bound": reconstruction + kl,
         }
-
-    def _beyond(self, q: Gibbs) -> torch.Tensor | float:
-        """`[batch]`: KL(q || prior) less KL(q || uniform)."""
-        return 0.0 if self._prior is None else self._prior.expected(q)
 
     def _expected(self, potentials: AnyPotentials, table: torch.Tensor) -> torch.Tensor:
         """`[batch]`: the cost under the Gibbs distribution."""
@@ -221,8 +232,9 @@ class _View:
     @cached_property
     def _states(self) -> torch.Tensor | None:
         """Every latent state, where there are not too many."""
-        few = self._probe.state_count <= 2**ENUMERATED_BITS
-        return self._probe.states() if few else None
+        potentials = self._probe.potentials
+        few = potentials.state_count <= 2**ENUMERATED_BITS
+        return potentials.states() if few else None
 
     @cached_property
     def _decoded(self) -> DecodedStates | StatesOfNetwork | None:
@@ -230,14 +242,6 @@ class _View:
         return None if self._states is None else self.vae.decoder.decoded(self._states)
 
     @cached_property
-    def _probe(self) -> AnyPotentials:
-        return self.vae.blank()
-
-    @cached_property
-    def _factorised(self) -> bool:
-        return kl_of_unary(self._probe).valid
-
-    @cached_property
-    def _sums(self) -> bool:
-        """Whether the posterior's own sums are known."""
-        return self._factorised or not isinstance(self.posterior(self._probe), PerturbAndMAP)
+    def _probe(self) -> Distribution:
+        """The posterior of a blank image."""
+        return self.posterior(self.vae.blank())

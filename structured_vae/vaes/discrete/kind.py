@@ -16,7 +16,7 @@ from ...schedules import Ramp
 from ...seeds import Stream, torch_seeded
 from ...training.base import Training
 from ..config import RecipeConfig, known
-from ..fitting import check_prior, fitting_estimator, fitting_solver, posterior_of
+from ..fitting import check_prior, fitting_estimator, fitting_solver
 from ..kind import Kind, Question, refuse_appearance
 from ..options import training_options
 from ..shown import Shown
@@ -53,7 +53,6 @@ class StatesKind(Kind[Config, DiscreteVAE]):
             vae,
             estimator,
             training_options(config),
-            posterior=posterior_of(estimator, solver),
             recipe=RECIPES[known(config.recipe)],
             kl_weight=Ramp(known(config.kl_warmup), known(config.kl_start)),
         )
@@ -66,7 +65,7 @@ class StatesKind(Kind[Config, DiscreteVAE]):
         return evaluate(
             question.vae,
             question.batches,
-            posterior_of(estimator, solver),
+            estimator.posterior,
             question.noise,
             SAMPLES if question.samples is None else question.samples,
             question.refine,
@@ -99,6 +98,7 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,
+            space=config.state_space,
         )
 
 

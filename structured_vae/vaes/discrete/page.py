@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from models import AnyPotentials, DiscreteVAE
 
+from ...distributions import Gibbs
+from ...distributions.kl import kl_ceiling
 from ...errors import RunError
-from ...posteriors import Gibbs
 from ..shown import Shown, require_few_bits
 
 
@@ -41,12 +44,17 @@ class ShownStates(Shown):
         return self.vae.decoder.mean(z)
 
     def prior_scores(self) -> AnyPotentials:
-        """Return the potentials of a learnt prior, or zeros."""
-        if self.vae.prior is None:
-            return super().prior_scores()
-        return self.vae.prior.potentials()
+        """Return the potentials of a learnt prior, or zeros, over the states of the model."""
+        scores = super().prior_scores()
+        if self.vae.prior is not None:
+            scores = self.vae.prior.potentials()
+        return replace(scores, space=self.vae.space)
 
     def joint_cost(self, x: torch.Tensor, z: torch.Tensor) -> float | None:
         """Return -log p(x, z) of one image and state."""
-        log_prior = Gibbs(self.prior_scores()).log_prob(z)
+        scores = self.prior_scores()
+        if self.vae.prior is None:  # uniform, over states whose sums may not be known
+            log_prior = -kl_ceiling(scores).value
+        else:
+            log_prior = Gibbs(scores).log_prob(z)
         return float((self.vae.decoder.cost(x, z) - log_prior)[0])

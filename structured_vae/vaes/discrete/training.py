@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from models import AnyPotentials, DiscreteVAE
+from models import DiscreteVAE
 
+from ...distributions.prior import excess_of
 from ...estimators import Estimator
 from ...evaluation.bound import image_costs, summarise
 from ...objectives.recipes import Recipe
-from ...posteriors import Gibbs, Posterior
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions
 
@@ -23,7 +23,6 @@ class ArgmaxTraining(Training):
         vae: what is trained.
         estimator: of the encoder's gradient.
         options: learning rate, seed and dropout.
-        posterior: makes the distribution that the model is evaluated with.
         recipe: makes the objective that is minimised.
         kl_weight: of the KL in it, by the epoch.
     """
@@ -37,14 +36,12 @@ class ArgmaxTraining(Training):
         estimator: Estimator,
         options: TrainingOptions,
         *,
-        posterior: Callable[[AnyPotentials], Posterior],
         recipe: Recipe,
         kl_weight: Schedule,
     ):
         super().__init__(options)
         self.estimator = estimator
         self.vae = vae
-        self.posterior = posterior
         self.recipe = recipe
         self.kl_weight = kl_weight
 
@@ -54,20 +51,23 @@ class ArgmaxTraining(Training):
 
         Else the paper's own number, which is finite and comparable for every encoder.
         """
-        return f"validation/{'bound' if self.estimator.samples_gibbs else 'bound_surrogate'}"
+        tight = (
+            self.estimator.kl != "folded" or self.estimator.posterior(self.vae.blank()).tractable
+        )
+        return "validation/bound" if tight else "validation/bound_surrogate"
 
     def _loss(
         self, x: torch.Tensor, *labelled: torch.Tensor
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        potentials = self.vae.encoder(self._seen(x))
+        q = self.estimator.posterior(self.vae.encoder(self._seen(x)))
         weight = self.kl_weight(self.current_epoch)
-        objective = self.recipe(self.vae, x, potentials, self.estimator.kl, weight)
-        estimate = self.estimator(potentials, objective.cost, self._noise, self.global_step)
+        objective = self.recipe(self.vae, x, q, self.estimator.kl, weight)
+        estimate = self.estimator(q, objective.cost, self._noise, self.global_step)
         loss = (estimate.surrogate + objective.kl).mean() + estimate.tuning
         return loss, {"cost": estimate.cost.mean(), **estimate.stats}
 
     def _columns(self, x: torch.Tensor, classes: torch.Tensor) -> dict[str, torch.Tensor]:
-        return image_costs(self.vae, x, self.posterior, self._noise_of_evaluation)
+        return image_costs(self.vae, x, self.estimator.posterior, self._noise_of_evaluation)
 
     def _summary(self, batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, float]:
         return {
@@ -76,12 +76,13 @@ class ArgmaxTraining(Training):
 
     def reconstructed(self, x: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """`[count, pixels]`: images decoded from one posterior sample each."""
-        z = self.posterior(self.vae.encoder(x)).sample(noise)[0]
+        z = self.estimator.posterior(self.vae.encoder(x)).sample(noise)[0]
         return self.vae.decoder.mean(z)
 
     def samples(self, noise: torch.Generator) -> tuple[torch.Tensor, int]:
         """A hundred, ten a row."""
-        if self.vae.prior is None:
+        prior = excess_of(self.vae)
+        if prior is None:
             return self.vae.sample(self.SAMPLES, noise), self.SAMPLES_A_ROW
-        z = Gibbs(self.vae.prior.potentials()).sample(noise, self.SAMPLES)[:, 0]
+        z = prior.distribution.sample(noise, self.SAMPLES)[:, 0]
         return self.vae.decoder.mean(z), self.SAMPLES_A_ROW

@@ -4,9 +4,13 @@ Stands on the root's small files; posteriors and all above may import it.
 """
 
 from .assignments import Assignments, Matchings
+from .bits import Bits
+from .categories import Categories
 from .labels import PairwiseLabels
+from .of_potentials import space_of
 from .paths import Paths, grid_paths
-from .structure import Distribution, Structure, TractableStructure, is_structure, refuse_pairs
+from .space import CustomSpace, StateSpace, as_space
+from .structure import StateSums, Structure, TractableStructure, is_structure, refuse_pairs
 from .subsets import Knapsack, KOfN
 from .sums import StructureGibbs
 from .trees import Arborescences, SpanningTrees
@@ -14,17 +18,23 @@ from .trees import Arborescences, SpanningTrees
 __all__ = [
     "Arborescences",
     "Assignments",
-    "Distribution",
+    "Bits",
+    "Categories",
+    "CustomSpace",
     "KOfN",
     "Knapsack",
     "Matchings",
     "PairwiseLabels",
     "Paths",
     "SpanningTrees",
+    "StateSpace",
+    "StateSums",
     "Structure",
     "StructureGibbs",
     "TractableStructure",
+    "as_space",
     "grid_paths",
     "is_structure",
     "refuse_pairs",
+    "space_of",
 ]

@@ -15,9 +15,10 @@ from models import Potentials
 from solvers import ArgmaxSolver, Problem, UnsupportedProblemError, resolve
 
 from ..errors import ConfigError, shortened
-from ..noise import gumbel_differences, unary_noise
+from ..noise import gumbel_differences
 from ..recording import refuse_recording
-from ..structures import Structure, is_structure
+from ..spaces import Structure, is_structure
+from ..spaces.of_potentials import unary_noise
 from .argmax import argmax
 
 ONE_VARIABLE: Final = Problem.from_arrays([0.0])

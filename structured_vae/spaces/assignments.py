@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from ..errors import MissingPackageError
 from .batches import checked, positive_integer, shaped
+from .space import StateSpace
 
 
 @dataclass(frozen=True)
-class _TwoSides:
+class _TwoSides(StateSpace):
     """Pairs of rows and columns; z `[rows columns]`."""
+
+    name: ClassVar[str]
 
     rows: int
     columns: int | None = None
@@ -28,6 +33,14 @@ class _TwoSides:
             raise MissingPackageError(
                 "assignments need scipy: pip install 'structured-vae[assignments]'"
             )
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The name of the space, its rows, and its columns where they are not as many."""
+        named: dict[str, int | str] = {"space": self.name, "rows": self.rows}
+        if self.columns is not None:
+            named["columns"] = self.columns
+        return named
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -72,6 +85,24 @@ class Assignments(_TwoSides):
                 [0., 1.]])
     """
 
+    name: ClassVar[str] = "assignment"
+
+    def log_count(self, n: int) -> float:
+        """Return the logarithm of the number of injections of the smaller side into the larger."""
+        self.check(n)
+        small, large = sorted(self._shape)
+        return math.lgamma(large + 1) - math.lgamma(large - small + 1)
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return assignments `[count, n]`, each drawn with equal probability.
+
+        The noise of all pairs has the same distribution, so no assignment is preferred.
+        """
+        noise = torch.rand((count, n), generator=generator, device=like.device, dtype=like.dtype)
+        return self.argmax(noise)
+
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """An assignment of highest score, as `Structure` says.
 
@@ -102,6 +133,16 @@ class Matchings(_TwoSides):
         tensor([[0., 0.],
                 [1., 0.]])
     """
+
+    name: ClassVar[str] = "matching"
+
+    def log_count(self, n: int) -> float:
+        """Return the logarithm of the number of matchings of all sizes."""
+        self.check(n)
+        rows, columns = self._shape
+        sizes = range(min(rows, columns) + 1)
+        counts = (math.comb(rows, m) * math.comb(columns, m) * math.factorial(m) for m in sizes)
+        return math.log(sum(counts))
 
     def argmax(self, scores: torch.Tensor) -> torch.Tensor:
         """A matching of highest score, as `Structure` says.

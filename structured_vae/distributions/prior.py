@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
-from models import AnyPotentials, CategoricalPotentials, DiscreteVAE, Potentials
+from models import AnyPotentials, DiscreteVAE, Potentials
 
+from .distribution import Distribution
 from .gibbs import Gibbs
 from .kl import kl_ceiling
 
@@ -45,7 +47,7 @@ class PriorExcess:
         """`[..., batch, n]`: its change by z_i = 1 in the place of 0, without gradient."""
         return -self.potentials.detach().field(z)
 
-    def expected(self, q: Gibbs) -> torch.Tensor:
+    def expected(self, q: Distribution) -> torch.Tensor:
         """`[batch]`: its expectation under q, exact.
 
         Raises:
@@ -57,20 +59,28 @@ class PriorExcess:
             mean = mean + (self.potentials.pairwise * pairs).sum(dim=-1)
         return self._constant - mean
 
+    @cached_property
+    def distribution(self) -> Gibbs:
+        """The prior p."""
+        return Gibbs(self.potentials)
+
     @property
     def _constant(self) -> torch.Tensor:
-        return Gibbs(self.potentials).log_partition - kl_ceiling(self.potentials).value
+        return self.distribution.log_partition - kl_ceiling(self.potentials).value
 
 
 def excess_of(vae: DiscreteVAE) -> PriorExcess | None:
-    """That of the model's prior; None for the uniform one."""
-    return None if vae.prior is None else PriorExcess(vae.prior.potentials())
+    """Return the excess of the model's prior; None for the uniform one."""
+    if vae.prior is None:
+        return None
+    return PriorExcess(replace(vae.prior.potentials(), space=vae.space))
 
 
-def moments(q: Gibbs, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:
+def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.Tensor | None]:
     """P(z_i = 1) `[batch, n]` and P(z_i = z_j = 1) `[batch, e]` under q, for the edges of other potentials."""
-    h, edges = q.potentials, other.edges
-    if edges is None or isinstance(h, CategoricalPotentials):
+    h = q.potentials
+    edges = other.edges
+    if edges is None:
         return q.marginals[0], None
     if h.pairwise is None or h.edges is None:
         ones, _ = q.marginals

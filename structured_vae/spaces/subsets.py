@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import torch
+
+from models import MOST_BITS
 
 from ..errors import StructureError, shortened
 from ..noise import gumbel, gumbel_differences
 from .batches import checked, integers, log_add, positive_integer, shaped
+from .space import CODED_BITS, StateSpace
 from .sums import StructureGibbs
 from .trellis import tables, trace
 
 
 @dataclass(frozen=True)
-class KOfN:
+class KOfN(StateSpace):
     """The states with exactly k ones, or with `least` to k of them; of any number n of variables.
 
     The argmax takes the k highest scores. log Z is the logarithm of an elementary symmetric
@@ -67,6 +72,43 @@ class KOfN:
         """The Gibbs distribution of `scores [..., n]`; errors when it is asked, as of `argmax`."""
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
+    def log_count(self, n: int) -> float:
+        """Return the logarithm of the number of subsets.
+
+        Raises:
+            StructureError: k > n.
+        """
+        self.check(n)
+        return math.log(sum(math.comb(n, ones) for ones in range(self._fewest, self.k + 1)))
+
+    def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
+        """Return every subset `[states, n]`.
+
+        Raises:
+            StructureError: k > n, or there are more than 2^20 subsets, or n is larger than 62.
+        """
+        if self.log_count(n) > MOST_BITS * math.log(2) or n > CODED_BITS:
+            raise StructureError(
+                f"a table takes at most 2^{MOST_BITS} states of {CODED_BITS} bits; {self!r} of "
+                f"n = {n} has exp({self.log_count(n):.1f})"
+            )
+        codes = [
+            sum(1 << i for i in chosen)
+            for ones in range(self._fewest, self.k + 1)
+            for chosen in combinations(range(n), ones)
+        ]
+        bits = torch.arange(n, device=like.device)
+        ordered = torch.tensor(sorted(codes), device=like.device)
+        return (ordered[:, None] >> bits & 1).to(like.dtype)
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The name subset, k, and `least` where it is not k."""
+        named: dict[str, int | str] = {"space": "subset", "k": self.k}
+        if self.least is not None:
+            named["least"] = self.least
+        return named
+
     @property
     def _fewest(self) -> int:
         return self.k if self.least is None else self.least
@@ -89,7 +131,7 @@ class KOfN:
 
 
 @dataclass(frozen=True)
-class Knapsack:
+class Knapsack(StateSpace):
     """The states with sum_i weights[i] z_i <= capacity, for integer weights.
 
     Argmax and log Z by dynamic programming over the total weight, in O(n capacity).

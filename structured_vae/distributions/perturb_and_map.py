@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
-from models import AnyPotentials
+from models import AnyPotentials, state_index
 
 from ..errors import ConfigError
+from ..spaces import StateSpace, space_of
+from ..spaces.completions import Completions
+from ..spaces.space import CODED_BITS
 from .argmax import AnySolver, perturb_and_map
+from .distribution import Moments
+from .gibbs import Gibbs
 from .kl import KL, kl_ceiling, kl_of_unary
-
-MOST_CODED = 2**62
-"""The place of a state among more does not fit a 64-bit code."""
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbAndMAP:
     """z = argmax h(z) + gamma(z): easy to sample at any size, of unknown density.
 
-    For variables without pairwise scores it is the Gibbs distribution.
+    For independent variables it is the Gibbs distribution, and all that is known of that is known
+    of it.
 
     Attributes:
         potentials: h.
@@ -33,6 +37,71 @@ class PerturbAndMAP:
     potentials: AnyPotentials
     solver: AnySolver = "auto"
     draws: int = 1000
+
+    @property
+    def space(self) -> StateSpace:
+        """The set of states."""
+        return space_of(self.potentials)
+
+    @property
+    def tractable(self) -> bool:
+        """Whether the density is known: that of independent variables."""
+        return self.space.independent and self.potentials.pairwise is None
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[batch]`: log Z of independent variables.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.log_partition
+
+    @property
+    def marginals(self) -> Moments:
+        """P(z_i = 1) of independent variables.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.marginals
+
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[..., batch]`: log q of `z [..., batch, n]`, of independent variables.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.log_prob(z)
+
+    def entropy(self) -> torch.Tensor:
+        """Return `[batch]`: the entropy of independent variables, in nats.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.entropy()
+
+    def completions(
+        self, generator: torch.Generator, samples: int = 1, count: int | None = None
+    ) -> Completions:
+        """Return samples of independent variables, and each with single variables drawn otherwise.
+
+        Raises:
+            ConfigError: the variables depend on each other.
+        """
+        return self._gibbs.completions(generator, samples, count)
+
+    @cached_property
+    def _gibbs(self) -> Gibbs:
+        """The same distribution, where it is one of independent variables."""
+        if not self.tractable:
+            raise ConfigError(
+                "the density of an argmax under noise is not known where variables depend on each "
+                "other: draw samples, or take Gibbs(potentials), another distribution of the same "
+                "scores"
+            )
+        return Gibbs(self.potentials)
 
     def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
         """`[samples, batch, n]`: independent draws.
@@ -76,15 +145,15 @@ class PerturbAndMAP:
 
 def histogram_kl(potentials: AnyPotentials, z: torch.Tensor) -> KL:
     """KL(q || uniform) from the frequencies of samples `z [samples, batch, n]` of q; see `PerturbAndMAP.kl`."""
-    if potentials.state_count <= MOST_CODED:
-        codes = potentials.index(z)
+    if z.shape[-1] <= CODED_BITS:
+        codes = state_index(z)
     else:
         rows = z.reshape(-1, z.shape[-1])
-        found = torch.unique(rows, dim=0, return_inverse=True)
-        codes = found[1].reshape(z.shape[:-1])
+        numbered = torch.unique(rows, dim=0, return_inverse=True)
+        codes = numbered[1].reshape(z.shape[:-1])
     entropies = torch.stack([_entropy_of_frequencies(row) for row in codes.T])
     ceiling = kl_ceiling(potentials).value
-    return KL(ceiling - entropies.to(ceiling), valid=True)
+    return KL(ceiling - entropies.to(ceiling), "bound")
 
 
 def _entropy_of_frequencies(codes: torch.Tensor) -> torch.Tensor:

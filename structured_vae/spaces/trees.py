@@ -13,11 +13,12 @@ from .arcs import arcs_of
 from .batches import UNREACHABLE, checked, positive_integer, shaped
 from .elimination import best_parents, drawn_parents, eliminated
 from .scores import EdgesLike
+from .space import StateSpace
 from .sums import StructureGibbs
 
 
 @dataclass(frozen=True, eq=False)
-class SpanningTrees:
+class SpanningTrees(StateSpace):
     """The spanning trees of a connected graph: z_i is one where edge i belongs to the tree.
 
     The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the
@@ -84,7 +85,7 @@ class SpanningTrees:
 
 
 @dataclass(frozen=True, eq=False)
-class Arborescences:
+class Arborescences(StateSpace):
     """The spanning arborescences of a digraph: every node but the root has one arc that enters it, and no cycle.
 
     z_i is one where arc i belongs to it; a non-projective dependency tree is one. Argmax, log Z and

@@ -11,7 +11,7 @@ import solvers
 from models import AnyPotentials
 
 from ..second_derivatives import without_derivative
-from .label_sums import LabelSums, LabelSumsCompletions
+from ..spaces.label_sums import LabelSums, LabelSumsCompletions
 
 Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
 """Of bits, or of variables of several values."""

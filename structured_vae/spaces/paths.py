@@ -14,6 +14,7 @@ from ..noise import gumbel
 from .arcs import arcs_of
 from .batches import UNREACHABLE, checked, positive_integer, shaped
 from .scores import EdgesLike
+from .space import StateSpace
 from .sums import StructureGibbs
 
 LARGEST_GRID: Final = 1_000_000
@@ -21,7 +22,7 @@ LARGEST_GRID: Final = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class Paths(StateSpace):
     """The paths from source to target in a directed acyclic graph: z_i is one where arc i lies on the path.
 
     The argmax is the longest path of the scores, of negative costs the shortest; scores may have

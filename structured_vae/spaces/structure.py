@@ -43,19 +43,20 @@ def is_structure(value: object) -> TypeIs[Structure]:
     )
 
 
-def refuse_pairs(structure: Structure, pairwise: torch.Tensor | None) -> None:
+def refuse_pairs(structure: object, pairwise: torch.Tensor | None) -> None:
     """Refuses scores of pairs, which no structure has.
 
     Raises:
         StructureError: there are some.
     """
     if pairwise is not None:
+        inner = getattr(structure, "structure", structure)  # of a user's object, its own name
         raise StructureError(
-            f"{type(structure).__name__} has scores of variables and none of pairs"
+            f"{type(inner).__name__} has scores of variables and none of pairs"
         )
 
 
-class Distribution(Protocol):
+class StateSums(Protocol):
     """p(z) = exp(sum_i scores[i] z_i) / Z over the states of a structure."""
 
     @property
@@ -74,5 +75,5 @@ class Distribution(Protocol):
 class TractableStructure(Structure, Protocol):
     """A structure whose sums over all states can be had."""
 
-    def gibbs(self, scores: torch.Tensor) -> Distribution:
+    def gibbs(self, scores: torch.Tensor) -> StateSums:
         """The Gibbs distribution of `scores [batch, n]`."""

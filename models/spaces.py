@@ -1,0 +1,39 @@
+"""Spaces of states by the names that stored models give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Final
+
+from .errors import SettingError
+from .potentials import LatentSpace
+
+GROUP: Final = "structured_vae.spaces"
+"""The entry points of installed packages that name spaces. A file names one of them, and never code."""
+
+
+def space_names() -> tuple[str, ...]:
+    """Return the names of all spaces that are installed, in order."""
+    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+
+
+def named_space(name: str, arguments: Mapping[str, int | str]) -> LatentSpace:
+    """Return the space of a name.
+
+    Args:
+        name: an entry point of the group `structured_vae.spaces`.
+        arguments: what its class takes, such as k of a subset.
+
+    Raises:
+        SettingError: no space has that name, or it takes other arguments.
+    """
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            space: LatentSpace = point.load()(**arguments)
+        except TypeError as error:
+            raise SettingError(
+                f"the space {name} cannot be made of {dict(arguments)}: {error}"
+            ) from error
+        return space
+    raise SettingError(f"no space is called {name!r}; there are: {', '.join(space_names())}")

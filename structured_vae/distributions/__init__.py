@@ -1,0 +1,10 @@
+"""Distributions over latent states: samples, KL terms, and the argmax that perturb-and-MAP is made of.
+
+Stands on `models`, `solvers` and `spaces`; objectives and all above may import it.
+"""
+
+from .distribution import Distribution
+from .gibbs import Gibbs
+from .perturb_and_map import PerturbAndMAP, histogram_kl
+
+__all__ = ["Distribution", "Gibbs", "PerturbAndMAP", "histogram_kl"]

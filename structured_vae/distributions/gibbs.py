@@ -1,0 +1,240 @@
+"""The Gibbs distribution of potentials: exact sums, exact samples, exact gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from models import MOST_BITS, AnyPotentials, drawn_places
+
+from ..errors import ConfigError, StructureError
+from ..recording import refuse_recording
+from ..spaces import StateSpace, StateSums, Structure, as_space, refuse_pairs, space_of
+from ..spaces.completions import Completions
+from .differentiable_sums import DifferentiableSums, Sums, log_partition_operator, table_sums
+from .distribution import Moments
+from .kl import KL, kl_ceiling
+
+if TYPE_CHECKING:
+    from .differentiable_sums import AnyCompletions
+
+Tracked = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""Log Z, unary marginals and pairwise marginals, differentiable."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs:
+    """q(z) = exp(h(z)) / Z over the states of a space, exact and differentiable in the potentials.
+
+    Closed forms serve independent bits and categories, and the space's own sums serve subsets,
+    paths, trees and the like. With pairwise scores `solvers.gibbs` or `solvers.labels.gibbs` sums
+    over all states up to 20 bits, or by variable elimination where the treewidth is small. On a
+    device a table of all states serves up to 2^20 of them. The sums are found once, and are those
+    of the scores at that moment: make a new distribution when the scores change.
+
+    Attributes:
+        potentials: h, with the space of its states.
+        structure: the space of the states, for potentials that name none.
+
+    Raises:
+        StructureError: the space has no `gibbs`, or it takes no pairwise scores and there are some.
+
+    Example:
+        >>> q = Gibbs(Potentials(torch.zeros(1, 2), torch.tensor([[1.0]]), torch.tensor([[0, 1]])))
+        >>> q.log_partition
+        tensor([1.7437])
+        >>> q.kl().value  # nats
+        tensor([0.1180])
+    """
+
+    potentials: AnyPotentials
+    structure: Structure | StateSpace | None = None
+    _shared: dict[str, Tracked] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.structure is not None:
+            space = as_space(self.structure)
+            object.__setattr__(self, "potentials", replace(self.potentials, space=space))
+        if not self.space.tractable:
+            raise StructureError(f"{self.space} has no gibbs, so its log Z is not known")
+        if self.potentials.space is not None:
+            refuse_pairs(self.space, self.potentials.pairwise)
+
+    @property
+    def space(self) -> StateSpace:
+        """The set of states."""
+        return space_of(self.potentials)
+
+    @property
+    def tractable(self) -> bool:
+        """True: all sums are exact."""
+        return True
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[batch]`: log Z = log sum_z exp(h(z)), in nats.
+
+        Raises:
+            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+        """
+        h = self.potentials
+        compiled = torch.compiler.is_compiling() and h.unary.device.type == "cpu"
+        if compiled and h.pairwise is not None and self.space.free_flips:
+            log_z: torch.Tensor = log_partition_operator(h.unary, h.pairwise, h.edges)[0]
+            return log_z
+        if self._unary_sums is not None:
+            return self._unary_sums.log_partition
+        return self._tracked_sums[0]
+
+    @property
+    def marginals(self) -> Moments:
+        """The probabilities that variables, and pairs of them, are one.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        if self._unary_sums is not None:
+            return self._unary_sums.marginals, None
+        return self._tracked_sums[1:]
+
+    @property
+    def _unary_sums(self) -> StateSums | None:
+        """The sums of unary scores; None where pairs have scores."""
+        h = self.potentials
+        if h.pairwise is not None and h.edges is not None:
+            return None
+        return self.space.gibbs(h.unary)
+
+    @cached_property
+    def _solved(self) -> Sums:
+        """The sums of pairwise scores, by `solvers`."""
+        refuse_recording("the Gibbs distribution")
+        h = self.potentials.detach()
+        pairwise = None if h.pairwise is None else h.pairwise.clone()
+        # What is trained changes in place, and these sums belong to the scores as they are now.
+        sums: Sums = self.space.sums(replace(h, unary=h.unary.clone(), pairwise=pairwise))
+        return sums
+
+    @property
+    def _tracked_sums(self) -> Tracked:
+        """Log Z and marginals of pairwise scores, differentiable."""
+        if self._by_table:
+            return table_sums(self.potentials)
+        # Sums that were found without gradients must not serve where a gradient is wanted.
+        key = "with gradient" if torch.is_grad_enabled() else "without gradient"
+        if key not in self._shared:
+            h = self.potentials
+            scores = h.unary, h.pairwise, h.detach()
+            log_z, unary, pairwise, _ = DifferentiableSums.apply(*scores, self._solved, None)  # type: ignore[no-untyped-call]
+            self._shared[key] = (log_z, unary, pairwise)
+        return self._shared[key]
+
+    @property
+    def _by_table(self) -> bool:
+        """Whether a table of all states serves: on a device, where there are few enough."""
+        h = self.potentials
+        return h.unary.device.type != "cpu" and h.state_count <= 2**MOST_BITS
+
+    def log_prob(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[..., batch]`: log q of `z [..., batch, n]`, which must be states of the space.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return self.potentials.score(z) - self.log_partition
+
+    def entropy(self) -> torch.Tensor:
+        """Return `[batch]`: log Z - E_q[h], in nats.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        h = self.potentials
+        unary, pairwise = self.marginals
+        mean = (h.unary * unary).sum(dim=-1)
+        if pairwise is not None and h.pairwise is not None:
+            mean = mean + (h.pairwise * pairwise).sum(dim=-1)
+        return self.log_partition - mean
+
+    def kl(self, method: str = "exact", generator: torch.Generator | None = None) -> KL:
+        """Return KL(q || uniform), the logarithm of the number of states less the entropy; exact.
+
+        Args:
+            method: "exact", the only one.
+            generator: not used.
+
+        Raises:
+            ConfigError: another method.
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        if method != "exact":
+            raise ConfigError(f"the KL of a Gibbs posterior has one method, exact; got '{method}'")
+        return KL(kl_ceiling(self.potentials).value - self.entropy(), "exact")
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """Return `[samples, batch, n]`: exact, independent draws.
+
+        Args:
+            generator: on the potentials' device.
+            samples: draws of each image.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        h = self.potentials
+        if self._unary_sums is not None:
+            return self._unary_sums.sample(generator, samples)
+        if self._by_table:
+            return self._sample_table(generator, samples)
+        shape = self.space.uniforms_shape(self._solved, samples)
+        uniforms = torch.rand(
+            shape, generator=generator, device=h.unary.device, dtype=torch.float64
+        )
+        return self._solved.sample(uniforms).to(h.unary.dtype)
+
+    def _sample_table(self, generator: torch.Generator, samples: int) -> torch.Tensor:
+        h = self.potentials
+        states = h.states()
+        return states[drawn_places(h.table(states), samples, generator)].transpose(0, 1)
+
+    def completions(
+        self, generator: torch.Generator, samples: int = 1, count: int | None = None
+    ) -> Completions:
+        """Return samples, and each with single variables drawn otherwise.
+
+        A KL that is asked for afterwards shares its backward pass with the conditionals, so that
+        by enumeration one pass serves both.
+
+        Args:
+            generator: on the potentials' device.
+            samples: draws of each image.
+            count: of how many variables, chosen at random; None for all.
+
+        Raises:
+            solvers.UnsupportedProblemError: as for `log_partition`.
+        """
+        return self.space.completions(
+            self.potentials, generator, samples, count, self._tracked_completions
+        )
+
+    def _tracked_completions(
+        self, uniforms: torch.Tensor, variables: torch.Tensor
+    ) -> tuple[AnyCompletions, torch.Tensor]:
+        """Return completions of pairwise scores, and their conditionals, differentiable.
+
+        Args:
+            uniforms: `[samples, batch, variables]`, in [0, 1).
+            variables: `[samples, batch, m]`, which to complete.
+        """
+        h = self.potentials
+        completions: Any = self._solved.completions(uniforms, variables)
+        scores = h.unary, h.pairwise, h.detach()
+        *tracked, conditionals = DifferentiableSums.apply(*scores, self._solved, completions)  # type: ignore[no-untyped-call]
+        if conditionals.requires_grad:
+            log_z, unary, pairwise = tracked
+            self._shared["with gradient"] = (log_z, unary, pairwise)
+        return completions, conditionals

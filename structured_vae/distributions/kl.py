@@ -1,0 +1,87 @@
+"""A KL, its value and what it is; and the two that need no samples: of unary scores, and the ceiling.
+
+The others are `Gibbs.kl` and `PerturbAndMAP.kl`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import torch
+
+from models import AnyPotentials
+
+from ..errors import StructureError
+from ..spaces import space_of
+
+if TYPE_CHECKING:
+    from .distribution import Distribution
+
+Kind: TypeAlias = Literal["exact", "bound", "neither"]
+"""What a number is: the quantity itself, a bound on it in expectation, or neither."""
+
+
+@dataclass(frozen=True, eq=False)
+class KL:
+    """KL(q(z | x) || p(z)) with a uniform prior over the latent states, in nats.
+
+    Attributes:
+        value: `[batch]`.
+        kind: "exact"; "bound", which in expectation is at least the KL; or "neither".
+    """
+
+    value: torch.Tensor
+    kind: Kind
+
+    @property
+    def valid(self) -> bool:
+        """Whether reconstruction + value is, in expectation, an upper bound on -log p(x)."""
+        return self.kind != "neither"
+
+
+def tightest_kl(q: Distribution) -> KL:
+    """Return the tightest KL to the uniform distribution that is valid and costs no samples."""
+    ceiling = kl_ceiling(q.potentials)
+    if not q.tractable:
+        return ceiling
+    return KL(ceiling.value - q.entropy(), "exact")
+
+
+def kl_of_unary(potentials: AnyPotentials) -> KL:
+    """Return the KL of the unary scores alone: of independent bits, or of categorical variables.
+
+    For independent bits with P(z_i = 1) = sigmoid(unary[i]) it is sum_i log 2 - entropy_i; for
+    categories the sum of log k - entropy. In both cases it is exact. With pairwise scores it is the
+    number that the paper's released code prints, which ignores them: not a bound. In a space of
+    dependent variables it is the KL of the Gibbs distribution, which an argmax under noise does not
+    follow, or where the sums are not known its ceiling, which is a bound.
+
+    Raises:
+        StructureError: neither the sums nor the number of states is known.
+    """
+    space = space_of(potentials)
+    unary = potentials.unary
+    if not space.tractable:
+        return kl_ceiling(potentials)
+    sums = space.gibbs(unary)
+    entropy = sums.log_partition - (unary * sums.marginals).sum(dim=-1)
+    exact = space.independent and potentials.pairwise is None
+    return KL(kl_ceiling(potentials).value - entropy, "exact" if exact else "neither")
+
+
+def kl_ceiling(potentials: AnyPotentials) -> KL:
+    """Return the logarithm of the number of states: no KL to a uniform prior exceeds it.
+
+    It is a bound, and never tight.
+
+    Raises:
+        StructureError: the number of states is not known.
+    """
+    log_count = potentials.log_state_count
+    if log_count is None:
+        raise StructureError(
+            f"the number of states of {space_of(potentials)} is not known: implement log_count(n), "
+            "or gibbs(scores), which also gives it"
+        )
+    return KL(potentials.unary.new_full((len(potentials.unary),), log_count), "bound")

@@ -1,0 +1,221 @@
+"""All 2^n states of n bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch.nn.functional import softplus
+
+import solvers
+from models import AnyPotentials, Neighbourhood, Potentials, all_states, single_flips, state_index
+from solvers import ArgmaxSolver, Solution
+from solvers.labels import LabelSolver
+
+from ..errors import ConfigError
+from .completions import BitCompletions, Completions, drawn_variables
+from .space import StateSpace
+
+
+@dataclass(frozen=True, eq=False)
+class BitSums:
+    """The sums over all states of independent bits, in closed form.
+
+    Attributes:
+        scores: `[..., batch, n]`.
+    """
+
+    scores: torch.Tensor
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[..., batch]`: sum_i log(1 + exp(scores[i])) in nats."""
+        return softplus(self.scores).sum(dim=-1)
+
+    @property
+    def marginals(self) -> torch.Tensor:
+        """`[..., batch, n]`: P(z_i = 1)."""
+        return self.scores.sigmoid()
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """`[samples, ..., batch, n]`: exact, independent draws, without gradient."""
+        uniforms = torch.rand(
+            (samples, *self.scores.shape),
+            generator=generator,
+            device=self.scores.device,
+            dtype=torch.float64,
+        )
+        return (uniforms < self.scores.double().sigmoid()).to(self.scores)
+
+
+@dataclass(frozen=True)
+class Bits(StateSpace):
+    """All states of n bits, for any n; pairs may have scores.
+
+    Example:
+        >>> Bits().gibbs(torch.zeros(1, 3)).log_partition.exp()
+        tensor([8.0000])
+    """
+
+    independent: ClassVar[bool] = True
+    free_flips: ClassVar[bool] = True
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return ones where scores are positive."""
+        return (scores > 0).to(scores.dtype)
+
+    def gibbs(self, scores: torch.Tensor) -> BitSums:
+        """Return the sums of independent bits."""
+        return BitSums(scores)
+
+    def described(self, n: int) -> str:
+        """Return how many bits there are."""
+        return f"n = {n} bits"
+
+    def check(self, n: int) -> None:
+        """Take any n."""
+
+    def log_count(self, n: int) -> float:
+        """Return n log 2."""
+        return n * math.log(2)
+
+    def contains(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, true."""
+        return torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
+
+    def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
+        """Return every state `[2^n, n]`; n is at most 20.
+
+        Raises:
+            models.SettingError: n is larger.
+        """
+        return all_states(n, like)
+
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `states`: the bits as a binary number, the first the lowest."""
+        return state_index(z)
+
+    def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
+        """Return `[..., n, n]`: z with one bit flipped, whatever the scores."""
+        return (z[..., None, :] - torch.eye(z.shape[-1]).to(z)).abs()
+
+    def around(
+        self, cost: Any, z: torch.Tensor, scores: torch.Tensor | None = None
+    ) -> Neighbourhood:
+        """Return the cost at z and its change by every flip, which costs may know a fast way to."""
+        neighbourhood: Neighbourhood = cost.around(z)
+        return neighbourhood
+
+    def minimises(self, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether each bit is one where its slope is negative, zero where positive."""
+        return (slope * (2 * z - 1) <= 0).all(dim=-1)
+
+    def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
+        """Return `[..., n]`: the sigmoid of perturbed scores over the temperature."""
+        return (scores / temperature).sigmoid()
+
+    def normalised(self, unary: torch.Tensor) -> torch.Tensor:
+        """Return the scores as they are: they are log-odds."""
+        return unary
+
+    def noise_given(
+        self, unary: torch.Tensor, z: torch.Tensor, noise: torch.Tensor
+    ) -> torch.Tensor:
+        """Return perturbed scores `[..., n]` drawn from their distribution given their argmax z.
+
+        References:
+            Tucker et al. (2017), REBAR, appendices B and C.
+        """
+        above = softplus(noise + softplus(unary))
+        below = -softplus(noise + softplus(-unary))
+        return torch.where(z.bool(), above, below)
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return `[count, n]`: fair bits."""
+        drawn = torch.randint(2, (count, n), generator=generator, device=like.device)
+        return drawn.to(like.dtype)
+
+    def maximise(
+        self, potentials: AnyPotentials, solver: str | ArgmaxSolver = "auto"
+    ) -> torch.Tensor:
+        """Return the state of highest score `[..., batch, n]`, by a solver of `solvers`.
+
+        Raises:
+            ConfigError: the solver is one of labels.
+            solvers.SolverError: the solver cannot take these potentials.
+        """
+        if isinstance(solver, LabelSolver):
+            raise ConfigError(
+                f"{solver.name} is a solver of labels, and these potentials are of bits"
+            )
+        return solution_of(potentials, solver).z.to(potentials.unary.dtype)
+
+    def sums(self, potentials: AnyPotentials) -> solvers.Gibbs[torch.Tensor]:
+        """Return the sums over all states of bits with pairwise scores.
+
+        Raises:
+            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+        """
+        return solvers.gibbs(potentials.unary, potentials.pairwise, edges=potentials.edges)
+
+    def uniforms_shape(self, sums: solvers.Gibbs[torch.Tensor], samples: int) -> tuple[int, ...]:
+        """Return the shape of the uniform numbers of which the sums draw so many samples."""
+        return solvers.uniforms_shape(sums.problem, samples)
+
+    def completions(
+        self,
+        potentials: AnyPotentials,
+        generator: torch.Generator,
+        samples: int,
+        count: int | None,
+        tracked: Callable[..., Any],
+    ) -> Completions:
+        """Return completions: single flips for independent bits; with pairs on the host, by `solvers`.
+
+        Raises:
+            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+        """
+        h = potentials
+        shape = (samples, *h.unary.shape)
+        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        variables = drawn_variables(drawn, generator, count)
+        if h.pairwise is not None:
+            solved, conditionals = tracked(drawn, variables)
+            z = solved.samples.to(h.unary.dtype)
+            completed = solved.completed.to(h.unary.dtype)
+            return BitCompletions(z, variables, completed, conditionals)
+        z = (drawn < h.unary.detach().double().sigmoid()).to(h.unary.dtype)
+        conditionals = h.unary.sigmoid().expand_as(z).gather(-1, variables)
+        completed = single_flips(z, variables).movedim(0, 1)
+        return BitCompletions(z, variables, completed, conditionals)
+
+
+def solution_of(potentials: AnyPotentials, solver: str | ArgmaxSolver) -> Solution[torch.Tensor]:
+    """Return the solution for bits; a forbidden variable is 0 in it, and a forbidden pair is never 1 and 1.
+
+    Raises:
+        solvers.SolverError: the solver cannot take these potentials.
+    """
+    free = _penalised(potentials.detach())
+    edges = None if free.edges is None else free.edges.cpu()
+    return solvers.solve(free.unary, free.pairwise, edges=edges, solver=solver)
+
+
+def _penalised(potentials: Potentials) -> Potentials:
+    """Return potentials whose best states are the best ones of those that nothing forbids.
+
+    Penalties are as small as they may be, so that solvers lose no accuracy to them.
+    """
+    if potentials.forbidden is None and potentials.forbidden_pairs is None:
+        return potentials
+    wide = potentials.widened()
+    largest = wide.unary.abs().amax(dim=-1, keepdim=True)
+    if wide.pairwise is not None and wide.pairwise.shape[-1]:
+        largest = torch.maximum(largest, wide.pairwise.abs().amax(dim=-1, keepdim=True))
+    return wide.penalised(torch.where(largest > 0, largest, 1.0))

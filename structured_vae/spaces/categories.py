@@ -1,0 +1,258 @@
+"""Variables of k values each, as one-hot vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+
+from models import AnyPotentials, Neighbourhood, all_labels, codes_of, label_index, of_variables
+from models import single_changes as changes_of_values
+from solvers import ArgmaxSolver, labels
+from solvers.labels import LabelSolver
+
+from ..errors import StructureError
+from ..noise import gumbel
+from .completions import Completions, ValueCompletions, drawn_variables
+from .label_sums import LabelSums
+from .space import StateSpace
+
+
+@dataclass(frozen=True, eq=False)
+class CategorySums:
+    """The sums over all states of independent variables of k values, in closed form.
+
+    Attributes:
+        scores: `[..., batch, variables k]`.
+        variables: how many there are.
+    """
+
+    scores: torch.Tensor
+    variables: int
+
+    @property
+    def log_partition(self) -> torch.Tensor:
+        """`[..., batch]`: the sum over variables of log sum_a exp(scores[a]), in nats."""
+        return of_variables(self.scores, self.variables).logsumexp(dim=-1).sum(dim=-1)
+
+    @property
+    def marginals(self) -> torch.Tensor:
+        """`[..., batch, variables k]`: the probability of each value."""
+        return of_variables(self.scores, self.variables).softmax(dim=-1).flatten(-2)
+
+    @torch.no_grad()
+    def sample(self, generator: torch.Generator, samples: int = 1) -> torch.Tensor:
+        """`[samples, ..., batch, variables k]`: exact, independent draws, without gradient."""
+        noise = gumbel(self.scores.expand(samples, *self.scores.shape), generator)
+        values = of_variables(self.scores + noise, self.variables)
+        codes = codes_of(values.argmax(dim=-1), values.shape[-1])
+        return codes.to(self.scores.dtype)
+
+
+@dataclass(frozen=True)
+class Categories(StateSpace):
+    """Values of one or several variables, all with the same number k; pairs may have scores.
+
+    A state is one-hot for each variable, one after the other: z `[variables k]` is one at
+    i k + x_i.
+
+    Attributes:
+        variables: how many there are.
+
+    Example:
+        >>> Categories(2).states(4, torch.zeros(1)).long().tolist()
+        [[1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1]]
+    """
+
+    variables: int = 1
+
+    independent: ClassVar[bool] = True
+    categorical: ClassVar[bool] = True
+
+    @property
+    def one_variable(self) -> bool:
+        """Whether there is one variable."""
+        return self.variables == 1
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return the best value of each variable, one-hot."""
+        values = of_variables(scores, self.variables)
+        return codes_of(values.argmax(dim=-1), values.shape[-1]).to(scores.dtype)
+
+    def gibbs(self, scores: torch.Tensor) -> CategorySums:
+        """Return the sums of independent variables."""
+        return CategorySums(scores, self.variables)
+
+    def variable_count(self, n: int) -> int:
+        """Return how many variables there are."""
+        return self.variables
+
+    def described(self, n: int) -> str:
+        """Return how many variables there are, and of how many values."""
+        return f"{self.variables} variables of {n // self.variables} values"
+
+    def check(self, n: int) -> None:
+        """Raise unless n scores are those of so many variables.
+
+        Raises:
+            StructureError: they are not.
+        """
+        if n % self.variables:
+            raise StructureError(f"{n} scores are not those of {self.variables} variables")
+
+    def log_count(self, n: int) -> float:
+        """Return variables * log k."""
+        return self.variables * math.log(n // self.variables)
+
+    def contains(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether each variable has one value."""
+        return (of_variables(z, self.variables).sum(dim=-1) == 1).all(dim=-1)
+
+    def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
+        """Return every state `[k^variables, variables k]`; of one variable one-hot vectors in order.
+
+        Raises:
+            models.SettingError: there are more than 2^20.
+        """
+        return all_labels(self.variables, n // self.variables, like)
+
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `states`."""
+        values = of_variables(z, self.variables)
+        return label_index(values.argmax(dim=-1), values.shape[-1])
+
+    def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
+        """Return `[..., n, n]`: at i k + a the state with the value a of variable i."""
+        return changes_of_values(z, self.variables)
+
+    def around(
+        self, cost: Any, z: torch.Tensor, scores: torch.Tensor | None = None
+    ) -> Neighbourhood:
+        """Return the cost at z, and with each value of each variable less their mean.
+
+        What all values of a variable cost moves no argmax.
+        """
+        neighbourhood = cost.around(z)
+        values = of_variables(neighbourhood.slope, self.variables)
+        centred = values - values.mean(dim=-1, keepdim=True)
+        return Neighbourhood(neighbourhood.cost, centred.flatten(-2))
+
+    def minimises(self, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether each variable has its value of least slope."""
+        values = of_variables(slope, self.variables)
+        chosen = (values * of_variables(z, self.variables)).sum(dim=-1)
+        return (chosen == values.amin(dim=-1)).all(dim=-1)
+
+    def noise(self, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return independent Gumbel variables, under which the argmax is an exact sample."""
+        return gumbel(like, generator)
+
+    def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
+        """Return `[..., n]`: the softmax of each variable's perturbed scores over the temperature."""
+        return of_variables(scores / temperature, self.variables).softmax(dim=-1).flatten(-2)
+
+    def normalised(self, unary: torch.Tensor) -> torch.Tensor:
+        """Return the logarithm of each value's probability, `[..., variables k]`."""
+        return of_variables(unary, self.variables).log_softmax(dim=-1).flatten(-2)
+
+    def noise_given(
+        self, unary: torch.Tensor, z: torch.Tensor, noise: torch.Tensor
+    ) -> torch.Tensor:
+        """Return perturbed scores `[..., n]` drawn from their distribution given their argmax z.
+
+        References:
+            Tucker et al. (2017), REBAR, appendices B and C.
+        """
+        log_p = self.normalised(unary)
+        top = of_variables(z * noise, self.variables).sum(dim=-1, keepdim=True)
+        top = top.expand(*top.shape[:-1], unary.shape[-1] // self.variables).flatten(-2)
+        below = -torch.logaddexp(-noise - log_p, -top)
+        return torch.where(z.bool(), top, below)
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return `[count, n]`: values that are equally probable."""
+        k = n // self.variables
+        shape = (count, self.variables)
+        values = torch.randint(k, shape, generator=generator, device=like.device)
+        return codes_of(values, k).to(like.dtype)
+
+    def maximise(
+        self, potentials: AnyPotentials, solver: str | ArgmaxSolver | LabelSolver = "auto"
+    ) -> torch.Tensor:
+        """Return the state of highest score `[..., batch, n]`; pairs by a solver of `solvers.labels`.
+
+        Raises:
+            solvers.SolverError: the solver cannot take these potentials.
+        """
+        h = potentials
+        unary = of_variables(h.unary, self.variables)
+        if h.pairwise is None or h.edges is None:
+            values = unary.argmax(dim=-1)
+        elif h.potts:
+            edges = h.edges.cpu()
+            values = labels.solve(unary, potts=h.pairwise, edges=edges, solver=solver).labels
+        else:
+            edges = h.edges.cpu()
+            values = labels.solve(unary, h.tables(), edges=edges, solver=solver).labels
+        return codes_of(values, unary.shape[-1]).to(h.unary.dtype)
+
+    def sums(self, potentials: AnyPotentials) -> LabelSums:
+        """Return the sums over all states of variables with pairwise scores.
+
+        Raises:
+            solvers.UnsupportedProblemError: too large a treewidth.
+        """
+        return LabelSums.of(potentials)
+
+    def uniforms_shape(self, sums: LabelSums, samples: int) -> tuple[int, ...]:
+        """Return the shape of the uniform numbers of which the sums draw so many samples."""
+        return (samples, *sums.shape)
+
+    def completions(
+        self,
+        potentials: AnyPotentials,
+        generator: torch.Generator,
+        samples: int,
+        count: int | None,
+        tracked: Callable[..., Any],
+    ) -> Completions:
+        """Return completions by the other values of each variable.
+
+        Raises:
+            solvers.UnsupportedProblemError: too large a treewidth.
+        """
+        h = potentials
+        k = h.unary.shape[-1] // self.variables
+        shape = (samples, len(h.unary), self.variables)
+        drawn = torch.rand(shape, generator=generator, device=h.unary.device, dtype=torch.float64)
+        variables = drawn_variables(drawn, generator, count)
+        if h.pairwise is None:
+            probabilities = of_variables(h.unary, self.variables).softmax(dim=-1)
+            wide = of_variables(h.unary.detach().double(), self.variables)
+            cumulative = wide.softmax(dim=-1).cumsum(dim=-1)
+            values = (drawn[..., None] * cumulative[..., -1:] >= cumulative[..., :-1]).sum(dim=-1)
+            others = _other_values(values, variables, k)
+            moved = values[:, :, None, None].repeat(1, 1, *others.shape[-2:], 1)
+            places = variables[..., None].expand(others.shape)[..., None]
+            moved = moved.scatter_(-1, places, others[..., None]).movedim(1, 3)
+            rows = variables[..., None].expand(*variables.shape, k)
+            conditionals = probabilities.expand(samples, -1, -1, -1).gather(2, rows)
+        else:
+            solved, conditionals = tracked(drawn, variables)
+            values = solved.samples
+            moved = solved.completed
+            others = _other_values(values, variables, k)
+        z = codes_of(values, k).to(h.unary.dtype)
+        completed = codes_of(moved, k).to(h.unary.dtype)
+        return ValueCompletions(z, variables, completed, conditionals, others)
+
+
+def _other_values(values: torch.Tensor, variables: torch.Tensor, k: int) -> torch.Tensor:
+    """Return `[samples, batch, m, k - 1]`: of some variables, from the next value on, modulo k."""
+    steps = torch.arange(1, k, device=values.device)
+    return (values.gather(-1, variables)[..., None] + steps) % k

@@ -1,0 +1,405 @@
+"""The set of states that a latent variable may take, and what can be computed over it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import torch
+
+from models import MOST_BITS, AnyPotentials, Neighbourhood, all_states
+
+from ..autograd_context import autograd_allowed
+from ..errors import StructureError, shortened
+from ..noise import gumbel_differences
+from .batches import refuse_forbidden
+from .completions import Completions, completed_in_order, drawn_variables
+from .structure import StateSums, Structure, is_structure, refuse_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODED_BITS: Final = 62
+"""States of at most so many bits have a code, a binary number of 64 bits, by which `index` finds them."""
+
+FILTERED_BITS: Final = 16
+"""Spaces that cannot list their states filter those of at most so many bits."""
+
+
+class StateSpace(ABC):
+    """A set of states z in {0,1}^n, with an argmax of linear scores over it.
+
+    Potentials belong to a space. Distributions, estimators, costs and evaluation ask the space
+    instead of testing which kind it is. A subclass has to implement `argmax`. With `gibbs` it also
+    has exact sums, and everything that follows from them: the KL, samples, RAM, score functions.
+
+    A class of yours that only has an `argmax` is taken as well: `as_space` wraps it.
+
+    Example:
+        >>> class OneOf(StateSpace):
+        ...     def argmax(self, scores):
+        ...         return torch.nn.functional.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores)
+        >>> OneOf().states(3, torch.zeros(1)).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    independent: ClassVar[bool] = False
+    """Whether the variables are independent of each other where no pairs are scored."""
+
+    free_flips: ClassVar[bool] = False
+    """Whether a state stays a state when any one of its bits is flipped."""
+
+    categorical: ClassVar[bool] = False
+    """Whether a state is made of one-hot vectors."""
+
+    @abstractmethod
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return a state of highest score `[..., batch, n]` for each of `scores [..., batch, n]`.
+
+        Zeros and ones of the scores' type, on their device. The scores come without gradient and
+        are finite, also where a caller forbids variables by minus infinity. Any leading dimensions
+        are possible. The method may use autograd, whatever mode it is asked in.
+        """
+
+    def gibbs(self, scores: torch.Tensor) -> StateSums:
+        """Return the sums over all states, weighted by exp(scores . z), of `scores [..., batch, n]`.
+
+        Raises:
+            StructureError: these sums are not known; see `tractable`.
+        """
+        raise StructureError(
+            f"{self} has no gibbs, so its log Z is not known: use direct optimization or implicit "
+            "MLE, which need an argmax only"
+        )
+
+    @property
+    def tractable(self) -> bool:
+        """Whether `gibbs` gives exact sums over the states."""
+        return type(self).gibbs is not StateSpace.gibbs
+
+    @property
+    def one_variable(self) -> bool:
+        """Whether a state is the value of a single categorical variable."""
+        return False
+
+    def variable_count(self, n: int) -> int:
+        """Return how many variables a state of n entries has."""
+        return n
+
+    def described(self, n: int) -> str:
+        """Return in words what the states of n entries are."""
+        return f"{self!r} with n = {n}"
+
+    def check(self, n: int) -> None:
+        """Raise unless there are states of n entries.
+
+        Raises:
+            StructureError: there are none.
+        """
+        self.argmax(torch.zeros((1, n)))
+
+    def log_count(self, n: int) -> float | None:
+        """Return the logarithm of the number of states of n entries; None if it is not known."""
+        if self.tractable:
+            return float(self.gibbs(torch.zeros((1, n), dtype=torch.float64)).log_partition)
+        if n <= FILTERED_BITS:
+            return math.log(len(self.states(n, torch.zeros(1))))
+        return None
+
+    def contains(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether each of `z [..., n]` is a state: none agrees better with itself."""
+        return (self.argmax(2 * z - 1) == z).all(dim=-1)
+
+    def states(self, n: int, like: torch.Tensor) -> torch.Tensor:
+        """Return every state `[states, n]`.
+
+        Args:
+            n: entries of a state.
+            like: gives type and device.
+
+        Raises:
+            StructureError: there are too many to list.
+        """
+        if n > FILTERED_BITS:
+            raise StructureError(
+                f"a table of the states of {self} takes at most {FILTERED_BITS} bits; got n = {n}"
+            )
+        candidates = all_states(n, like)
+        return candidates[self.contains(candidates)]
+
+    def index(self, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, the place in `states` of each state of `z [..., n]`."""
+        bits = torch.arange(z.shape[-1], device=z.device)
+        codes = (self.states(z.shape[-1], z).long() << bits).sum(dim=-1)
+        return torch.searchsorted(codes, (z.long() << bits).sum(dim=-1))
+
+    def neighbours(self, z: torch.Tensor, scores: torch.Tensor | None = None) -> torch.Tensor:
+        """Return states `[..., n, n]` next to `z [..., n]`: at place i one with z_i changed.
+
+        It is the best of all states with the other value of z_i, by the scores, or by how many
+        entries agree with z where there are none. Where no state has the other value it is z.
+
+        Args:
+            z: states.
+            scores: `[..., n]`, finite.
+        """
+        base = 2 * z - 1 if scores is None else scores
+        force = 2 * base.abs().sum(dim=-1, keepdim=True) + 1
+        turned = torch.diag_embed((1 - 2 * z) * force)
+        moved = self.argmax(base[..., None, :] + turned).to(z.dtype)
+        changed = (moved != z[..., None, :]).diagonal(dim1=-2, dim2=-1)
+        return torch.where(changed[..., None], moved, z[..., None, :])
+
+    def around(
+        self, cost: Any, z: torch.Tensor, scores: torch.Tensor | None = None
+    ) -> Neighbourhood:
+        """Return the cost at z and the linear function that fits its changes best.
+
+        The cost is asked at z and at its n `neighbours`, which are states. The slope is the
+        solution s of smallest norm of min |D s - d|^2, where row i of D is neighbour i less z,
+        and d_i the change of the cost there. For flips of bits and values of categories that is
+        the paper's coordinate-wise approximation.
+
+        Args:
+            cost: a `Cost`.
+            z: `[..., batch, n]`, states.
+            scores: `[..., batch, n]`, whose best states are the neighbours.
+        """
+        at_z = cost(z)
+        with torch.no_grad():
+            neighbours = self.neighbours(z, scores)
+            changes = cost(neighbours.movedim(-2, 0)).movedim(0, -1) - at_z[..., None]
+            slope = _fitted(neighbours - z[..., None, :], changes)
+        return Neighbourhood(at_z, slope)
+
+    def minimises(self, slope: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+        """Return `[...]`, whether z minimises slope . z over all states, within rounding."""
+        least = (slope * self.argmax(-slope)).sum(dim=-1)
+        rounding = 1e-6 * slope.abs().sum(dim=-1)
+        return (slope * z).sum(dim=-1) <= least + rounding
+
+    def noise(self, like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Return noise for unary scores, of the shape and type of `like`, that an argmax turns into samples."""
+        return gumbel_differences(like, generator)
+
+    def relaxed(self, scores: torch.Tensor, temperature: torch.Tensor | float) -> torch.Tensor:
+        """Return `[..., n]`: a relaxed state that follows perturbed scores, for independent variables.
+
+        Raises:
+            StructureError: the variables of this space depend on each other.
+        """
+        raise StructureError(f"the variables of {self} depend on each other: nothing relaxes them")
+
+    def normalised(self, unary: torch.Tensor) -> torch.Tensor:
+        """Return scores `[..., n]` that differ by a constant of each independent variable.
+
+        Raises:
+            StructureError: the variables of this space depend on each other.
+        """
+        raise StructureError(f"the variables of {self} depend on each other")
+
+    def noise_given(
+        self, unary: torch.Tensor, z: torch.Tensor, noise: torch.Tensor
+    ) -> torch.Tensor:
+        """Return perturbed scores `[..., n]` drawn from their distribution given their argmax z.
+
+        Raises:
+            StructureError: the variables of this space depend on each other.
+        """
+        raise StructureError(f"the variables of {self} depend on each other")
+
+    def uniform(
+        self, n: int, count: int, generator: torch.Generator, like: torch.Tensor
+    ) -> torch.Tensor:
+        """Return states `[count, n]`, each drawn with equal probability.
+
+        Raises:
+            StructureError: that needs sums, which are not known.
+        """
+        zeros = torch.zeros((1, n), dtype=like.dtype, device=like.device)
+        return self.gibbs(zeros).sample(generator, count)[:, 0]
+
+    def drawn(self, scores: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+        """Return states `[count, n]`, drawn with probability exp(scores . z) / Z, of `scores [n]`.
+
+        Raises:
+            StructureError: that needs sums, which are not known.
+        """
+        return self.gibbs(scores[None]).sample(generator, count)[:, 0]
+
+    @property
+    def arguments(self) -> dict[str, int | str]:
+        """The name of the space and what it is made of; empty for one that has no name.
+
+        `models.DiscreteVAE` stores it with a model. A space of yours needs an entry point of that
+        name in the group `structured_vae.spaces`.
+        """
+        return {}
+
+    def maximise(self, potentials: AnyPotentials, solver: Any = "auto") -> torch.Tensor:
+        """Return the state of highest score `[..., batch, n]` of potentials without gradient.
+
+        Args:
+            potentials: the scores.
+            solver: of pairwise scores, for spaces that have them.
+
+        Raises:
+            StructureError: there are pairwise scores, which this space does not take; or `argmax`
+                gave no states of that shape.
+        """
+        refuse_pairs(self, potentials.pairwise)
+        forbidden = potentials.forbidden_entries
+        scores = potentials.unary
+        if forbidden is not None:
+            scores = _far_below(scores, forbidden)
+        with autograd_allowed():
+            z = self.argmax(scores.clone())
+        if not isinstance(z, torch.Tensor) or z.shape != potentials.unary.shape:
+            answer = list(z.shape) if isinstance(z, torch.Tensor) else shortened(z)
+            raise StructureError(
+                f"{self}.argmax must give states {list(potentials.unary.shape)}; it gave {answer}"
+            )
+        z = z.detach().to(potentials.unary)
+        if forbidden is not None:
+            refuse_forbidden((z > 0.5) & forbidden, str(self))
+        return z
+
+    def sums(self, potentials: AnyPotentials) -> Any:
+        """Return the sums over the states of potentials with pairwise scores, by `solvers`.
+
+        Raises:
+            StructureError: this space takes no pairwise scores.
+            solvers.UnsupportedProblemError: too many states, and too large a treewidth.
+        """
+        refuse_pairs(self, potentials.pairwise)
+        raise StructureError(f"{self} has sums of unary scores: call gibbs")
+
+    def uniforms_shape(self, sums: Any, samples: int) -> tuple[int, ...]:
+        """Return the shape of the uniform numbers of which `sums` draw so many samples.
+
+        Raises:
+            StructureError: this space takes no pairwise scores.
+        """
+        raise StructureError(f"{self} has sums of unary scores: call gibbs")
+
+    def completions(
+        self,
+        potentials: AnyPotentials,
+        generator: torch.Generator,
+        samples: int,
+        count: int | None,
+        tracked: Callable[..., Any],
+    ) -> Completions:
+        """Return samples of the Gibbs distribution, and each with single variables drawn otherwise.
+
+        Args:
+            potentials: the scores h.
+            generator: on their device.
+            samples: draws of each image.
+            count: of how many variables, at random; None for all.
+            tracked: completions of pairwise scores, differentiable, for spaces that have them.
+
+        Raises:
+            StructureError: the sums over the states are not known.
+        """
+        refuse_pairs(self, potentials.pairwise)
+        unary = potentials.unary
+        shape = (samples, *unary.shape)
+        uniforms = torch.rand(shape, generator=generator, device=unary.device, dtype=torch.float64)
+        variables = drawn_variables(uniforms, generator, count)
+        return completed_in_order(self.gibbs, unary, uniforms, variables)
+
+    def clamped(self, scores: torch.Tensor, values: dict[int, int]) -> torch.Tensor:
+        """Return scores `[..., n]` in float64 under which only states with these values count.
+
+        The offset leaves other states a share of less than exp(-60) of Z, and no part in the argmax.
+        """
+        wide = scores.double().clone()
+        offset = 2 * wide.abs().sum(dim=-1) + 60
+        for i, value in values.items():
+            wide[..., i] += (2 * value - 1) * offset
+        return wide
+
+    def __str__(self) -> str:
+        return type(self).__name__
+
+
+class CustomSpace(StateSpace):
+    """The states of a user's object that has an argmax, and perhaps sums by `gibbs`.
+
+    Args:
+        structure: the object.
+    """
+
+    def __init__(self, structure: Structure):
+        self.structure = structure
+
+    def argmax(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return the states of highest score, as the object gives them."""
+        return self.structure.argmax(scores)
+
+    @property
+    def tractable(self) -> bool:
+        """Whether the object has `gibbs`."""
+        return callable(getattr(self.structure, "gibbs", None))
+
+    def gibbs(self, scores: torch.Tensor) -> StateSums:
+        """Return the sums that the object gives.
+
+        Raises:
+            StructureError: it has no `gibbs`.
+        """
+        if not self.tractable:
+            return super().gibbs(scores)
+        sums: StateSums = self.structure.gibbs(scores)  # type: ignore[attr-defined]  # tractable
+        return sums
+
+    def __str__(self) -> str:
+        return type(self.structure).__name__
+
+
+def as_space(structure: Structure | StateSpace) -> StateSpace:
+    """Return a space as it is, and any other object with an argmax as a space.
+
+    Raises:
+        StructureError: the object has no argmax of scores.
+    """
+    if isinstance(structure, StateSpace):
+        return structure
+    if not is_structure(structure):
+        raise StructureError(
+            f"expected a StateSpace, or an object with argmax(scores); got {shortened(structure)}"
+        )
+    return CustomSpace(structure)
+
+
+def enumerable(potentials: AnyPotentials) -> bool:
+    """Return whether all states of the potentials fit into a table."""
+    return potentials.state_count <= 2**MOST_BITS
+
+
+def _fitted(displacements: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:
+    """Return the s `[..., n]` of smallest norm for which D s is closest to d, in least squares.
+
+    Args:
+        displacements: D `[..., m, n]`.
+        changes: d `[..., m]`.
+    """
+    wide = displacements.double()
+    # A ridge far below the eigenvalues, which are those of integers, stands for the smallest norm.
+    gram = wide.mT @ wide
+    ridge = 1e-9 * torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    right = wide.mT @ changes.double()[..., None]
+    finite = torch.nan_to_num(right, nan=0.0, posinf=0.0, neginf=0.0)
+    slope = torch.linalg.solve(gram + ridge, finite)[..., 0]
+    usable = changes.isfinite().all(dim=-1, keepdim=True)
+    return torch.where(usable, slope, torch.nan).to(changes.dtype)
+
+
+def _far_below(scores: torch.Tensor, forbidden: torch.Tensor) -> torch.Tensor:
+    """Return finite scores `[..., n]` of which a forbidden one costs more than all others can gain."""
+    dtype = torch.promote_types(scores.dtype, torch.float32)
+    wide = scores.to(dtype).masked_fill(forbidden, 0.0)
+    total = wide.abs().sum(dim=-1, keepdim=True)
+    return torch.where(forbidden, -2 * total - 1, wide)

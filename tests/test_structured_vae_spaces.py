@@ -1,0 +1,449 @@
+"""Spaces of states: what each says of itself is compared with a list of all its states."""
+
+import math
+from itertools import combinations, permutations
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from enumeration import LEVEL, all_bits, away, seeded, softmax
+from torch import nn
+
+from models import CategoricalPotentials, DiscreteVAE, Potentials, SettingError, paper_vae
+from structured_vae import (
+    RAM,
+    Assignments,
+    Bits,
+    Categories,
+    Constant,
+    CostOfBits,
+    Direct,
+    EstimatorError,
+    Exact,
+    Gibbs,
+    ImplicitMLE,
+    Knapsack,
+    KOfN,
+    Matchings,
+    Paths,
+    PerturbAndMAP,
+    ScoreFunction,
+    SpanningTrees,
+    StateSpace,
+    StructureError,
+    elbo_recipe,
+    evaluate,
+    kl_of_unary,
+    paper_recipe,
+)
+from structured_vae.distributions.kl import kl_ceiling, tightest_kl
+from structured_vae.objectives.costs import CostOfStates
+from structured_vae.spaces import as_space, space_of
+
+
+class EvenBits(StateSpace):
+    """A custom space: states with an even number of ones, found among all of them."""
+
+    def argmax(self, scores):
+        states = torch.from_numpy(all_bits(scores.shape[-1])).to(scores)
+        states = states[states.sum(dim=-1) % 2 == 0]
+        return states[(scores @ states.T).argmax(dim=-1)]
+
+
+class OnlyAnArgmax:
+    """A user's object that does not know of spaces."""
+
+    def argmax(self, scores):
+        return EvenBits().argmax(scores)
+
+
+def subsets(n, sizes):
+    chosen = [set(picked) for size in sizes for picked in combinations(range(n), size)]
+    return np.array([[float(i in picked) for i in range(n)] for picked in chosen])
+
+
+def bits_where(n, holds):
+    states = all_bits(n).astype(float)
+    return states[[bool(holds(z)) for z in states]]
+
+
+def matrices(rows, columns):
+    return np.array(
+        [np.eye(columns)[list(picked)].ravel() for picked in permutations(range(columns), rows)]
+    )
+
+
+LADDER = Paths([[0, 1], [0, 2], [1, 2], [1, 3], [2, 3], [2, 4], [3, 4]], source=0, target=4)
+SQUARE = [[0, 1], [1, 2], [2, 3], [0, 3], [0, 2]]
+
+
+def paths_of_the_ladder():
+    arcs = LADDER.arcs.tolist()
+    walks = [[0, 1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 3, 4], [0, 2, 3, 4], [0, 2, 4]]
+    steps = [[[a, b] for a, b in zip(walk, walk[1:], strict=False)] for walk in walks]
+    return np.array([[float(arc in walk) for arc in arcs] for walk in steps])
+
+
+def trees_of_the_square():
+    def spans(z):
+        graph = nx.Graph()
+        graph.add_nodes_from(range(4))
+        graph.add_edges_from(edge for edge, taken in zip(SQUARE, z, strict=True) if taken)
+        return z.sum() == 3 and nx.is_connected(graph)
+
+    return bits_where(5, spans)
+
+
+SPACES = {
+    "bits": (Bits(), 5, all_bits(5).astype(float)),
+    "one category": (Categories(), 4, np.eye(4)),
+    "two variables": (
+        Categories(2),
+        6,
+        np.array([[*a, *b] for a in np.eye(3) for b in np.eye(3)]),
+    ),
+    "3 of 6": (KOfN(3), 6, subsets(6, [3])),
+    "1 to 2 of 5": (KOfN(2, least=1), 5, subsets(5, [1, 2])),
+    "knapsack": (Knapsack([2, 3, 1, 2], 4), 4, bits_where(4, lambda z: z @ [2, 3, 1, 2] <= 4)),
+    "paths": (LADDER, 7, paths_of_the_ladder()),
+    "trees": (SpanningTrees(SQUARE), 5, trees_of_the_square()),
+    "permutations": (Assignments(3), 9, matrices(3, 3)),
+    "assignments": (Assignments(2, 3), 6, matrices(2, 3)),
+    "matchings": (
+        Matchings(2),
+        4,
+        np.array([z for z in all_bits(4) if (z.reshape(2, 2).sum(0) <= 1).all()
+                  and (z.reshape(2, 2).sum(1) <= 1).all()], dtype=float),
+    ),
+    "custom": (EvenBits(), 4, bits_where(4, lambda z: z.sum() % 2 == 0)),
+}  # fmt: skip
+every_space = pytest.mark.parametrize("name", SPACES)
+TRACTABLE = [name for name, (space, _, _) in SPACES.items() if space.tractable]
+DEPENDENT = [name for name, (space, _, _) in SPACES.items() if not space.independent]
+
+
+def as_set(states):
+    return {tuple(state) for state in np.asarray(states).astype(int).tolist()}
+
+
+def potentials_of(name, batch=3, seed=0, tracked=False):
+    space, n, _ = SPACES[name]
+    unary = torch.from_numpy(np.random.default_rng(seed).normal(size=(batch, n)))
+    unary.requires_grad_(tracked)
+    if space.categorical:
+        return CategoricalPotentials(unary, variables=space.variables)
+    return Potentials(unary, space=space)
+
+
+# --- what a space says of itself ---------------------------------------------------------------
+
+
+@every_space
+def test_states_and_their_number_are_those_of_the_list(name):
+    space, n, expected = SPACES[name]
+    states = space.states(n, torch.zeros(1))
+    assert len(states) == len(expected)
+    assert as_set(states) == as_set(expected)
+    assert space.log_count(n) == pytest.approx(math.log(len(expected)), abs=1e-9)
+    assert potentials_of(name).state_count == len(expected)
+
+
+@every_space
+def test_index_is_the_place_among_the_states(name):
+    space, n, _ = SPACES[name]
+    states = space.states(n, torch.zeros(1))
+    assert space.index(states).tolist() == list(range(len(states)))
+
+
+@every_space
+def test_a_space_contains_its_states_and_no_others(name):
+    space, n, expected = SPACES[name]
+    candidates = torch.from_numpy(all_bits(n)).double()
+    inside = as_set(expected)
+    wanted = [tuple(z) in inside for z in candidates.long().tolist()]
+    assert space.contains(candidates).tolist() == wanted
+
+
+@every_space
+def test_the_argmax_is_the_best_state(name):
+    space, n, expected = SPACES[name]
+    scores = torch.from_numpy(np.random.default_rng(1).normal(size=(2, 5, n)))
+    values = (space.argmax(scores) * scores).sum(dim=-1)
+    best = (scores @ torch.from_numpy(expected).T).amax(dim=-1)
+    torch.testing.assert_close(values, best)
+
+
+@every_space
+def test_neighbours_are_states_with_the_other_value_where_there_are_any(name):
+    space, n, expected = SPACES[name]
+    scores = torch.from_numpy(np.random.default_rng(2).normal(size=(4, n)))
+    z = space.argmax(scores)
+    neighbours = space.neighbours(z, scores)
+    assert neighbours.shape == (4, n, n)
+    assert space.contains(neighbours.reshape(-1, n)).all()
+    if space.categorical:
+        assert (neighbours.diagonal(dim1=-2, dim2=-1) == 1).all()
+        return
+    for k in range(4):
+        for i in range(n):
+            others = expected[expected[:, i] != z[k, i].item()]
+            moved = neighbours[k, i].numpy()
+            if not len(others):
+                assert (moved == z[k].numpy()).all()
+                continue
+            assert moved[i] != z[k, i]
+            if not space.free_flips:
+                best = (others @ scores[k].numpy()).max()
+                assert moved @ scores[k].numpy() == pytest.approx(best)
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_the_slope_of_a_linear_cost_orders_all_states_as_the_cost(name):
+    space, n, _ = SPACES[name]
+    weights = torch.from_numpy(np.random.default_rng(3).normal(size=n))
+    scores = torch.from_numpy(np.random.default_rng(4).normal(size=(3, n)))
+    z = space.argmax(scores)
+    around = space.around(CostOfStates(lambda s: s @ weights, space), z, scores)
+    # The cost at a neighbour is that which the slope says.
+    neighbours = space.neighbours(z, scores)
+    expected_changes = (neighbours - z[:, None]) @ weights
+    changes = ((neighbours - z[:, None]) * around.slope[:, None]).sum(dim=-1)
+    torch.testing.assert_close(changes, expected_changes, rtol=0, atol=1e-6)
+    torch.testing.assert_close(around.cost, z @ weights)
+
+
+def test_the_slope_of_bits_is_the_change_by_every_flip():
+    states = torch.from_numpy(all_bits(4)).double()
+    values = torch.from_numpy(np.random.default_rng(0).normal(size=16))
+
+    def function(z):
+        return values[(z.long() << torch.arange(4)).sum(dim=-1)]
+
+    general = StateSpace.around(Bits(), CostOfBits(function), states)
+    torch.testing.assert_close(general.slope, CostOfBits(function).around(states).slope)
+
+
+def test_a_custom_object_with_an_argmax_is_a_space():
+    space = as_space(OnlyAnArgmax())
+    assert str(space) == "OnlyAnArgmax"
+    assert as_set(space.states(4, torch.zeros(1))) == as_set(SPACES["custom"][2])
+    assert not space.tractable
+    with pytest.raises(StructureError, match="OnlyAnArgmax has no gibbs"):
+        space.gibbs(torch.zeros(1, 4))
+
+
+@pytest.mark.parametrize("value", [3, "bits", None, torch.zeros(2)])
+def test_what_is_no_space_is_refused(value):
+    with pytest.raises(StructureError, match="expected a StateSpace"):
+        as_space(value)
+
+
+def test_potentials_without_a_space_belong_to_bits_or_categories():
+    assert space_of(Potentials(torch.zeros(1, 3))) == Bits()
+    assert space_of(CategoricalPotentials(torch.zeros(1, 6), variables=2)) == Categories(2)
+    assert space_of(Potentials(torch.zeros(1, 3), space=KOfN(2))) == KOfN(2)
+
+
+def test_uniform_permutations_are_equally_frequent():
+    z = Assignments(3).uniform(9, 12_000, seeded(), torch.zeros(1))
+    _, counts = torch.unique(z, dim=0, return_counts=True)
+    assert len(counts) == 6
+    assert (counts - 2000).abs().max() < LEVEL * math.sqrt(2000 * 5 / 6)
+
+
+# --- distributions over a space -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TRACTABLE)
+def test_kl_entropy_and_marginals_are_those_over_the_list(name):
+    _, _, expected = SPACES[name]
+    h = potentials_of(name)
+    q = Gibbs(h)
+    assert q.tractable
+    for k, unary in enumerate(h.unary.numpy()):
+        p = softmax(expected @ unary)
+        assert q.kl().value[k].item() == pytest.approx(np.sum(p * np.log(p * len(p))), abs=1e-9)
+        assert q.entropy()[k].item() == pytest.approx(-np.sum(p * np.log(p)), abs=1e-9)
+        np.testing.assert_allclose(q.marginals[0][k], p @ expected, atol=1e-9)
+        z = torch.from_numpy(expected)
+        np.testing.assert_allclose(q.log_prob(z[:, None])[:, k], np.log(p), atol=1e-9)
+    assert q.kl().kind == "exact"
+
+
+@every_space
+def test_every_number_says_whether_it_is_exact_or_a_bound(name):
+    space, _, _ = SPACES[name]
+    h = potentials_of(name)
+    q = PerturbAndMAP(h, draws=200)
+    assert q.tractable == space.independent
+    assert tightest_kl(q).kind == ("exact" if space.independent else "bound")
+    assert q.kl("histogram", seeded()).kind == "bound"
+    assert kl_ceiling(h).kind == "bound"
+    wanted = "exact" if space.independent else "neither" if space.tractable else "bound"
+    assert kl_of_unary(h).kind == wanted
+    assert not bool((q.kl("histogram", seeded()).value > kl_ceiling(h).value + 1e-9).any())
+
+
+def test_a_space_of_unknown_size_has_no_kl_and_the_error_says_what_to_do():
+    h = Potentials(torch.zeros(1, 30), space=as_space(OnlyAnArgmax()))
+    with pytest.raises(StructureError, match="implement log_count"):
+        kl_ceiling(h)
+
+
+@pytest.mark.parametrize("name", TRACTABLE)
+def test_completions_are_states_with_the_other_value(name):
+    space, n, _ = SPACES[name]
+    completions = Gibbs(potentials_of(name)).completions(seeded(), samples=20)
+    assert space.contains(completions.z.reshape(-1, n)).all()
+    assert space.contains(completions.completed.reshape(-1, n)).all()
+
+
+# --- estimators over a space --------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["3 of 6", "knapsack", "paths", "trees"])
+@pytest.mark.parametrize("estimator", [RAM(), RAM(completions=2), ScoreFunction(3)], ids=str)
+def test_unbiased_estimators_agree_with_enumeration(name, estimator):
+    space, n, expected = SPACES[name]
+    draws = 20_000
+    values = np.random.default_rng(5).normal(size=n)
+    p_unary = np.random.default_rng(6).normal(size=n)
+    costs = (expected @ values) ** 2
+    p = softmax(expected @ p_unary)
+    gradient = (p * costs) @ (expected - p @ expected)
+    unary = torch.from_numpy(p_unary).expand(draws, -1).clone().requires_grad_()
+    weights = torch.from_numpy(values)
+    estimate = estimator(Potentials(unary, space=space), lambda z: (z @ weights).square(), seeded())
+    (given,) = torch.autograd.grad(estimate.surrogate.sum(), unary)
+    assert away(given.numpy(), gradient) < LEVEL
+    assert away(given.numpy(), gradient, scale=1.1) > LEVEL
+
+
+def test_exact_gradients_are_those_of_the_list():
+    _, n, expected = SPACES["3 of 6"]
+    h = potentials_of("3 of 6", tracked=True)
+    weights = torch.from_numpy(np.random.default_rng(5).normal(size=n))
+    estimate = Exact()(h, lambda z: (z @ weights).square(), seeded())
+    (given,) = torch.autograd.grad(estimate.surrogate.sum(), h.unary)
+    costs = (expected @ weights.numpy()) ** 2
+    for row, unary in zip(given, h.unary.detach().numpy(), strict=True):
+        p = softmax(expected @ unary)
+        np.testing.assert_allclose(row, (p * costs) @ (expected - p @ expected), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+@pytest.mark.parametrize("make", [Direct, ImplicitMLE], ids=lambda make: make.__name__)
+def test_estimators_by_argmax_lower_a_linear_cost(name, make):
+    space, n, expected = SPACES[name]
+    weights = torch.from_numpy(np.random.default_rng(7).normal(size=n))
+    unary = torch.zeros(64, n, dtype=torch.float64, requires_grad=True)
+    generator = seeded()
+    adam = torch.optim.Adam([unary], lr=0.3)
+    costs = []
+    for _ in range(60):
+        adam.zero_grad()
+        estimate = make(epsilon=Constant(1.0))(
+            Potentials(unary, space=space), lambda z: z @ weights, generator
+        )
+        estimate.surrogate.mean().backward()
+        adam.step()
+        costs.append(estimate.cost.mean().item())
+        assert space.contains(estimate.z.reshape(-1, n)).all()
+    least, first = (expected @ weights.numpy()).min(), costs[0]
+    assert np.mean(costs[-5:]) - least < 0.3 * (first - least) + 1e-9
+
+
+def test_estimators_that_need_sums_or_independence_say_so():
+    permutations_of_three = Potentials(torch.zeros(1, 9), space=Assignments(3))
+    (reason,) = ScoreFunction().why_not(permutations_of_three)
+    assert "sums over the states of Assignments are not known" in reason
+    with pytest.raises(EstimatorError, match="use direct optimization, implicit MLE"):
+        RAM()(permutations_of_three, lambda z: z.sum(dim=-1), seeded())
+
+
+# --- a VAE over a space -------------------------------------------------------------------------
+
+
+def tiny(space, n, prior="uniform"):
+    torch.manual_seed(0)
+    return paper_vae("independent", pixels=6, n=n, hidden=5, prior=prior, space=space).double()
+
+
+IMAGES = torch.from_numpy(np.random.default_rng(0).integers(0, 2, size=(8, 6))).double()
+
+
+@pytest.mark.parametrize("prior", ["uniform", "factorised"])
+@pytest.mark.parametrize("name", ["3 of 6", "trees", "paths"])
+def test_the_bound_of_a_vae_over_a_space_is_that_over_the_list(name, prior):
+    space, n, expected = SPACES[name]
+    vae = tiny(space, n, prior)
+    log_prior = np.full(len(expected), -math.log(len(expected)))
+    if prior != "uniform":
+        with torch.no_grad():
+            vae.prior.unary.copy_(torch.linspace(-1, 1, n))
+        log_prior = np.log(softmax(expected @ vae.prior.unary.detach().numpy()))
+    with torch.no_grad():
+        table = vae.decoder.table(IMAGES, torch.from_numpy(expected)).numpy()
+        unary = vae.encoder(IMAGES).unary.numpy()
+    bounds, likelihoods = [], []
+    for scores, costs in zip(unary, table, strict=True):
+        p = softmax(expected @ scores)
+        bounds.append(np.sum(p * (costs + np.log(p) - log_prior)))
+        joint = log_prior - costs
+        likelihoods.append(-(joint.max() + np.log(np.exp(joint - joint.max()).sum())))
+    result = evaluate(vae, [(IMAGES,)], Gibbs, seeded())
+    assert result.quantities["bound"].value == pytest.approx(np.mean(bounds), abs=1e-6)
+    assert result.quantities["minus_log_p"].value == pytest.approx(np.mean(likelihoods), abs=1e-6)
+    assert result.quantities["kl"].kind == "exact"
+    objective = elbo_recipe(vae, IMAGES, Gibbs(vae.encoder(IMAGES)), "exact")
+    estimate = Exact()(vae.encoder(IMAGES), objective.cost, seeded())
+    total = (estimate.cost + objective.kl).mean().item()
+    assert total == pytest.approx(np.mean(bounds), abs=1e-6)
+
+
+def test_a_vae_over_permutations_labels_its_bound():
+    vae = tiny(Assignments(2), 4)
+    result = evaluate(vae, [(IMAGES,)], PerturbAndMAP, seeded(), samples=50)
+    assert result.quantities["bound"].kind == "bound"
+    assert result.quantities["kl"].kind == "bound"
+    assert result.quantities["minus_log_p"].kind == "exact"
+    assert result.quantities["bound"].value > result.quantities["minus_log_p"].value
+    objective = paper_recipe(vae, IMAGES, PerturbAndMAP(vae.encoder(IMAGES)), "folded")
+    estimate = Direct()(vae.encoder(IMAGES), objective.cost, seeded())
+    estimate.surrogate.mean().backward()
+    assert all(p.grad is not None for p in vae.parameters())
+
+
+@pytest.mark.parametrize("name", ["3 of 6", "permutations", "assignments"])
+def test_samples_of_the_prior_are_images_of_states(name):
+    space, n, _ = SPACES[name]
+    vae = tiny(space, n)
+    images = vae.sample(20, seeded())
+    all_images = vae.decoder.mean(space.states(n, images))
+    distances = (images[:, None] - all_images[None]).abs().amax(dim=-1).amin(dim=-1)
+    assert distances.max() < 1e-9
+
+
+def test_a_network_of_your_own_is_trained_over_a_space():
+    class Scores(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 5)
+
+        def forward(self, x):
+            return Potentials(self.layer(x))
+
+    vae = DiscreteVAE(Scores(), nn.Linear(5, 6), pixels=6, space=KOfN(2))
+    q = Gibbs(vae.encoder(IMAGES.float()))
+    assert (q.sample(seeded(), 10).sum(dim=-1) == 2).all()
+
+
+def test_what_cannot_have_a_space_is_refused():
+    with pytest.raises(SettingError, match="without pairwise scores"):
+        paper_vae("general", n=4, space=KOfN(2))
+    with pytest.raises(SettingError, match="encoder is categorical"):
+        paper_vae("categorical", n=4, space=KOfN(2))
+    with pytest.raises(StructureError, match="k = 5 of 4"):
+        paper_vae("independent", n=4, space=KOfN(5))
