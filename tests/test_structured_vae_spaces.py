@@ -1,7 +1,7 @@
 """Spaces of states: what each says of itself is compared with a list of all its states."""
 
 import math
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import networkx as nx
 import numpy as np
@@ -81,7 +81,7 @@ SQUARE = [[0, 1], [1, 2], [2, 3], [0, 3], [0, 2]]
 def paths_of_the_ladder():
     arcs = LADDER.arcs.tolist()
     walks = [[0, 1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 3, 4], [0, 2, 3, 4], [0, 2, 4]]
-    steps = [[[a, b] for a, b in zip(walk, walk[1:], strict=False)] for walk in walks]
+    steps = [[[a, b] for a, b in pairwise(walk)] for walk in walks]
     return np.array([[float(arc in walk) for arc in arcs] for walk in steps])
 
 

@@ -97,14 +97,16 @@ class StateSpace(ABC):
         Raises:
             StructureError: there are none.
         """
-        self.argmax(torch.zeros((1, n)))
+        self.argmax(torch.zeros((1, n), device="cpu"))
 
     def log_count(self, n: int) -> float | None:
         """Return the logarithm of the number of states of n entries; None if it is not known."""
         if self.tractable:
-            return float(self.gibbs(torch.zeros((1, n), dtype=torch.float64)).log_partition)
+            return float(
+                self.gibbs(torch.zeros((1, n), dtype=torch.float64, device="cpu")).log_partition
+            )
         if n <= FILTERED_BITS:
-            return math.log(len(self.states(n, torch.zeros(1))))
+            return math.log(len(self.states(n, torch.zeros(1, device="cpu"))))
         return None
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:

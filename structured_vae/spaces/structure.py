@@ -51,9 +51,7 @@ def refuse_pairs(structure: object, pairwise: torch.Tensor | None) -> None:
     """
     if pairwise is not None:
         inner = getattr(structure, "structure", structure)  # of a user's object, its own name
-        raise StructureError(
-            f"{type(inner).__name__} has scores of variables and none of pairs"
-        )
+        raise StructureError(f"{type(inner).__name__} has scores of variables and none of pairs")
 
 
 class StateSums(Protocol):

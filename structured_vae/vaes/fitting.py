@@ -44,7 +44,6 @@ from ..estimators import (
     TableDirect,
 )
 from ..objectives.label_losses import ArgmaxLoss, LabelLoss, RelaxedLoss, exact_loss
-from ..distributions.argmax import AnySolver, argmax
 from .config import EstimatorConfig, LabelConfig, RecipeConfig, known
 
 AnyDiscreteVAE: TypeAlias = DiscreteVAE | MixtureVAE | AttributeVAE

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self
 
-from ...spaces import Assignments, KOfN, Matchings, StateSpace
 from ..config import RecipeConfig, at_least
 
 Encoder = Literal["independent", "supermodular", "general", "categorical"]
@@ -96,17 +95,6 @@ class DiscreteConfig(RecipeConfig):
     def _is_categorical(self) -> bool:
         """Whether the latent variables have categories."""
         return self.encoder == "categorical"
-
-    @property
-    def state_space(self) -> StateSpace | None:
-        """The space of the states; None for all of them."""
-        if self.space == "bits":
-            return None
-        if self.space == "subset":
-            return KOfN(self.k)
-        rows = self.rows or math.isqrt(self.n)
-        columns = self.n // rows
-        return (Assignments if self.space == "assignment" else Matchings)(rows, columns)
 
     @property
     def _has_few_states(self) -> bool:

@@ -144,7 +144,11 @@ class _View:
         to = "uniform" if self._prior is None else "prior"
         decodes = self.refine * (self.vae.n + 1)
         kl = ("exact", f"KL(q || {to})") if sums else ("bound", f"histogram of {drawn}")
-        surrogate = SURROGATES[kl_of_unary(self._probe.potentials).kind]
+        probe = self._probe.potentials
+        kind = kl_of_unary(probe).kind
+        if sums and probe.pairwise is None:
+            kind = "exact"
+        surrogate = SURROGATES[kind]
         if self._decoded is not None:
             likelihood = ("exact", "-log p(x), over all states")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
@@ -14,6 +15,7 @@ from ...evaluation.quantities import Evaluation
 from ...objectives.recipes import RECIPES
 from ...schedules import Ramp
 from ...seeds import Stream, torch_seeded
+from ...spaces import Assignments, KOfN, Matchings, StateSpace
 from ...training.base import Training
 from ..config import RecipeConfig, known
 from ..fitting import check_prior, fitting_estimator, fitting_solver
@@ -98,8 +100,19 @@ class DiscreteKind(StatesKind[DiscreteConfig]):
             bandwidth=config.bandwidth,
             variables=config.variables,
             couplings=config.couplings,
-            space=config.state_space,
+            space=_space_of(config),
         )
+
+
+def _space_of(config: DiscreteConfig) -> StateSpace | None:
+    """Return the space of the states; None for all of them."""
+    if config.space == "bits":
+        return None
+    if config.space == "subset":
+        return KOfN(config.k)
+    rows = config.rows or math.isqrt(config.n)
+    make = {"assignment": Assignments, "matching": Matchings}[config.space]
+    return make(rows, config.n // rows)
 
 
 KIND: Final = DiscreteKind()
