@@ -14,6 +14,7 @@ import solvers
 from models import AnyPotentials, CategoricalPotentials, Potentials
 
 from ..distributions import Distribution, Gibbs
+from .listed_states import ListedStates
 
 Fixed: TypeAlias = Mapping[int, int]
 """Bits that keep a value; of categories at most one, with the value 1."""
@@ -42,6 +43,8 @@ class Ranked:
 
 def ranked(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
     """The `count` best states of one row of potentials with the fixed bits; fewer where there are no more."""
+    if h.space is not None:
+        return _ranked_listed(h, fixed, count)
     log_z = float(Gibbs(h).log_partition[0])
     if isinstance(h, CategoricalPotentials):
         return _ranked_categories(h, fixed, count, log_z)
@@ -65,6 +68,20 @@ def ranked(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
         max(float(np.max(best.bound)), float(scores[0])),
         scores - log_z,
         scores - given,
+    )
+
+
+def _ranked_listed(h: AnyPotentials, fixed: Fixed, count: int) -> Ranked:
+    """Return the best states of a space, all of which are listed."""
+    listed = ListedStates.of(h, fixed)
+    scores = listed.scores[:count].numpy()
+    return Ranked(
+        listed.states[:count].numpy().astype(np.int8),
+        scores,
+        np.ones(len(scores), bool),
+        float(scores[0]),
+        scores - listed.log_z,
+        scores - listed.log_given,
     )
 
 
@@ -113,6 +130,8 @@ def marginals(
     draws: int,
 ) -> tuple[NDArray[np.float64], str]:
     """`[n]`: P(z_i = 1) given the fixed bits, and where it comes from."""
+    if h.space is not None:
+        return ListedStates.of(h, fixed).marginals.numpy(), "the Gibbs distribution, exact"
     n = h.unary.shape[-1]
     found = np.zeros(n)
     for i, value in fixed.items():
@@ -136,6 +155,8 @@ def draws_given(
     h: AnyPotentials, fixed: Fixed, count: int, generator: torch.Generator, like: torch.Tensor
 ) -> torch.Tensor:
     """`[count, n]`: exact draws of exp(score) / Z over the states with the fixed bits."""
+    if h.space is not None:
+        return ListedStates.of(h, fixed).draw(count, generator).to(like.dtype)
     n = h.unary.shape[-1]
     z = torch.zeros((count, n), dtype=like.dtype)
     for i, value in fixed.items():

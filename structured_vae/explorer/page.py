@@ -119,7 +119,11 @@ def main(folder: str) -> None:
         )
         fixed = controls(model)
         style = chosen_style(model, folder, pixels)
-    found = encoded(folder, pixels, tuple(sorted(fixed.items())))
+    try:
+        found = encoded(folder, pixels, tuple(sorted(fixed.items())))
+    except StructuredVAEError as error:  # no state has all the fixed bits
+        refuse(error)
+        st.stop()
     ranking = found if model.bits else encoded(folder, pixels, ())
     view = View(
         model, folder, palette, scored_image(folder, pixels), image, fixed, found, ranking, style
@@ -131,7 +135,7 @@ def main(folder: str) -> None:
     if found.couplings is not None:
         couplings(view, found.couplings)
     best_states(view)
-    if model.bits and image is not None:
+    if model.parts.has_paths and image is not None:
         path(view)
     samples(view)
     share(view)

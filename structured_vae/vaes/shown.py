@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Final
 
 import torch
 
@@ -10,12 +11,16 @@ from models import MOST_BITS, AnyPotentials, CategoricalPotentials, Potentials
 
 from ..errors import RunError
 
+MOST_LISTED: Final = 1 << 16
+"""States of a space that the page lists."""
+
 
 class Shown(ABC):
     """Trained networks as the explorer shows them: states with their scores, styles and images.
 
     Attributes:
         bits: whether a state is n bits, rather than one of n categories.
+        has_paths: whether single flips lead from any state to any other.
         colours: 3 where images are red, green and blue, else 1.
         has_style: whether there is a continuous style or code beside the state.
         style_size: length of the style; 0 where there is none.
@@ -23,6 +28,7 @@ class Shown(ABC):
     """
 
     bits: bool
+    has_paths: bool = True
     colours: int = 1
     has_style: bool = False
     style_size: int = 0
@@ -70,3 +76,14 @@ def require_few_bits(n: int) -> None:
     """
     if n > MOST_BITS:
         raise RunError(f"has {n} bits; the explorer shows up to {MOST_BITS}")
+
+
+def require_few_states(potentials: AnyPotentials) -> None:
+    """Refuse spaces of so many states that the page cannot list them.
+
+    Raises:
+        RunError: there are more than `MOST_LISTED`.
+    """
+    count = potentials.state_count
+    if count > MOST_LISTED:
+        raise RunError(f"has {count:.3g} states; the explorer lists up to {MOST_LISTED}")

@@ -11,7 +11,7 @@ from models import AnyPotentials, DiscreteVAE
 from ...distributions import Gibbs
 from ...distributions.kl import kl_ceiling
 from ...errors import RunError
-from ..shown import Shown, require_few_bits
+from ..shown import Shown, require_few_bits, require_few_states
 
 
 class ShownStates(Shown):
@@ -21,14 +21,17 @@ class ShownStates(Shown):
         vae: the networks.
 
     Raises:
-        RunError: there are several variables of categories, or too many bits.
+        RunError: there are several variables of categories, or too many bits or states.
     """
 
     def __init__(self, vae: DiscreteVAE):
         super().__init__(vae.n, next(vae.parameters()))
         self.vae = vae
         self.bits = not vae.categorical
-        if self.bits:
+        self.has_paths = self.bits and vae.space is None
+        if vae.space is not None:
+            require_few_states(vae.blank())
+        elif self.bits:
             require_few_bits(vae.n)
         elif vae.variables > 1:
             raise RunError(
