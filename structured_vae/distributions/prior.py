@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 import torch
 
@@ -86,7 +87,7 @@ def moments(q: Distribution, other: AnyPotentials) -> tuple[torch.Tensor, torch.
         ones, _ = q.marginals
         return ones, ones[:, edges[:, 0]] * ones[:, edges[:, 1]]
     if not torch.equal(h.edges, edges):
-        h, places = _with_edges(h, edges)
+        h, places = _with_edges(cast("Potentials", h), edges)
         ones, pairs = Gibbs(h).marginals
         return ones, None if pairs is None else pairs[:, places]
     return q.marginals

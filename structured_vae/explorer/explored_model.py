@@ -23,6 +23,7 @@ from models import (
     load_pretrained,
 )
 
+from ..distributions import Distribution, Gibbs
 from ..errors import RunError
 from ..image_grids import grid
 from ..runs.assembly import dataset_of

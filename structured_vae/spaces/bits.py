@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from torch.nn.functional import softplus
@@ -202,7 +202,7 @@ def solution_of(potentials: AnyPotentials, solver: str | ArgmaxSolver) -> Soluti
     Raises:
         solvers.SolverError: the solver cannot take these potentials.
     """
-    free = _penalised(potentials.detach())
+    free = _penalised(cast("Potentials", potentials.detach()))
     edges = None if free.edges is None else free.edges.cpu()
     return solvers.solve(free.unary, free.pairwise, edges=edges, solver=solver)
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 
-from models import AnyPotentials, Neighbourhood, all_labels, codes_of, label_index, of_variables
+from models import (
+    AnyPotentials,
+    CategoricalPotentials,
+    Neighbourhood,
+    all_labels,
+    codes_of,
+    label_index,
+    of_variables,
+)
 from models import single_changes as changes_of_values
 from solvers import ArgmaxSolver, labels
 from solvers.labels import LabelSolver
@@ -189,7 +197,7 @@ class Categories(StateSpace):
         Raises:
             solvers.SolverError: the solver cannot take these potentials.
         """
-        h = potentials
+        h = cast("CategoricalPotentials", potentials)
         unary = of_variables(h.unary, self.variables)
         if h.pairwise is None or h.edges is None:
             values = unary.argmax(dim=-1)
@@ -207,7 +215,7 @@ class Categories(StateSpace):
         Raises:
             solvers.UnsupportedProblemError: too large a treewidth.
         """
-        return LabelSums.of(potentials)
+        return LabelSums.of(cast("CategoricalPotentials", potentials))
 
     def uniforms_shape(self, sums: LabelSums, samples: int) -> tuple[int, ...]:
         """Return the shape of the uniform numbers of which the sums draw so many samples."""

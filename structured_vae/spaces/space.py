@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import torch
 
-from models import MOST_BITS, AnyPotentials, Neighbourhood, all_states
+from models import AnyPotentials, Neighbourhood, all_states
 
 from ..autograd_context import autograd_allowed
 from ..errors import StructureError, shortened
@@ -217,8 +217,12 @@ class StateSpace(ABC):
         """Return states `[count, n]`, each drawn with equal probability.
 
         Raises:
-            StructureError: that needs sums, which are not known.
+            StructureError: the sums are not known, and there are too many states to list.
         """
+        if not self.tractable:
+            states = self.states(n, like)
+            places = torch.randint(len(states), (count,), generator=generator, device=like.device)
+            return states[places]
         zeros = torch.zeros((1, n), dtype=like.dtype, device=like.device)
         return self.gibbs(zeros).sample(generator, count)[:, 0]
 
@@ -374,11 +378,6 @@ def as_space(structure: Structure | StateSpace) -> StateSpace:
             f"expected a StateSpace, or an object with argmax(scores); got {shortened(structure)}"
         )
     return CustomSpace(structure)
-
-
-def enumerable(potentials: AnyPotentials) -> bool:
-    """Return whether all states of the potentials fit into a table."""
-    return potentials.state_count <= 2**MOST_BITS
 
 
 def _fitted(displacements: torch.Tensor, changes: torch.Tensor) -> torch.Tensor:

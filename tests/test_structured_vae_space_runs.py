@@ -1,0 +1,143 @@
+"""Runs of VAEs over a space of states: trained, resumed, evaluated, exported, explored."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from models import DiscreteVAE, PretrainedError, SettingError, load_pretrained, paper_vae
+from structured_vae import (
+    ConfigError,
+    KOfN,
+    Matchings,
+    RunError,
+    ScoreFunction,
+    SpanningTrees,
+    TrainConfig,
+    evaluate_run,
+    export_run,
+    load_vae,
+    resume,
+    train,
+)
+from structured_vae.explorer.explored_model import Explored, open_model
+from structured_vae.spaces import Assignments
+
+tiny = pytest.mark.usefixtures("on_tiny_images")
+SUBSET = TrainConfig(space="subset", k=2, n=5, hidden=4, epochs=2, picture_every=1)
+ASSIGNMENT = TrainConfig(space="assignment", n=4, hidden=4, epochs=2, picture_every=1)
+
+
+@tiny
+@pytest.mark.parametrize(
+    ("config", "space", "exact"),
+    [
+        (SUBSET, KOfN(2), False),
+        (replace(SUBSET, estimator="ram"), KOfN(2), True),
+        (replace(SUBSET, estimator="score_function", prior="factorised"), KOfN(2), True),
+        (ASSIGNMENT, Assignments(2, 2), False),
+        (replace(ASSIGNMENT, estimator="implicit_mle"), Assignments(2, 2), False),
+        (replace(ASSIGNMENT, space="matching", n=6, rows=2), Matchings(2, 3), False),
+    ],
+    ids=["direct", "ram", "score function", "assignment", "implicit mle", "matching"],
+)
+def test_a_run_over_a_space_resumes_and_says_what_its_bound_is(tmp_path, config, space, exact):
+    train(config, tmp_path / "whole", progress=False)
+    train(replace(config, epochs=1), tmp_path / "parts", progress=False)
+    resume(tmp_path / "parts", 2, progress=False)
+    vae = load_vae(tmp_path / "whole", "last")
+    again = load_vae(tmp_path / "parts", "last")
+    assert vae.space == space
+    for name, value in vae.state_dict().items():
+        assert torch.equal(value, again.state_dict()[name]), name
+    quantities = evaluate_run(tmp_path / "whole", samples=30).quantities
+    assert quantities["kl"].kind == ("exact" if exact else "bound")
+    assert quantities["bound"].kind == "bound"
+    assert quantities["minus_log_p"].kind == "exact"
+    assert quantities["bound"].value > quantities["minus_log_p"].value
+
+
+@tiny
+def test_an_exported_model_draws_states_of_its_space(tmp_path):
+    run = train(replace(SUBSET, estimator="ram"), tmp_path / "run", progress=False)
+    folder = export_run(run.folder, tmp_path / "exported", "last")
+    loaded = load_pretrained(folder)
+    assert isinstance(loaded, DiscreteVAE)
+    assert loaded.space == KOfN(2)
+    x = torch.rand(2, loaded.pixels)
+    assert loaded.encoder(x).space == KOfN(2)
+    means = loaded.decoder.mean(KOfN(2).states(5, x))
+    drawn = loaded.sample(10, torch.Generator().manual_seed(0))
+    assert ((drawn[:, None] - means[None]).abs().amax(dim=-1).amin(dim=-1) < 1e-6).all()
+
+
+def test_a_space_without_a_name_is_not_exported(tmp_path):
+    vae = paper_vae("independent", pixels=4, n=3, space=SpanningTrees([[0, 1], [1, 2], [0, 2]]))
+    with pytest.raises(PretrainedError, match="has no name"):
+        vae.save_pretrained(tmp_path / "model")
+
+
+def test_an_unknown_space_of_a_file_names_those_that_there_are():
+    with pytest.raises(SettingError, match="there are: assignment, matching, subset"):
+        DiscreteVAE.of_arguments("independent", 4, 3, 5, space="os.system")
+    with pytest.raises(SettingError, match="cannot be made of"):
+        DiscreteVAE.of_arguments("independent", 4, 3, 5, space="subset", rows=2)
+
+
+@tiny
+def test_an_estimator_over_a_structure_makes_the_model_one_over_it(tmp_path):
+    config = TrainConfig(encoder="independent", n=5, hidden=4, epochs=1, picture_every=1)
+    estimator = ScoreFunction(4, KOfN(5, least=3))
+    train(config, tmp_path / "run", progress=False, estimator=estimator)
+    quantities = evaluate_run(tmp_path / "run", estimator=estimator).quantities
+    assert quantities["kl"].kind == "exact"
+
+
+def test_the_page_fixes_bits_of_listed_states():
+    torch.manual_seed(0)
+    vae = paper_vae("independent", pixels=9, n=5, hidden=4, space=KOfN(2))
+    model = Explored(vae.eval(), None, (3, 3))
+    scored = model.score(np.zeros(9, dtype=np.float32))
+    encoded = model.encode(scored, {1: 1}, count=3)
+    assert (encoded.best.states.sum(axis=1) == 2).all()
+    assert (encoded.best.states[:, 1] == 1).all()
+    assert encoded.best.optimal.all()
+    assert encoded.marginals.sum() == pytest.approx(2)
+    assert np.exp(encoded.best.log_given).sum() < 1
+    assert model.samples(4, 0, {1: 1}).size
+    assert not model.parts.has_paths
+    with pytest.raises(RunError, match="no state has all of these bits"):
+        model.encode(scored, {0: 1, 1: 1, 2: 1})
+
+
+def test_a_space_of_too_many_states_is_not_shown():
+    vae = paper_vae("independent", pixels=9, n=60, hidden=4, space=KOfN(20))
+    with pytest.raises(RunError, match="the explorer lists up to 65536"):
+        _ = Explored(vae.eval(), None, (3, 3)).parts
+
+
+@tiny
+def test_the_page_opens_a_run_over_a_space(tmp_path):
+    train(SUBSET, tmp_path / "run", progress=False)
+    model = open_model(tmp_path / "run")
+    assert model.bits
+    assert len(model.encode(model.score(model.test_image(0))).best.states) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"space": "subset", "k": 9, "n": 5}, "subset of k = 9 of n = 5"),
+        ({"space": "subset", "encoder": "supermodular"}, "no scores of pairs"),
+        ({"space": "subset", "k": 2, "prior": "gibbs"}, "prior gibbs"),
+        ({"space": "subset", "k": 2, "solver": "max_flow"}, "need no solver"),
+        ({"space": "assignment", "n": 5}, "n must be rows times columns"),
+        ({"space": "matching", "n": 6, "rows": 4}, "n must be rows times columns"),
+        ({"rows": 4}, "rows is of the spaces"),
+        ({"space": "subsets"}, "space must be one of"),
+    ],
+)
+def test_impossible_spaces_are_refused_before_any_work(options, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(**options)
