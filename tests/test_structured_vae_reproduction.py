@@ -8,8 +8,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import joblib
+import numpy as np
 import pytest
 from filelock import FileLock
+from scipy.integrate import quad
 
 from structured_vae import ConfigError, RunError, TrainConfig
 from structured_vae.cli import main
@@ -18,7 +20,7 @@ from structured_vae.reproduction import experiments
 from structured_vae.reproduction.curves import curves
 from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
 from structured_vae.reproduction.plan import finished, status
-from structured_vae.reproduction.quantities import shown
+from structured_vae.reproduction.quantities import differ, shown
 from structured_vae.reproduction.records import Places, Record, read_record
 from structured_vae.reproduction.report import VIEWS, write_report
 from structured_vae.reproduction.runner import run_cells
@@ -395,11 +397,9 @@ def test_a_grid_marks_what_is_as_good_as_the_paper(two_cells, tmp_path):
     page = write_report(experiment, Path("results"), Path("report")).page.read_text()
     assert "| 2 | **999.00** | 1000 | 2.00 | 1 |" in page
     assert "| 2 | **95.00** | 90 | 10.00 | 20 |" in page
-    first = page.split("\n\n")[1]
-    assert (
-        "Cells whose bound is as good as the paper's or better: direct 1 of 1, exact 0 of 1. "
-        "As good as the paper's direct: direct 1 of 1, exact 1 of 1." in first
-    )
+    assert page.split("\n\n")[1] == "**Cells as good as the paper's**"
+    assert "| bound, nats | direct | 1 of 1 | 1 of 1 |" in page
+    assert "| bound, nats | exact | 0 of 1 | 1 of 1 |" in page
 
 
 def test_what_is_apart_is_shown_and_not_counted(two_cells):
@@ -412,37 +412,74 @@ def test_what_is_apart_is_shown_and_not_counted(two_cells):
     page = write_report(experiment, Path("results"), Path("report")).page.read_text()
     assert "| 2 | 999.00 | 1000 |" in page
     assert "as good as" not in page
-    assert page.split("\n\n")[1].startswith("**Best accuracy: ")
+    assert "not compared" not in page
+    assert page.split("\n\n")[1].startswith("**Best accuracy, %**")
+
+
+def answers(tables, title):
+    """The rows of a table of a verdict, by the names of its columns."""
+    (table,) = (table for table in tables if table.title.startswith(title))
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+def with_an_order():
+    with (experiments.CELLS / "tiny.yaml").open("a") as file:
+        file.write("\norders:\n  by its recipe: [general, independent]\n")
+    return Experiment.named("tiny")
 
 
 @pytest.mark.parametrize(
-    ("general", "independent", "words"),
+    ("general", "independent", "standing"),
     [
-        ([2.0], [3.0], "is found with one seed: general 2.0, independent 3.0 nats"),
-        ([2.0, 2.2], [3.0], "is found with one seed: general 2.1 ± 0.1, independent 3.0 nats"),
-        ([3.0], [2.0], "is not found: general 3.0"),
-        ([2.0, 2.2], [3.0, 3.2], "is found (seeds tell neighbours apart, 95% by Welch's t): general 2.1 ± 0.1"),
-        ([2.0, 2.2], [2.4, 2.6], "is that of the means, and seeds do not tell general from independent (95%"),
-        ([2.0, 2.2, 2.1], [2.4, 2.6, 2.5], "is found (seeds tell"),
-        ([1.0, 3.0, 5.0], [6.4, 6.5, 6.6], "is that of the means, and seeds do not tell general from independent"),
-        ([2.0, 6.0], [2.9, 3.1], "is not found: general 4.0"),
+        ([2.0], [3.0], "untested"),
+        ([2.0, 2.2], [3.0], "untested"),
+        ([2.0, 2.2], [3.0, 3.2], "ahead"),
+        ([3.0, 3.2], [2.0, 2.2], "behind"),
+        ([2.0, 2.2], [2.4, 2.6], "level"),
+        ([2.0, 2.2, 2.1], [2.4, 2.6, 2.5], "ahead"),
+        # Welch's test, and not Student's, since one of the two varies more
+        ([1.0, 3.0, 5.0], [6.4, 6.5, 6.6], "level"),
+        ([2.0, 6.0], [2.9, 3.1], "level"),
+        ([2.0, 2.0], [3.0, 3.0], "ahead"),
+        ([2.0, 2.0], [2.0, 2.0], "level"),
     ],
-)  # fmt: skip
-def test_the_order_of_the_paper_is_found_or_not(two_cells, general, independent, words):
-    with (experiments.CELLS / "tiny.yaml").open("a") as file:
-        file.write("\norders:\n  by its recipe: [general, independent]\n")
+)
+def test_neighbours_in_the_papers_order_are_compared_by_welchs_test(
+    two_cells, general, independent, standing
+):
     values = {"general": general, "independent": independent}
     records = {
-        name: [record_with(bound=9.0, bound_surrogate=value) for value in found]
-        for name, found in values.items()
+        name: [record_with(bound=9.0, bound_surrogate=value) for value in of_seeds]
+        for name, of_seeds in values.items()
     }
-    said = verdict(Experiment.named("tiny"), records)
-    assert f"The paper's order of encoders, by its recipe, {words}" in said
+    row, *_ = answers(verdict(with_an_order(), records), "The paper's order")
+    assert row["training"] == "by its recipe"
+    assert row["number"] == "paper's number"
+    assert (row["first in the paper"], row["second in the paper"]) == ("general", "independent")
+    assert row["first is"] == standing
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_the_threshold_of_welchs_test_is_five_percent(size):
+    generator = np.random.default_rng(size)
+    for _ in range(50):
+        first, second = generator.normal(size=size), 1.5 + 2 * generator.normal(size=size)
+        spread = np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / size)
+        shares = np.array([first.var(ddof=1), second.var(ddof=1)]) / size
+        freedom = shares.sum() ** 2 / (shares**2 / (size - 1)).sum()
+        area, _ = quad(student_density(freedom), 0, abs(first.mean() - second.mean()) / spread)
+        assert differ(first.tolist(), second.tolist()) == (1 - 2 * area < 0.05)
+
+
+def student_density(freedom):
+    """Student's density, from its definition."""
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    return lambda t: (
+        scale / math.sqrt(freedom * math.pi) * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
+    )
 
 
 def test_an_order_is_looked_for_in_the_valid_bound_and_in_log_p_too(two_cells):
-    with (experiments.CELLS / "tiny.yaml").open("a") as file:
-        file.write("\norders:\n  by its recipe: [general, independent]\n")
     values = {
         "general": ([2.0, 2.2], [5.0, 5.2], [8.0, 8.2]),
         "independent": ([3.0, 3.2], [5.1, 5.3], [7.0, 7.2]),
@@ -450,41 +487,66 @@ def test_an_order_is_looked_for_in_the_valid_bound_and_in_log_p_too(two_cells):
     columns = ("bound_surrogate", "bound", "minus_log_p")
     records = {
         name: [
-            record_with(**dict(zip(columns, run, strict=True))) for run in zip(*found, strict=True)
+            record_with(**dict(zip(columns, run, strict=True)))
+            for run in zip(*numbers, strict=True)
         ]
-        for name, found in values.items()
+        for name, numbers in values.items()
     }
-    said = verdict(Experiment.named("tiny"), records)
-    assert (
-        "by its recipe, is found (seeds tell neighbours apart, 95% by Welch's t): general" in said
-    )
-    assert (
-        "By the valid bound it is that of the means, and seeds do not tell general from independent (95% by Welch's "
-        "t). By -log p(x) it is not found." in said
-    )
+    rows = answers(verdict(with_an_order(), records), "The paper's order")
+    assert {row["number"]: row["first is"] for row in rows} == {
+        "paper's number": "ahead",
+        "valid bound": "level",
+        "-log p(x)": "behind",
+    }
+    assert rows[0]["first, mean ± sd"] == "2.10 ± 0.14"
 
 
-def test_margins_that_are_less_than_what_seeds_differ_by_are_counted(two_cells):
+def test_margins_that_are_less_than_what_seeds_differ_by_are_level(two_cells):
     (experiments.CELLS / "tiny.yaml").write_text(GRID.replace("k2-", "mnist-k2-"))
-    direct, exact = Experiment.named("tiny").cells()
-    paper = Experiment.named("tiny").paper[direct.name]["bound"]
-    other = Experiment.named("tiny").paper[exact.name]["bound"]
+    experiment = Experiment.named("tiny")
+    direct, exact = experiment.cells()
+    paper = experiment.paper[direct.name]["bound"]
+    other = experiment.paper[exact.name]["bound"]
     several = [paper - 3.0, paper + 1.0]  # a mean 1 below the paper's, a deviation of 2.83
     records = {
         direct.name: [record_with(bound=value) for value in several],
         exact.name: [record_with(bound=other + 2.8)],
     }
-    words = "Within 2.83 nats, the standard deviation over seeds, of the paper's bound: direct 1 of 1, exact 1 of 1."
-    assert words in verdict(Experiment.named("tiny"), records)
+
+    def verdicts():
+        tables = verdict(experiment, records)
+        rows = answers(tables, "Compared with the paper")
+        level = [row["level"] for row in answers(tables, "Cells as good")]
+        return [row["verdict"] for row in rows], level
+
+    assert verdicts() == (["level", "level"], ["1 of 1", "1 of 1"])
     records[exact.name] = [record_with(bound=other + 2.9)]
-    assert "direct 1 of 1, exact 0 of 1." in verdict(Experiment.named("tiny"), records)
+    assert verdicts() == (["level", "worse"], ["1 of 1", "0 of 1"])
     records[direct.name] = records[direct.name][:1]
-    assert "Within" not in verdict(Experiment.named("tiny"), records)
+    assert verdicts() == (["better", "worse"], ["", ""])
+
+
+def test_a_comparison_has_the_papers_number_ours_and_the_seeds(two_cells):
+    (experiments.CELLS / "tiny.yaml").write_text(GRID.replace("k2-", "mnist-k2-"))
+    experiment = Experiment.named("tiny")
+    direct, exact = experiment.cells()
+    records = {
+        direct.name: [record_with(bound=value) for value in (3.0, 5.0)],
+        exact.name: [record_with(bound=999.0)],
+    }
+    rows = answers(verdict(experiment, records), "Compared with the paper")
+    assert rows[0] == {
+        "cell": direct.name,
+        "quantity": "bound, nats",
+        "paper": f"{experiment.paper[direct.name]['bound']:g}",
+        "ours, mean ± sd": "4.00 ± 1.41",
+        "seeds": "2",
+        "verdict": "better",
+    }
+    assert (rows[1]["ours, mean ± sd"], rows[1]["verdict"]) == ("999.00", "worse")
 
 
 def test_an_order_has_the_epoch_from_which_it_holds(two_cells):
-    with (experiments.CELLS / "tiny.yaml").open("a") as file:
-        file.write("\norders:\n  by its recipe: [general, independent]\n")
     curves = {"general": [9.0, 3.0, 4.0, 2.0], "independent": [8.0, 4.0, 3.5, 3.0]}
     records = {
         name: [
@@ -498,11 +560,8 @@ def test_an_order_has_the_epoch_from_which_it_holds(two_cells):
         ]
         for name, losses in curves.items()
     }
-    said = verdict(Experiment.named("tiny"), records)
-    assert (
-        "general 2.0, independent 3.0 nats, in this order in every epoch from 20 on. The same by the valid bound."
-        in said
-    )
+    rows = answers(verdict(with_an_order(), records), "The paper's order")
+    assert [row["all in order from epoch"] for row in rows] == ["20", ""]
 
 
 def test_the_papers_number_is_that_after_as_many_epochs_where_it_is_known(two_cells):
@@ -511,12 +570,18 @@ def test_the_papers_number_is_that_after_as_many_epochs_where_it_is_known(two_ce
     experiment = Experiment.named("tiny")
     assert experiment.paper_of("general", 1) == {"bound": 150}
     assert experiment.paper_of("general", 2) == {"bound": 145}
-    assert "1 of 1." in verdict(experiment, {"general": [record_with(bound=149.0)]})
+
+    def comparison(record):
+        tables = verdict(experiment, {"general": [record]})
+        (row,) = answers(tables, "Compared with the paper")
+        return row["paper"], row["verdict"]
+
+    assert comparison(record_with(bound=149.0)) == ("150 after 1", "better")
     longer = replace(
         record_with(bound=149.0),
         epochs=[{"epoch": 2, "ms_per_step": 1.0, "seconds": 1.0, "test/bound": 3.0}],
     )
-    assert "0 of 1." in verdict(experiment, {"general": [longer]})
+    assert comparison(longer) == ("145", "worse")
 
 
 def test_hours_leave_out_an_epoch_in_which_the_training_stood_still():
@@ -575,8 +640,9 @@ def test_a_refined_bound_stands_beside_what_it_costs(two_cells):
 
 
 def table_of(page):
-    """The rows, by column, of the only table of a page."""
-    lines = [line[1:-1].split("|") for line in page.splitlines() if line.startswith("|")]
+    """The rows, by column, of the last table of a page."""
+    *_, table, _ = page.split("\n\n")
+    lines = [line[1:-1].split("|") for line in table.splitlines()]
     header, _, *body = [[cell.strip() for cell in line] for line in lines]
     return [dict(zip(header, row, strict=True)) for row in body]
 
@@ -588,8 +654,9 @@ def test_a_report_prints_its_verdict_and_whole_names(two_cells, monkeypatch, cap
         record_with(bound=1234.56789).write(places.record(cell))
     assert command("report", "tiny") == 0
     out = capsys.readouterr().out
-    assert out.count(" 1234.57 ") == 2
-    assert "as good as the paper's or better: 0 of 1." in out
+    assert out.count(" 1234.57 ") == 3  # each cell, and the one that is compared with the paper
+    assert "Compared with the paper" in out
+    assert out.count(" worse ") == 1
     assert all(f" {cell.name} " in out for cell in two_cells.cells())
 
 
@@ -723,7 +790,7 @@ def test_the_gradients_of_the_repository_are_drawn(tmp_path):
     found = write_report(Experiment.named("bias-variance"), results, tmp_path)
     assert "mnist-k10-exact" in found.page.read_text()
     assert all(path.stat().st_size > 10_000 for path in found.pictures)
-    assert found.verdict in found.page.read_text()
+    assert "\n".join(found.verdict[0].markdown()) in found.page.read_text()
 
 
 def test_the_verdict_on_gradients_takes_each_estimator_at_its_best_setting():
@@ -735,7 +802,12 @@ def test_the_verdict_on_gradients_takes_each_estimator_at_its_best_setting():
         "direct 0.5": report,
         "RAM": replace(report, bias=0.0),
     }
-    assert gradients_verdict(reports).endswith("norm is 2: RAM: 0.4; direct 0.5: 0.5.")
+    (table,) = gradients_verdict(reports)
+    assert table.rows == [
+        ["RAM", "", "0.4"],
+        ["direct", "0.5", "0.5"],
+        ["norm of the gradient", "", "2"],
+    ]
 
 
 def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_finds():
@@ -744,101 +816,99 @@ def test_the_verdict_on_attributes_has_the_majority_and_what_another_network_fin
         "one": [record_with(accuracy=0.8, majority=0.6)],
         "two": [record_with(accuracy=0.7, majority=0.6, **shares)],
     }
-    assert attributes_verdict(records) == (
-        "Best accuracy: one, 80.00 %, then two, 70.00, one seed each. The majority: 60.00 %. Decoded faces in "
-        "which another network finds what was decoded: two 80.0 %; 50 is chance."
+    best, faces = attributes_verdict(records)
+    assert best.title == "Best accuracy, %"
+    assert best.rows == [
+        ["one", "80.00", "1", "best"],
+        ["two", "70.00", "1", "untested"],
+        ["majority", "60.00", "", "reference"],
+    ]
+    assert faces.rows == [["two", "80.0"], ["chance", "50.0"]]
+
+
+def without_the_paper(experiment):
+    return Experiment(
+        "", {key: experiment.content[key] for key in experiment.content.keys() - {"paper"}}
     )
 
 
 def test_where_the_paper_has_nothing_the_verdict_has_the_references(two_cells):
     references = {"other": [record_with(bound=5.0), record_with(bound=6.0)]}
     records = {"first": [record_with(bound=7.0)], "second": [record_with(bound=8.0)]}
-    without = Experiment(
-        "", {key: value for key, value in two_cells.content.items() if key != "paper"}
-    )
-    said = (
-        "Best bound: first, 7.00 nats, then second, 8.00, one seed each. For reference: other 5.50."
-    )
-    assert verdict(without, records, references) == said
-    alone = {"first": records["first"] * 2}
-    assert verdict(without, alone).startswith("Best bound: first, 7.00 ± 0.00 nats.")
+    (table,) = verdict(without_the_paper(two_cells), records, references)
+    assert table.title == "Best bound, nats"
+    assert table.rows == [
+        ["first", "7.00", "1", "best"],
+        ["second", "8.00", "1", "untested"],
+        ["other", "5.50 ± 0.71", "2", "reference"],
+    ]
+    (table,) = verdict(without_the_paper(two_cells), {"first": records["first"] * 2})
+    assert table.rows == [["first", "7.00 ± 0.00", "2", "best"]]
+    assert verdict(without_the_paper(two_cells), {}) == []
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "standing"),
     [
-        ([7.0, 7.1, 7.2], [8.0, 8.1, 8.2], "ahead of second"),
-        ([7.0, 7.9, 8.1], [7.2, 8.0, 8.2], "not told by seeds from second"),
-        ([7.0, 7.1, 7.2], [8.0], "then second, 8.00, of second one seed"),
-        ([7.0], [8.0, 8.1], "of first one seed"),
+        ([7.0, 7.1, 7.2], [8.0, 8.1, 8.2], "behind"),
+        ([7.0, 7.9, 8.1], [7.2, 8.0, 8.2], "level"),
+        ([7.0, 7.1, 7.2], [8.0], "untested"),
+        ([7.0], [8.0, 8.1], "untested"),
     ],
 )
-def test_the_best_is_ahead_where_seeds_say_so(two_cells, first, second, said):
-    without = Experiment(
-        "", {key: value for key, value in two_cells.content.items() if key != "paper"}
-    )
+@pytest.mark.parametrize(("quantity", "sign"), [("bound", 1), ("accuracy", -1)])
+def test_the_second_best_is_behind_where_seeds_say_so(
+    two_cells, first, second, standing, quantity, sign
+):
     records = {
-        name: [record_with(bound=value) for value in values]
-        for name, values in (("first", first), ("second", second))
+        name: [record_with(**{quantity: sign * value}) for value in values]
+        for name, values in (("second", second), ("first", first))
     }
-    assert said in verdict(without, records)
+    (table,) = verdict(without_the_paper(two_cells), records)
+    assert [(row[0], row[-1]) for row in table.rows] == [("first", "best"), ("second", standing)]
 
 
 @pytest.mark.parametrize(
-    ("recipe", "rate_decay", "dropout", "paper_epochs", "expected"),
+    ("recipe", "rate_decay", "dropout", "paper_epochs", "epochs", "said"),
     [
-        (
-            "elbo",
-            "none",
-            0.0,
-            300,
-            "1 epochs, and the paper has 300; the recipe differs from the paper's.",
-        ),
-        (
-            "paper",
-            "cosine",
-            0.0,
-            300,
-            "1 epochs, and the paper has 300; the recipe differs from the paper's.",
-        ),
-        (
-            "paper",
-            "none",
-            0.5,
-            None,
-            "the paper does not say how many; the recipe differs from the paper's.",
-        ),
-        ("paper", "none", 0.0, 300, "training lasts 1 epochs, and the paper has 300."),
+        ("elbo", "none", 0.0, 300, "300", "another"),
+        ("paper", "cosine", 0.0, 300, "300", "another"),
+        ("paper", "none", 0.5, None, "not stated", "another"),
+        ("paper", "none", 0.0, 300, "300", "paper"),
     ],
 )
-def test_counts_of_cells_as_good_as_the_papers_name_their_setting(
-    two_cells, recipe, rate_decay, dropout, paper_epochs, expected
+def test_the_verdict_has_the_setting_of_the_compared_cells(
+    two_cells, recipe, rate_decay, dropout, paper_epochs, epochs, said
 ):
     if paper_epochs is not None:
         path = experiments.CELLS / "tiny.yaml"
         path.write_text(path.read_text() + f"\npaper_epochs: {paper_epochs}\n")
     record = record_with(bound=1.0)
     record.config.update(recipe=recipe, rate_decay=rate_decay, dropout=dropout)
-    said = verdict(Experiment.named("tiny"), {"general": [record]})
-    assert "Setting of these cells: images are thresholded; training lasts 1 epochs" in said
-    assert expected in said
+    tables = verdict(Experiment.named("tiny"), {"general": [record]})
+    assert answers(tables, "Setting") == [
+        {"setting": "binarisation", "ours": "threshold", "paper": ""},
+        {"setting": "epochs", "ours": "1", "paper": epochs},
+        {"setting": "recipe", "ours": said, "paper": "paper"},
+    ]
 
 
-def test_counts_of_cells_as_good_as_the_papers_name_another_binarisation(two_cells):
+def test_the_setting_names_another_binarisation(two_cells):
     record = record_with(bound=1.0)
     record.config["data"]["binarisation"] = "sample"
-    assert "images: sample;" in verdict(two_cells, {"general": [record]})
+    row, *_ = answers(verdict(two_cells, {"general": [record]}), "Setting")
+    assert row["ours"] == "sample"
 
 
 def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
     record = record_with(bound=146.0, bound_surrogate=144.0)
-    said = "is as good as the paper's or better: 1 of 1."
-    for kind, word in (
-        ("bound", "bound"),
-        ("not a bound", "number (not a bound where bits are coupled)"),
+    for kind, name in (
+        ("bound", "bound, nats"),
+        ("not a bound", "number (not a bound where bits are coupled), nats"),
     ):
         record.evaluation["quantities"]["bound_surrogate"]["kind"] = kind
-        assert verdict(two_cells, {"general": [record]}).startswith(f"Cells whose {word} {said}")
+        (row,) = answers(verdict(two_cells, {"general": [record]}), "Cells as good")
+        assert (row["quantity"], row["as good as the paper's"]) == (name, "1 of 1")
 
 
 @tiny

@@ -21,6 +21,7 @@ from .quantities import shown, unit, values_of
 from .records import Places, read_record
 from .report import records_of, write_report
 from .runner import run_cells
+from .verdict_table import VerdictTable
 
 IN_TERMINAL = {
     "cell": "cell",
@@ -133,12 +134,28 @@ def report(options: Namespace, console: Console) -> None:
             console.print(f"{name}: no records yet")
             continue
         found = write_report(experiment, results, Path(options.output))
-        table = _cells(experiment.title, found.rows)
-        whole = Measurement.get(console, console.options.update(max_width=1000), table).maximum
-        wide = Console(file=console.file, width=max(console.width, whole))  # no number in two
-        wide.print(table)
-        console.print(found.verdict)
+        _print_whole(
+            console, [_cells(experiment.title, found.rows), *map(_of_verdict, found.verdict)]
+        )
         console.print(f"written: {', '.join(map(str, (found.page, *found.pictures)))}")
+
+
+def _print_whole(console: Console, tables: Sequence[Table]) -> None:
+    """Print tables as wide as they are, so that no number is broken in two."""
+    options = console.options.update(max_width=1000)
+    widths = [Measurement.get(console, options, table).maximum for table in tables]
+    wide = Console(file=console.file, width=max(console.width, *widths))
+    for table in tables:
+        wide.print(table)
+
+
+def _of_verdict(table: VerdictTable) -> Table:
+    """A table of the verdict for the terminal."""
+    header, rows = table.used()
+    printed = Table(*header, title=table.title)
+    for row in rows:
+        printed.add_row(*row)
+    return printed
 
 
 def _cells(title: str, rows: list[list[str]]) -> Table:

@@ -8,9 +8,9 @@ from statistics import mean
 from matplotlib.figure import Figure
 
 from ..runs.curves import PAGE_WIDTH, legend_below
+from .comparison import comparisons, of_the_papers_kind
 from .experiments import Experiment
 from .quantities import Records, markdown_table, shown, unit
-from .verdict import as_good, of_the_papers_kind
 
 
 def grid_tables(experiment: Experiment, records: Records) -> list[str]:
@@ -18,48 +18,44 @@ def grid_tables(experiment: Experiment, records: Records) -> list[str]:
     panels, rows, lines = experiment.grid
     tables = []
     for quantity in experiment.quantities:
+        as_good = {
+            comparison.cell
+            for comparison in comparisons(experiment, records, quantity)
+            if comparison.is_as_good
+        }
         for panel in panels.values:
-            names = [
-                [experiment.name_of(panel, row, line) for line in lines.values]
-                for row in rows.values
-            ]
-            header = [rows.name] + [
-                title for line in lines.values for title in (str(line), "paper")
-            ]
-            body = [
-                [
-                    str(row),
-                    *_row(
-                        experiment, records, names_of_row, quantity, panel not in experiment.apart
-                    ),
-                ]
-                for row, names_of_row in zip(rows.values, names, strict=True)
-            ]
-            known = [row for row in body if any(row[1:])]
+            header = [rows.name]
+            for line in lines.values:
+                header += [str(line), "paper"]
+            body = []
+            for row in rows.values:
+                cells = [experiment.name_of(panel, row, line) for line in lines.values]
+                body.append([str(row), *_row(experiment, records, cells, quantity, as_good)])
+            measured = [row for row in body if any(row[1:])]
             tables += [
                 f"**{panel}, {quantity} in {unit(quantity)}**",
                 "",
-                *markdown_table(header, known),
+                *markdown_table(header, measured),
                 "",
             ]
     return tables
 
 
 def _row(
-    experiment: Experiment, records: Records, names: list[str], quantity: str, counted: bool
+    experiment: Experiment,
+    records: Records,
+    names: list[str],
+    quantity: str,
+    as_good: set[str],
 ) -> list[str]:
     cells = []
     for name in names:
         values = of_the_papers_kind(records, name, quantity)
-        paper = experiment.paper_of(name, records[name][0].trained if values else 0).get(quantity)
+        epochs = records[name][0].trained if values else 0
+        paper = experiment.paper_of(name, epochs).get(quantity)
         text = shown(values)
-        good = (
-            counted
-            and values
-            and paper is not None
-            and as_good(experiment, quantity, mean(values), paper)
-        )
-        cells += [f"**{text}**" if good else text, "" if paper is None else f"{paper:g}"]
+        cells.append(f"**{text}**" if name in as_good else text)
+        cells.append("" if paper is None else f"{paper:g}")
     return cells
 
 

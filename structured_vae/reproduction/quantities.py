@@ -39,6 +39,29 @@ def shown(values: Sequence[float], digits: int = 2) -> str:
     return f"{mean(values):.{digits}f}{error}"
 
 
+def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
+    """The mean with the standard deviation over seeds, where there are several."""
+    deviation = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{deviation}"
+
+
+def differ(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Return whether Welch's t-test finds different means (two-sided, p < 0.05).
+
+    Both samples have at least two values.
+    """
+    from scipy.stats import ttest_ind_from_stats  # slow to load, and only reports need it
+
+    if not stdev(first) and not stdev(second):
+        return mean(first) != mean(second)
+    test = ttest_ind_from_stats(
+        *(mean(first), stdev(first), len(first)),
+        *(mean(second), stdev(second), len(second)),
+        equal_var=False,
+    )
+    return bool(test.pvalue < 0.05)
+
+
 def standard_error(values: Sequence[float]) -> float:
     """Of the mean of values, at least two."""
     return stdev(values) / math.sqrt(len(values))

@@ -23,6 +23,7 @@ from .quantities import Records, markdown_table, shown, values_of
 from .records import Record, read_record
 from .sample_pictures import sample_pictures
 from .verdict import attributes_verdict, gradients_verdict, verdict
+from .verdict_table import VerdictTable
 
 HEADER: Final = (
     *(
@@ -53,12 +54,12 @@ class View:
     Attributes:
         tables: lines of Markdown.
         figure: the plot, given the folder of the records too.
-        verdict: the first words, given the references and that folder.
+        verdict: the first tables, given the references and that folder.
     """
 
     tables: Callable[[Experiment, Records], list[str]]
     figure: Callable[[Experiment, Records, Path], Figure]
-    verdict: Callable[[Experiment, Records, Records, Path], str] = (
+    verdict: Callable[[Experiment, Records, Records, Path], list[VerdictTable]] = (
         lambda experiment, records, references, folder: verdict(experiment, records, references)
     )
 
@@ -96,13 +97,13 @@ class Report:
     Attributes:
         page: Markdown.
         pictures: PNG and SVG.
-        verdict: its first words.
+        verdict: its first tables.
         rows: the table of all cells: its header, then a row a cell.
     """
 
     page: Path
     pictures: tuple[Path, ...]
-    verdict: str
+    verdict: list[VerdictTable]
     rows: list[list[str]]
 
 
@@ -131,10 +132,10 @@ def write_report(experiment: Experiment, results: Path, folder: Path) -> Report:
             figure.savefig(part, format=path.suffix[1:], dpi=150)
     references = references_of(experiment, results)
     rows = _rows(experiment, records) + _reference_rows(references)
-    found = view.verdict(experiment, records, references, beside)
+    tables = view.verdict(experiment, records, references, beside)
     with whole_file(page) as part:
-        part.write_text(markdown(experiment, records, rows, found), encoding="utf-8")
-    return Report(page, pictures, found, [list(HEADER), *rows])
+        part.write_text(markdown(experiment, records, rows, tables), encoding="utf-8")
+    return Report(page, pictures, tables, [list(HEADER), *rows])
 
 
 def records_of(experiment: Experiment, results: Path) -> Records:
@@ -165,13 +166,18 @@ def _of_cell(folder: Path, name: str) -> list[Record]:
     return [record for path in paths if (record := read_record(path)) is not None]
 
 
-def markdown(experiment: Experiment, records: Records, rows: list[list[str]], found: str) -> str:
+def markdown(
+    experiment: Experiment,
+    records: Records,
+    rows: list[list[str]],
+    verdict_tables: list[VerdictTable],
+) -> str:
     """The page: the verdict, what the numbers are, the tables, the row of each cell, the plot."""
     hardware = sorted({_hardware(record) for cells in records.values() for record in cells})
     lines = [
         f"# {experiment.title}",
         "",
-        *([f"**{found}**", ""] if found else []),
+        *(line for table in verdict_tables for line in table.markdown()),
         f"Test images of {_named(records, 'name')}, binarisation {_named(records, 'binarisation')}, in nats; the "
         "best epoch on the validation images, one evaluation. `bound` is valid for every row: reconstruction and "
         "exact KL, or the KL of a histogram of samples where the posterior is perturb-and-MAP; `-log p(x)` is exact "

@@ -1,0 +1,98 @@
+"""The paper's order of encoders: each pair of neighbours, by three numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import mean
+from typing import Final
+
+from .comparison import of_the_papers_kind
+from .experiments import Experiment
+from .quantities import Records, differ, mean_and_deviation, values_of
+from .records import Record
+from .verdict_table import VerdictTable
+
+NUMBERS: Final = {"": "paper's number", "bound": "valid bound", "minus_log_p": "-log p(x)"}
+"""By what encoders are put in order: quantities of records, the paper's kind first."""
+
+HEADER: Final = (
+    "training",
+    "number",
+    "first in the paper",
+    "second in the paper",
+    "first, mean ± sd",
+    "second, mean ± sd",
+    "first is",
+    "all in order from epoch",
+)
+
+
+def order_table(experiment: Experiment, records: Records) -> VerdictTable | None:
+    """Return a row for each pair of neighbours and number; None where no order has all its cells."""
+    rows = []
+    for training, cells in experiment.orders.items():
+        for quantity, number in NUMBERS.items():
+            values = {cell: _values(records, cell, quantity) for cell in cells}
+            if all(values.values()):
+                since = "" if quantity else _since([records[cell] for cell in cells])
+                rows += [[training, number, *pair, since] for pair in _pairs(values)]
+    return VerdictTable("The paper's order of encoders", HEADER, rows) if rows else None
+
+
+def _values(records: Records, cell: str, quantity: str) -> list[float]:
+    if not quantity:
+        return of_the_papers_kind(records, cell, "bound")
+    return values_of(records.get(cell, ()), quantity)
+
+
+def _pairs(values: Mapping[str, Sequence[float]]) -> list[list[str]]:
+    return [
+        [
+            first,
+            second,
+            mean_and_deviation(values[first]),
+            mean_and_deviation(values[second]),
+            standing(values[first], values[second]),
+        ]
+        for first, second in pairwise(values)
+    ]
+
+
+def standing(first: Sequence[float], second: Sequence[float]) -> str:
+    """Say where the first stands beside the second, lower being better.
+
+    Returns:
+        `ahead` or `behind` where Welch's t-test finds a difference (p < 0.05), `level` where it
+        finds none, and `untested` where one of the two has one seed.
+    """
+    if min(len(first), len(second)) == 1:
+        return "untested"
+    if not differ(first, second):
+        return "level"
+    return "ahead" if mean(first) < mean(second) else "behind"
+
+
+def _since(cells: Sequence[Sequence[Record]]) -> str:
+    """The epoch from which on the means over seeds keep this order on test images, if they do."""
+    curves = [_curve(records) for records in cells]
+    if len({len(curve) for curve in curves}) != 1:
+        return ""
+    epochs = [int(row["epoch"]) for row in cells[0][0].epochs]
+    ordered = [
+        all(better < worse for better, worse in pairwise(row)) for row in zip(*curves, strict=True)
+    ]
+    if len(ordered) < 2 or not ordered[-1]:
+        return ""
+    first = max((place + 1 for place, holds in enumerate(ordered) if not holds), default=0)
+    return str(epochs[first])
+
+
+def _curve(records: Sequence[Record]) -> list[float]:
+    """The paper's kind of number in each epoch, the mean over seeds as far as all have it."""
+    rows = zip(*(record.epochs for record in records), strict=False)
+    return [mean(_papers_kind(row) for row in of_seeds) for of_seeds in rows]
+
+
+def _papers_kind(row: Mapping[str, float]) -> float:
+    return row["test/bound_surrogate"] if "test/bound_surrogate" in row else row["test/bound"]
