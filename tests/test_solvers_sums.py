@@ -252,49 +252,176 @@ def test_bounds_are_in_reach_where_sums_are_not():
 
 
 def labels_of(random):
-    """A random problem of labels, of two instances."""
-    n, k = random.integers(1, 6), random.integers(2, 4)
+    """A random problem of labels: tables, one for all pairs, scores of equal values, or tables of their own sizes."""
+    n, k, batch = random.integers(1, 6), random.integers(2, 4), 2
     sizes = random.integers(1, k + 1, n)
     edges = np.stack(np.triu_indices(n, 1), axis=1)
-    edges = edges[random.random(len(edges)) < 0.6]
-    unary = random.normal(size=(2, n, k))
-    pairwise = random.normal(size=(2, len(edges), k, k))
+    edges = random.permuted(edges[random.random(len(edges)) < 0.6], axis=1)
+    unary = random.normal(size=(batch, n, k))
+    kind = random.integers(4)
+    if kind == 0:
+        weights = random.normal(size=(batch, len(edges)))
+        return LabelProblem.from_arrays(unary, potts=weights, edges=edges, sizes=sizes)
+    if kind == 1:
+        edges = np.sort(edges, axis=1)
+        tables = [random.normal(size=sizes[edge]) for edge in edges]
+        unary[:, np.arange(k) >= sizes[:, None]] = -np.inf
+        return LabelProblem.from_tables(unary[0], tables, edges, sizes)
+    shape = (k, k) if kind == 2 else (batch, len(edges), k, k)
+    pairwise = random.normal(size=shape)
     pairwise[random.random(pairwise.shape) < random.choice([0.0, 0.1])] = -np.inf
     return LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes)
 
 
-@some
+def label_evidence_of(random, problem):
+    """`[batch, n]`: random values, -1 for free variables, which differ between instances or do not."""
+    values = random.integers(0, problem.sizes, (problem.batch, problem.n))
+    free = random.random(values.shape if random.random() < 0.3 else problem.n) < 0.5
+    return np.where(free, -1, values)
+
+
+def all_labels(problem, values):
+    """All assignments, and their scores `[batch, assignments]`: minus infinity where they differ from values."""
+    x = np.array(list(itertools.product(*map(range, problem.sizes))))
+    scores = problem.unary[:, np.arange(problem.n), x].sum(axis=-1)
+    for edge, (i, j) in enumerate(problem.edges):
+        scores = scores + problem.pairwise(edge)[:, x[:, i], x[:, j]]
+    agree = ((values[:, None, :] < 0) | (values[:, None, :] == x)).all(axis=2)
+    return x, np.where(agree, scores, -np.inf)
+
+
+def label_features(problem, x):
+    """`[assignments, n k + e k k]`: indicators of the values of variables and of pairs."""
+    has = (x[:, :, None] == np.arange(problem.k)).astype(float)
+    first, second = problem.edges.T
+    pairs = has[:, first, :, None] * has[:, second, None, :]
+    return np.concatenate([has.reshape(len(x), -1), pairs.reshape(len(x), -1)], axis=1)
+
+
+def flat(*parts):
+    """`[batch, ...]` each as one array of features."""
+    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
+
+@settings(max_examples=150, deadline=None)
 @given(seed=SEEDS)
 def test_evidence_on_labels_leaves_the_assignments_that_agree(seed):
     random = np.random.default_rng(seed)
     problem = labels_of(random)
-    n, batch = problem.n, problem.batch
-    values = random.integers(0, problem.sizes, (batch, n))
-    values[random.random((batch, n)) < 0.5] = -1
-    x = np.array(list(itertools.product(*map(range, problem.sizes))))
-    scores = problem.unary[:, np.arange(n), x].sum(axis=-1)
-    for edge, (i, j) in enumerate(problem.edges):
-        scores = scores + problem.pairwise(edge)[:, x[:, i], x[:, j]]
-    agree = ((values[:, None, :] < 0) | (values[:, None, :] == x)).all(axis=2)
-    scores = np.where(agree, scores, -np.inf)
+    values = label_evidence_of(random, problem)
+    fix = values if problem.leading else values[0]
+    x, scores = all_labels(problem, values)
     log_z = np.logaddexp.reduce(scores, axis=1)
     if (log_z == -np.inf).any():
-        with pytest.raises(InfeasibleError):
-            gibbs(problem, fix=values)
+        for method in ("exact", "trw", "mean_field"):
+            with pytest.raises(InfeasibleError):
+                gibbs(problem, fix=fix, method=method)
         return
-    p = np.exp(scores - log_z[:, None])
+    p, phi = np.exp(scores - log_z[:, None]), label_features(problem, x)
     uniforms = random.random(uniforms_shape(problem, 4))
-    found = gibbs(problem, fix=values, uniforms=uniforms)
-    np.testing.assert_allclose(found.log_partition, log_z, atol=1e-11)
-    has = x[:, :, None] == np.arange(problem.k)
-    np.testing.assert_allclose(found.unary_marginals, np.einsum("bx,xnk->bnk", p, has), atol=1e-11)
-    np.testing.assert_allclose(found.entropy, entropy_of(p), atol=1e-10)
-    assert ((values < 0) | (found.samples == values)).all()
+    found = gibbs(problem, fix=fix, uniforms=uniforms)
+    batched = [
+        part.reshape(problem.batch, *part.shape[len(problem.leading) :])
+        for part in (found.unary_marginals, found.pairwise_marginals)
+    ]
+    np.testing.assert_allclose(np.ravel(found.log_partition), log_z, atol=1e-11)
+    np.testing.assert_allclose(flat(*batched), p @ phi, atol=1e-11)
+    np.testing.assert_allclose(np.ravel(found.entropy), entropy_of(p), atol=1e-10)
     np.testing.assert_array_equal(found.samples, found.sample(uniforms))
-    below, above = (gibbs(problem, fix=values, method=name) for name in ("mean_field", "trw"))
-    rounding = 1e-12 * (np.abs(problem.magnitude) + n)
-    assert (below.log_partition <= log_z + rounding).all()
-    assert (above.log_partition >= log_z - rounding).all()
+    drawn = found.samples.reshape(4, problem.batch, problem.n)
+    assert ((values < 0) | (drawn == values)).all()
+    direction = [random.normal(size=part.shape) for part in batched]
+    along = flat(*direction) @ phi.T
+    expected = (p * (along - (p * along).sum(axis=1, keepdims=True))) @ phi
+    shaped = (part.reshape(problem.leading + part.shape[1:]) for part in direction)
+    product = [part.reshape(problem.batch, -1) for part in found.covariance_product(*shaped)]
+    np.testing.assert_allclose(flat(*product), expected, atol=1e-10)
+    below, above = (gibbs(problem, fix=fix, method=name) for name in ("mean_field", "trw"))
+    rounding = 1e-12 * (np.abs(problem.magnitude) + problem.n)
+    assert (np.ravel(below.log_partition) <= log_z + rounding).all()
+    assert (np.ravel(above.log_partition) >= log_z - rounding).all()
+    assert above.pairwise_marginals.shape == found.pairwise_marginals.shape
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS)
+def test_the_derivative_of_conditionals_of_labels_given_evidence_is_their_change(seed):
+    random = np.random.default_rng(seed)
+    n, k, edges = 4, 3, np.array([[0, 1], [1, 2], [0, 2], [2, 3]])
+    unary, pairwise = random.normal(size=(1, n, k)), random.normal(size=(1, 4, k, k))
+    fix = {int(v): int(random.integers(k)) for v in np.flatnonzero(random.random(n) < 0.4)}
+    uniforms = random.random((2, 1, n))
+    scores = flat(unary, pairwise)[0]
+
+    def completions_at(theta):
+        ones, pairs = theta[: n * k].reshape(1, n, k), theta[n * k :].reshape(1, 4, k, k)
+        return labels.gibbs(ones, pairs, edges=edges, fix=fix).completions(uniforms)
+
+    here = completions_at(scores)
+    for v, value in fix.items():
+        assert (here.samples[..., v] == value).all()
+        assert (here.completed[..., v] == value).all()
+    costs = random.normal(size=here.conditionals.shape)
+    gradient = flat(*here.derivative(costs))[0]
+    step = 1e-5
+    for place in range(len(scores)):
+        sides = [
+            completions_at(scores + sign * step * np.eye(len(scores))[place]) for sign in (1, -1)
+        ]
+        if any((side.samples != here.samples).any() for side in sides):
+            continue  # a uniform number lies at the edge
+        high, low = ((costs * side.conditionals).sum() for side in sides)
+        assert abs(gradient[place] - (high - low) / (2 * step)) < 1e-5
+
+
+def test_evidence_on_labels_narrows_the_graph():
+    """All 30 variables meet each other; given 25 of them five are left."""
+    random = np.random.default_rng(2)
+    n, k = 30, 3
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    problem = LabelProblem.from_arrays(
+        random.normal(size=(n, k)), random.normal(size=(len(edges), k, k)), edges=edges
+    )
+    with pytest.raises(UnsupportedProblemError, match="trw"):
+        gibbs(problem)
+    values = random.integers(0, k, 25)
+    found = gibbs(problem, fix=dict(enumerate(values.tolist())))
+    rest = itertools.product(range(k), repeat=5)
+    scores = [float(problem.score([*values, *others])) for others in rest]
+    assert float(found.log_partition) == pytest.approx(np.logaddexp.reduce(scores), rel=1e-12)
+
+
+def test_evidence_on_all_labels_leaves_one_assignment():
+    problem = LabelProblem.from_arrays(np.zeros((2, 3)), np.ones((1, 3, 3)), edges=[[0, 1]])
+    found = gibbs(problem, fix={0: 2, 1: 0}, uniforms=np.full((2, 2), 0.5))
+    assert float(found.log_partition) == 1.0
+    assert float(found.entropy) == 0.0
+    assert found.samples.tolist() == [[2, 0], [2, 0]]
+    assert found.pairwise_marginals[0].tolist() == [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    assert found.completions(np.full((1, 2), 0.5)).completed.shape == (1, 0, 2, 2)
+    assert not any(part.any() for part in found.covariance_product(1.0, 1.0))
+    forbidden = LabelProblem.from_arrays([[0.0, -np.inf], [0.0, 0.0]])
+    with pytest.raises(InfeasibleError):
+        gibbs(forbidden, fix={0: 1})
+
+
+def test_evidence_on_labels_of_another_library_is_the_callers_kind():
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(6)
+    unary, pairwise = random.normal(size=(2, 3, 3)), random.normal(size=(2, 2, 3, 3))
+    edges = [[0, 1], [1, 2]]
+    expected = labels.gibbs(unary, pairwise, edges=edges, fix={1: 2})
+    tensors = torch.from_numpy(unary), torch.from_numpy(pairwise)
+    found = labels.gibbs(*tensors, edges=edges, fix={1: 2})
+    for name in ("log_partition", "unary_marginals", "pairwise_marginals", "entropy"):
+        assert isinstance(getattr(found, name), torch.Tensor)
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name))
+    strict = pytest.importorskip("array_api_strict")
+    arrays = strict.asarray(unary), strict.asarray(pairwise)
+    found = labels.gibbs(*arrays, edges=edges, fix={1: 2})
+    np.testing.assert_allclose(np.from_dlpack(found.log_partition), expected.log_partition)
+    product = np.from_dlpack(found.covariance_product(unary, pairwise)[1])
+    np.testing.assert_allclose(product, expected.covariance_product(unary, pairwise)[1])
 
 
 def test_a_label_problem_has_the_same_sums_by_either_call():

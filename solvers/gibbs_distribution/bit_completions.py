@@ -12,9 +12,9 @@ from ..arrays import ArrayT
 from ..options import check_threads
 from ..problem import Problem
 from . import enumeration_completions, sum_product_completions
+from .bit_evidence import BitEvidence
 from .completions import SampleCompletions, placed
 from .derivatives import FreeSums, derivative
-from .evidence import Evidence
 from .samples import Drawn, checked_direction, checked_variables
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -44,7 +44,7 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
     """
 
     _free: FreeSums = field(repr=False)
-    _evidence: Evidence = field(repr=False)
+    _evidence: BitEvidence = field(repr=False)
     _z: np.ndarray = field(repr=False)
 
     def derivative(
@@ -103,7 +103,7 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
 def complete(
     problem: Problem[ArrayT],
     free: FreeSums,
-    evidence: Evidence,
+    evidence: BitEvidence,
     uniforms: np.ndarray,
     variables: Any,
     threads: int | None,

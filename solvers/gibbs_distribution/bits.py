@@ -15,12 +15,12 @@ from ..options import check_threads
 from ..problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
 from .bit_completions import Completions, complete
+from .bit_evidence import BitEvidence
 from .derivatives import FreeSums, derivative
 from .distribution import Distribution
 from .draws import draw
 from .enumeration import MAX_VARIABLES
 from .estimate import ESTIMATES
-from .evidence import Evidence
 from .samples import Direction, by_sample, checked_uniforms
 
 METHODS = ("auto", "exact", "enumeration", "elimination")
@@ -46,7 +46,7 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
     """
 
     _free: FreeSums = field(repr=False)
-    _evidence: Evidence = field(repr=False)
+    _evidence: BitEvidence = field(repr=False)
 
     def completions(
         self, uniforms: Any, variables: Any = None, *, threads: int | None = None
@@ -101,7 +101,7 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
 
 def sums_of_bits(
     problem: Problem[ArrayT],
-    evidence: Evidence,
+    evidence: BitEvidence,
     uniforms: Any,
     method: Any,
     threads: int | None,
@@ -125,7 +125,7 @@ def sums_of_bits(
     # Elimination runs again for samples: the caller's arrays may be others by then.
     if method == "elimination" and evidence.values is None:
         problem = problem.copied()
-        evidence = Evidence.none(problem.to_host())
+        evidence = BitEvidence.none(problem.to_host())
     host, rest = evidence.problem, evidence.rest
     shape = _uniforms_of(method, host)
     if uniforms is None:

@@ -1,114 +1,50 @@
-"""Bits whose values are known: the problem of the others, and what its sums say of all.
-
-The features of all variables, z_i and z_i z_j, are linear in those of the free ones: phi = A phi_free
-+ constant. A feature z_i z_j with z_j known is z_j z_i, so A has at most one entry a row. Marginals
-are lifted by A, and directions and gradients go to and from the free ones by its transpose.
-"""
+"""The base of evidence: variables whose values are known leave the problem that is summed over."""
 
 from __future__ import annotations
 
+from abc import ABC
 from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 
 from ..arrays import Scores, States
 from ..kept import kept
-from ..problem import Problem
-from ..topology import Topology
-
-NEVER = -1000.0
-"""Score of the one variable that stands in where all values are known: its weight exp(-1000) is zero."""
+from .samples import ProblemT
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """A problem of bits, some of which keep a value.
+class Evidence(ABC, Generic[ProblemT]):
+    """A problem some of whose variables keep a value, and what sums over the others say of all.
 
     Attributes:
-        problem: of all variables, on the host.
-        rest: of the free ones, which have a problem even where there are none: that of one variable
-            that is never 1. The problem itself where nothing is known.
-        values: `[batch, n]`, int8, -1 for a free variable; the same ones are free in every instance.
-            None where all are free.
+        problem: of all variables.
+        rest: of the free ones, with the terms that the known values leave. It has a variable even
+            where all values are known: one that has no choice. The problem itself where nothing is
+            known.
+        values: `[batch, n]`, integers, -1 for a free variable; None where all are free.
         constant: `[batch]`, the score of the known values alone.
     """
 
-    problem: Problem
-    rest: Problem
+    problem: ProblemT
+    rest: ProblemT
     values: States | None
     constant: Scores
 
-    @classmethod
-    def none(cls, problem: Problem) -> Evidence:
-        """All variables of a host problem are free."""
-        return cls(problem, problem, None, np.zeros(problem.batch))
-
-    @classmethod
-    def of(
-        cls, problem: Problem, values: States, constant: Scores, rest: Problem | None
-    ) -> Evidence:
-        """Some variables of a host problem are known; see the attributes. `rest` is None where all are."""
-        if rest is None:
-            never = np.full((problem.batch, 1), NEVER)
-            alone = Topology(1, np.empty((0, 2), np.int64))
-            rest = Problem(never, never[:, :0], alone, problem.leading, problem.home)
-        return cls(problem, rest, values, constant)
-
     @kept
     def fixed(self) -> np.ndarray:
-        """`[n]`, bool: which variables are known."""
+        """`[n]`, bool: which variables are known, in some instance at least."""
         if self.values is None:
             return np.zeros(self.problem.n, bool)
-        fixed: np.ndarray = self.values[0] >= 0
+        fixed: np.ndarray = (self.values >= 0).any(axis=0)
         return fixed
 
     @kept
-    def _places(self) -> np.ndarray:
+    def places(self) -> np.ndarray:
         """`[free]`: the variables of `rest`, by their numbers in `problem`."""
-        return np.flatnonzero(~self.fixed)
-
-    @kept
-    def _sources(self) -> np.ndarray:
-        """`[n + e]`: the feature of `rest` that each feature is made of, -1 where it is a constant."""
-        fixed = self.fixed
-        number = np.where(fixed, -1, np.cumsum(~fixed) - 1)
-        first, second = self.problem.topology.pairs.T
-        both = ~fixed[first] & ~fixed[second]
-        # z_i z_j with one end known is the other end, or nothing; one of the two numbers is -1.
-        of_pairs = np.maximum(number[first], number[second])
-        of_pairs[both] = self.rest.n + np.arange(int(both.sum()))
-        return np.concatenate([number, of_pairs])
-
-    @kept
-    def _factors(self) -> np.ndarray:
-        """`[batch, n + e]`: the product of the known values of each feature."""
-        values = np.asarray(self.values, np.float64)
-        ones = np.where(values < 0, 1.0, values)
-        first, second = self.problem.topology.pairs.T
-        return np.concatenate([ones, ones[:, first] * ones[:, second]], axis=1)
-
-    def lifted(self, marginals: np.ndarray) -> np.ndarray:
-        """Return the means of all features, `[batch, n + e]`, by those of the free ones' features."""
         if self.values is None:
-            return marginals
-        means = np.where(self._sources < 0, 1.0, marginals[:, self._sources])
-        return self._factors * means
-
-    def spread(self, gradient: np.ndarray) -> np.ndarray:
-        """Return a gradient in all scores, `[batch, n + e]`, by that in the scores of `rest`."""
-        if self.values is None:
-            return gradient
-        return self._factors * np.where(self._sources < 0, 0.0, gradient[:, self._sources])
-
-    def gathered(self, direction: np.ndarray) -> np.ndarray:
-        """Return a direction of the scores of `rest`, by one of all scores `[batch, n + e]`."""
-        if self.values is None:
-            return direction
-        along = np.zeros((self.problem.batch, self.rest.n + self.rest.e))
-        varies = self._sources >= 0
-        moved = (self._factors * direction)[:, varies]
-        np.add.at(along.T, self._sources[varies], moved.T)
-        return along
+            return np.arange(self.problem.n)
+        return np.flatnonzero((self.values < 0).any(axis=0))
 
     def states(self, z: np.ndarray) -> np.ndarray:
         """Return states `[batch, ..., n]` of all variables, by those of `rest`."""
@@ -117,20 +53,22 @@ class Evidence:
         batch, n = self.values.shape
         between = z.shape[1:-1]
         values = self.values.reshape(batch, *(1 for _ in between), n)
-        whole = np.broadcast_to(values, (batch, *between, n)).copy()
-        whole[..., self._places] = z[..., : len(self._places)]
+        whole = np.broadcast_to(values, (batch, *between, n)).astype(z.dtype)
+        whole[..., self.places] = z[..., : len(self.places)]
         return whole
 
     def uniforms(self, numbers: np.ndarray) -> np.ndarray:
         """Return `[batch, samples, n of rest]` of uniform numbers `[batch, samples, n]`, one a variable."""
         if self.values is None:
             return numbers
-        if not len(self._places):
+        if not len(self.places):
             return np.zeros((*numbers.shape[:-1], 1))
-        return np.ascontiguousarray(numbers[..., self._places])
+        return np.ascontiguousarray(numbers[..., self.places])
 
     def numbers(self, variables: np.ndarray) -> np.ndarray:
-        """Return the numbers in `rest` of free variables."""
+        """Return the numbers in `rest` of variables that are free."""
         if self.values is None:
             return variables
-        return np.ascontiguousarray(self._sources[variables])
+        number = np.zeros(self.problem.n, np.int64)
+        number[self.places] = np.arange(len(self.places))
+        return number[variables]

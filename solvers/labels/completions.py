@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, ArrayT, beside, namespace_of, to_numpy
+from ..arrays import ArrayT, to_numpy
 from ..errors import ProblemError
 from ..gibbs_distribution.completions import SampleCompletions, placed
-from ..gibbs_distribution.samples import Direction, checked_direction, checked_variables
+from ..gibbs_distribution.samples import checked_direction, checked_variables
 from ..options import check_threads
-from .algorithms.sum_product import Conditionals
+from .evidence import LabelEvidence
+from .free_sums import FreeLabelSums, concatenated
 from .problem import LabelProblem
 
 LARGEST = 1e290
@@ -42,7 +42,8 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         values of one variable, the others by common random numbers.
     """
 
-    _parts: tuple[Conditionals, ...] = field(repr=False)
+    _free: FreeLabelSums = field(repr=False)
+    _evidence: LabelEvidence = field(repr=False)
     _z: np.ndarray = field(repr=False)
 
     def derivative(
@@ -80,55 +81,78 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
             [[-1.0, 1.0], [0.0, 0.0]]
         """
         check_threads(threads)
-        problem = self._problem
+        problem, evidence, free = self._problem, self._evidence, self._free
         of_chosen = self._weights("costs", costs)
-        weights = np.zeros((*self._z.shape, problem.k))
+        weights = np.zeros((*self._z.shape, free.problem.k))
         instances, samples = np.ogrid[: len(of_chosen), : of_chosen.shape[1]]
+        chosen = evidence.numbers(self._chosen)
         np.add.at(
-            weights, (instances[..., None], samples[..., None], self._chosen), of_chosen
+            weights, (instances[..., None], samples[..., None], chosen), of_chosen
         )  # one may be chosen twice
-        found = [
-            part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)
-        ]
-        ones, pairs = concatenated(problem, found)
+        found = [part.pulled_back(*rows) for part, *rows in free.by_part(self._z, weights)]
+        ones, pairs = concatenated(free.problem, found)
         if unary is not None or pairwise is not None:
             shapes = (problem.n, problem.k), (problem.e, problem.k, problem.k)
             direction = checked_direction(problem, unary, pairwise, shapes, LARGEST)
-            more = covariance(problem, self._parts, direction)
+            more = free.covariance(evidence.gathered(direction))
             ones, pairs = ones + more[0], pairs + more[1]
+        ones, pairs = evidence.spread(ones, pairs)
         return problem.restore(ones), problem.restore(pairs)
 
 
 def complete(
     problem: LabelProblem[ArrayT],
-    parts: tuple[Conditionals, ...],
+    free: FreeLabelSums,
+    evidence: LabelEvidence,
     uniforms: np.ndarray,
     variables: Any,
-    fixed: np.ndarray,
 ) -> LabelCompletions[ArrayT]:
     """The completions of a problem whose variables have as many values each.
 
     Args:
         problem: with whose leading dimensions.
-        parts: its conditionals, some instances each.
+        free: the sums over its variables without evidence.
+        evidence: the values of the others.
         uniforms: `[batch, samples, n]`.
         variables: as for `LabelGibbs.completions`.
-        fixed: `[n]`, bool, which variables keep a value.
 
     Raises:
         ProblemError: the variables have another shape or range, or one of them is fixed; or some
             have fewer values than others.
     """
-    n, k, samples = problem.n, problem.k, uniforms.shape[1]
-    if (problem.sizes != k).any():
+    k, samples = problem.k, uniforms.shape[1]
+    sizes = problem.sizes[evidence.places]
+    if (sizes != k).any():
         raise ProblemError(
-            f"completions are of variables with as many values each; here they have {problem.sizes.min()} to {k}"
+            f"completions are of variables with as many values each; here they have {sizes.min()} to {k}"
         )
-    chosen = checked_variables(problem, samples, variables, fixed)
-    m = chosen.shape[-1]
-    z = drawn(parts, uniforms)
-    of_all = np.concatenate([to_numpy(part.at(own)) for part, own in by_part(parts, z)])
-    conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
+    chosen = checked_variables(problem, samples, variables, evidence.fixed)
+    numbers, draws = evidence.numbers(chosen), evidence.uniforms(uniforms)
+    z = free.drawn(draws)
+    of_all = np.concatenate([to_numpy(part.at(rows)) for part, rows in free.by_part(z)])
+    conditionals = np.take_along_axis(of_all, numbers[..., None], axis=2)
+    completed = _completed(free, draws, z, numbers)
+    return LabelCompletions(
+        **placed(problem, evidence.states(z), chosen, evidence.states(completed), conditionals),
+        _free=free,
+        _evidence=evidence,
+        _z=z,
+    )
+
+
+def _completed(
+    free: FreeLabelSums, uniforms: np.ndarray, z: np.ndarray, chosen: np.ndarray
+) -> np.ndarray:
+    """`[batch, samples, m, k - 1, n]`: samples with other values of their chosen variables.
+
+    Args:
+        free: the sums over all labels.
+        uniforms: `[batch, samples, n]`, which the samples were drawn by.
+        z: `[batch, samples, n]`, the samples.
+        chosen: `[batch, samples, m]`.
+    """
+    k, n = free.problem.k, free.problem.n
+    batch, samples, m = chosen.shape
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
     given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
@@ -138,63 +162,5 @@ def complete(
         axis=-1,
     )
     again = np.broadcast_to(uniforms[:, :, None, None, :], given.shape)
-    flat = (problem.batch, samples * m * (k - 1), n)
-    completed = drawn(parts, again.reshape(flat), given.reshape(flat)).reshape(given.shape)
-    return LabelCompletions(
-        **placed(problem, z, chosen, completed, conditionals), _parts=parts, _z=z
-    )
-
-
-def drawn(
-    parts: tuple[Conditionals, ...],
-    uniforms: np.ndarray,
-    given: np.ndarray | None = None,
-) -> np.ndarray:
-    """`[batch, samples, n]`, numpy: the samples of all parts for uniforms `[batch, samples, n]`.
-
-    Args:
-        parts: the conditionals of a problem, some instances each.
-        uniforms: in [0, 1).
-        given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all
-            are.
-    """
-    arrays = (uniforms,) if given is None else (uniforms, given)
-    return np.concatenate([to_numpy(part.samples(*own)) for part, *own in by_part(parts, *arrays)])
-
-
-def by_part(parts: tuple[Conditionals, ...], *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Each part, with what its instances have of arrays `[batch, ...]`, of the kind of its problem's arrays."""
-    start = 0
-    for part in parts:
-        rows = slice(start, start + part.problem.batch)
-        yield part, *(beside(part.problem.unary, array[rows]) for array in arrays)
-        start += part.problem.batch
-
-
-def concatenated(problem: LabelProblem, parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Arrays of unary and of pairwise features of the whole batch, by those of its parts."""
-    xp = namespace_of(problem.unary)
-    unary = xp.concat([part[0] for part in parts], axis=0)
-    pairwise = xp.concat([part[1] for part in parts], axis=0)
-    return unary, pairwise
-
-
-def covariance(
-    problem: LabelProblem, parts: tuple[Conditionals, ...], direction: Direction
-) -> tuple[Array, Array]:
-    """Cov(phi, phi . d) `[batch, n, k]` and `[batch, e, k, k]`, where phi indicates values."""
-    unary, pairwise = (np.ascontiguousarray(part) for part in direction)
-    found = [
-        part.derivative(_as_scores(part.problem, *arrays))
-        for part, *arrays in by_part(parts, unary, pairwise)
-    ]
-    return concatenated(problem, found)
-
-
-def _as_scores(problem: LabelProblem, unary: Array, pairwise: Array) -> LabelProblem:
-    """The problem of the same pairs, whose scores a direction is."""
-    tables = np.arange(problem.e)
-    sizes, topology = problem.sizes, problem.topology
-    return LabelProblem(
-        unary, pairwise, tables, None, sizes, topology, (problem.batch,), problem.home
-    )
+    flat = (batch, samples * m * (k - 1), n)
+    return free.drawn(again.reshape(flat), given.reshape(flat)).reshape(given.shape)

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
 
-from ..arrays import Array, ArrayT, as_float64, beside, check_room, namespace_of, to_numpy
+from ..arrays import Array, ArrayT, beside, check_room, to_numpy
 from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.distribution import Distribution
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
 from ..options import check_threads
-from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
-from .algorithms.sum_product import Conditionals
-from .completions import LARGEST, LabelCompletions, complete, concatenated, covariance, drawn
-from .fixing import FREE, values_of, with_values
-from .gibbs_estimate import estimated
+from .algorithms.buckets import Buckets, why_not_eliminated
+from .completions import LARGEST, LabelCompletions, complete
+from .evidence import LabelEvidence
+from .free_sums import FreeLabelSums
+from .gibbs_estimate import estimate_of_labels
 from .problem import LabelProblem
 
 Exact: TypeAlias = Literal["auto", "exact", "elimination"]
@@ -39,12 +39,12 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
         unary_marginals: `[batch, n, k]`, P(x_i = a); zero beyond `sizes`.
         pairwise_marginals: `[batch, e, k, k]`, P(x_i = a, x_j = b) of the pairs of `edges`.
         method: "elimination".
-        problem: what was asked; other values of variables with evidence are forbidden.
+        problem: what was asked.
         samples: `[samples, batch, n]`, int64; None where no uniforms were given.
     """
 
-    _parts: tuple[Conditionals, ...] = field(repr=False)
-    _fixed: np.ndarray = field(repr=False)
+    _free: FreeLabelSums = field(repr=False)
+    _evidence: LabelEvidence = field(repr=False)
 
     _LARGEST: ClassVar[float] = LARGEST
 
@@ -73,35 +73,20 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
         """
         check_threads(threads)
         numbers = checked_uniforms(self.problem, uniforms, (self.problem.n,))
-        return complete(self.problem, self._parts, numbers, variables, self._fixed)
+        return complete(self.problem, self._free, self._evidence, numbers, variables)
 
     def _uniforms_of_a_sample(self) -> tuple[int, ...]:
         return (self.problem.n,)
 
     def _entropies(self) -> Array:
-        problem = self.problem
-        xp = namespace_of(problem.unary)
-        ones, pairs = (
-            xp.reshape(
-                beside(problem.unary, to_numpy(part)),
-                (problem.batch, *part.shape[len(problem.leading) :]),
-            )
-            for part in (self.unary_marginals, self.pairwise_marginals)
-        )
-        mean = xp.sum(xp.reshape(ones * _finite(problem.unary), (problem.batch, -1)), axis=-1)
-        for edge in range(problem.e):
-            i, j = problem.topology.pairs[edge]
-            table = _finite(problem.pairwise(edge))
-            probabilities = pairs[:, edge, : problem.sizes[i], : problem.sizes[j]]
-            mean = mean + xp.sum(probabilities * table, axis=(1, 2))
-        log_z = xp.concat([part.log_partition for part in self._parts], axis=0)
-        return log_z - mean
+        return self._free.entropies()
 
     def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
-        return drawn(self._parts, uniforms)
+        return self._evidence.states(self._free.drawn(self._evidence.uniforms(uniforms)))
 
     def _covariance(self, direction: Direction, threads: int | None) -> tuple[Array, Array]:
-        return covariance(self.problem, self._parts, direction)
+        along = self._evidence.gathered(direction)
+        return self._evidence.spread(*self._free.covariance(along))
 
 
 @overload
@@ -200,16 +185,13 @@ def sums_of_labels(
 
     Arguments and errors are those of `gibbs`.
     """
-    fixed = np.zeros(problem.n, bool)
-    if fix is not None:
-        fixed = (values_of(problem, fix) != FREE).any(axis=0)
-        problem = with_values(problem, fix)
+    evidence = LabelEvidence.of(problem, fix)
     if isinstance(method, str) and method in ESTIMATES:
         if uniforms is not None:
             raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
-        return estimated(problem, method)
+        return estimate_of_labels(problem, evidence, method)
     check_method(method)
-    return _exact(problem, uniforms, fixed)
+    return _exact(problem, evidence, uniforms)
 
 
 def check_method(method: Any) -> None:
@@ -223,8 +205,11 @@ def check_method(method: Any) -> None:
         raise OptionError(f"method must be 'exact' or one of {names}; got {shortened(method)}")
 
 
-def _exact(problem: LabelProblem[ArrayT], uniforms: Any, fixed: np.ndarray) -> LabelGibbs[ArrayT]:
-    if reason := why_not_eliminated(problem, lambda buckets: _bytes_of(problem, buckets)):
+def _exact(
+    problem: LabelProblem[ArrayT], evidence: LabelEvidence, uniforms: Any
+) -> LabelGibbs[ArrayT]:
+    rest = evidence.rest
+    if reason := why_not_eliminated(rest, lambda buckets: _bytes_of(rest, buckets)):
         others = "method='trw' and method='mean_field' have bounds on log Z"
         raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
     check_room(
@@ -233,35 +218,28 @@ def _exact(problem: LabelProblem[ArrayT], uniforms: Any, fixed: np.ndarray) -> L
     numbers = None
     if uniforms is not None:
         numbers = checked_uniforms(problem, uniforms, (problem.n,))
-    buckets = buckets_of(problem)
-    parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
-    if any(bool((to_numpy(part.log_partition) == -np.inf).any()) for part in parts):
+    free = FreeLabelSums.of(rest)
+    log_z = free.log_partition()
+    if bool((to_numpy(log_z) == -np.inf).any()):
         raise InfeasibleError()
-    ones, pairs = concatenated(problem, [part.marginals() for part in parts])
-    log_z = namespace_of(problem.unary).concat([part.log_partition for part in parts], axis=0)
+    ones, pairs = evidence.lifted(free.ones, free.pairs)
     samples = None
     if numbers is not None:
-        samples = problem.home.place(by_sample(problem, drawn(parts, numbers)))
+        z = evidence.states(free.drawn(evidence.uniforms(numbers)))
+        samples = problem.home.place(by_sample(problem, z))
     return LabelGibbs(
-        log_partition=problem.restore(log_z),
+        log_partition=problem.restore(log_z + beside(log_z, evidence.constant)),
         bound="exact",
         unary_marginals=problem.restore(ones),
         pairwise_marginals=problem.restore(pairs),
         method="elimination",
         problem=problem,
         samples=samples,
-        _parts=parts,
-        _fixed=fixed,
+        _free=free,
+        _evidence=evidence,
     )
 
 
 def _bytes_of(problem: LabelProblem, buckets: Buckets) -> int:
     """The conditionals of the whole batch, and some of the largest."""
     return 8 * (problem.batch * buckets.entries + 4 * buckets.largest)
-
-
-def _finite(scores: Array) -> Array:
-    """Float64 scores; zero for what is forbidden, which has no probability."""
-    xp = namespace_of(scores)
-    values = as_float64(scores)
-    return xp.where(xp.isinf(values), xp.zeros_like(values), values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,19 +11,28 @@ from ..arrays import ArrayT, check_room
 from ..gibbs_distribution.distribution import Bound
 from ..gibbs_distribution.estimate import Estimated, GibbsEstimate
 from .algorithms.sum_bounds import Sums, loopy, mean_field, tree_reweighted
+from .evidence import LabelEvidence
 from .problem import LabelProblem
 
-_WAYS: Final[dict[Estimated, tuple[Callable[[LabelProblem], Sums], Bound]]] = {
-    "trw": (tree_reweighted, "upper"),
-    "mean_field": (mean_field, "lower"),
-    "loopy": (loopy, None),
+BOUNDS: Final[dict[Estimated, Bound]] = {"trw": "upper", "mean_field": "lower", "loopy": None}
+"""What the number of each method is of log Z."""
+
+_WAYS: Final[dict[Estimated, Callable[[LabelProblem], Sums]]] = {
+    "trw": tree_reweighted,
+    "mean_field": mean_field,
+    "loopy": loopy,
 }
 
 
-def estimated(
-    problem: LabelProblem[ArrayT], method: Estimated
+def estimate_of_labels(
+    problem: LabelProblem[ArrayT], evidence: LabelEvidence, method: Estimated
 ) -> GibbsEstimate[LabelProblem[ArrayT], ArrayT]:
-    """What a method finds that takes no sums over all assignments.
+    """Return what a method finds that takes no sums over all assignments.
+
+    Args:
+        problem: as the caller has it.
+        evidence: the values of some of its variables.
+        method: "trw", "mean_field" or "loopy".
 
     Raises:
         InfeasibleError: every assignment of an instance is forbidden.
@@ -32,16 +41,41 @@ def estimated(
     check_room(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
     )
-    way, bound = _WAYS[method]
-    host = problem.to_host()
-    found = [way(host.instances(slice(b, b + 1))) for b in range(host.batch)]
-    log_z, of_variables, of_pairs, converged = (np.stack(part) for part in zip(*found, strict=True))
+    found = estimated(evidence.rest.to_host(), method)
+    ones, pairs = evidence.lifted(found.of_variables, found.of_pairs)
     return GibbsEstimate(
-        log_partition=problem.restore(log_z),
-        bound=bound,
-        unary_marginals=problem.restore(of_variables),
-        pairwise_marginals=problem.restore(of_pairs),
+        log_partition=problem.restore(found.log_partition + evidence.constant),
+        bound=BOUNDS[method],
+        unary_marginals=problem.restore(ones),
+        pairwise_marginals=problem.restore(pairs),
         method=method,
         problem=problem,
-        converged=problem.restore(converged),
+        converged=problem.restore(found.converged),
     )
+
+
+class Estimates(NamedTuple):
+    """What a method finds of each instance.
+
+    Attributes:
+        log_partition: `[batch]`.
+        of_variables: `[batch, n, k]`, probabilities.
+        of_pairs: `[batch, e, k, k]`, probabilities.
+        converged: `[batch]`, bool.
+    """
+
+    log_partition: np.ndarray
+    of_variables: np.ndarray
+    of_pairs: np.ndarray
+    converged: np.ndarray
+
+
+def estimated(problem: LabelProblem, method: Estimated) -> Estimates:
+    """Return what a method finds of each instance of a host problem.
+
+    Raises:
+        InfeasibleError: every assignment of an instance is forbidden.
+    """
+    one_by_one = (problem.instances(slice(b, b + 1)) for b in range(problem.batch))
+    found = [_WAYS[method](instance) for instance in one_by_one]
+    return Estimates(*(np.stack(part) for part in zip(*found, strict=True)))

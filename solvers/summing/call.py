@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..conversions import Conversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
 from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
-from ..gibbs_distribution.evidence import Evidence
 from ..labels.conversions import LabelConversion
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
@@ -291,16 +291,16 @@ def _sums_of_bits(
     return sums_of_bits(problem, evidence, uniforms, method, threads)
 
 
-def _evidence(problem: Problem, fix: Any) -> Evidence:
+def _evidence(problem: Problem, fix: Any) -> BitEvidence:
     """Return the variables that keep a value.
 
     Raises:
         OptionError: `fix` does not fit the problem.
     """
     if fix is None:
-        return Evidence.none(problem.to_host())
+        return BitEvidence.none(problem.to_host())
     fixing = Fixing.of(problem, fix)
-    return Evidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
+    return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
 
 
 def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import ArrayT, home_of
+from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.estimate import Estimated, GibbsEstimate
-from ..gibbs_distribution.evidence import Evidence
-from ..labels.gibbs_estimate import estimated
+from ..labels.gibbs_estimate import BOUNDS, estimated
 from ..labels.problem import LabelProblem
 from ..problem import Problem
 
@@ -19,7 +19,7 @@ BOTH = np.array([[0.0, 0.0], [0.0, 1.0]])
 
 
 def estimate_of_bits(
-    problem: Problem[ArrayT], evidence: Evidence, method: Estimated
+    problem: Problem[ArrayT], evidence: BitEvidence, method: Estimated
 ) -> GibbsEstimate[Problem[ArrayT], ArrayT]:
     """Return bounds on log Z, or an estimate, over the states that agree with evidence.
 
@@ -32,12 +32,12 @@ def estimate_of_bits(
         ProblemTooLargeError: memory does not hold the marginals of all pairs.
     """
     found = estimated(as_two_labels(evidence.rest), method)
-    ones, pairs = found.unary_marginals[..., 1], found.pairwise_marginals[..., 1, 1]
+    ones, pairs = found.of_variables[..., 1], found.of_pairs[..., 1, 1]
     marginals = evidence.lifted(np.concatenate([ones, pairs], axis=1))
     restore = evidence.problem.restore
     return GibbsEstimate(
         log_partition=restore(found.log_partition + evidence.constant),
-        bound=found.bound,
+        bound=BOUNDS[method],
         unary_marginals=restore(marginals[:, : problem.n]),
         pairwise_marginals=restore(marginals[:, problem.n :]),
         method=method,
