@@ -303,7 +303,7 @@ def flat(*parts):
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(seed=SEEDS)
 def test_evidence_on_labels_leaves_the_assignments_that_agree(seed):
     random = np.random.default_rng(seed)
@@ -364,7 +364,7 @@ def test_the_derivative_of_conditionals_of_labels_given_evidence_is_their_change
     costs = random.normal(size=here.conditionals.shape)
     gradient = flat(*here.derivative(costs))[0]
     step = 1e-5
-    for place in range(len(scores)):
+    for place in random.choice(len(scores), 8, replace=False):
         sides = [
             completions_at(scores + sign * step * np.eye(len(scores))[place]) for sign in (1, -1)
         ]

@@ -71,4 +71,5 @@ class Evidence(ABC, Generic[ProblemT]):
             return variables
         number = np.zeros(self.problem.n, np.int64)
         number[self.places] = np.arange(len(self.places))
-        return number[variables]
+        numbers: np.ndarray = number[variables]
+        return numbers

@@ -51,7 +51,7 @@ class LabelEvidence(Evidence[LabelProblem]):
     def _known(self) -> np.ndarray:
         """`[batch, n, k]`: 1 at the known value of each variable that left the problem."""
         values = np.asarray(self.values)
-        has = (values[:, :, None] == np.arange(self.problem.k)).astype(np.float64)
+        has: np.ndarray = (values[:, :, None] == np.arange(self.problem.k)).astype(np.float64)
         has[:, self.places] = 0.0
         return has
 
@@ -97,8 +97,9 @@ class LabelEvidence(Evidence[LabelProblem]):
         # The row or column of the known value; zeros where the other end is no variable of `rest`.
         to_first = np.einsum("beij,bej->bei", tables, known[:, second[across]])
         to_second = np.einsum("beij,bei->bej", tables, known[:, first[across]])
-        np.add.at(whole, (slice(None), first[across]), to_first)
-        np.add.at(whole, (slice(None), second[across]), to_second)
+        by_variable = whole.swapaxes(0, 1)  # a view
+        np.add.at(by_variable, first[across], to_first.swapaxes(0, 1))
+        np.add.at(by_variable, second[across], to_second.swapaxes(0, 1))
         unary = np.zeros((self.rest.batch, self.rest.n, self.rest.k))
         unary[:, : len(self.places)] = whole[:, self.places]
         return Direction(unary, direction.pairwise[:, self._inside])
