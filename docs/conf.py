@@ -59,7 +59,10 @@ nitpick_ignore_regex = [
         r"py:class",
         r"solvers\.(arrays\.(ArrayT|GivenT)|solver\.ProblemT|formats\.reader\.ReadT|(limits\.)?progress\.StatesT)",
     ),  # type variables
-    (r"py:class", r"solvers\.gibbs_distribution\.enumeration\.RunningSums"),  # of a private field
+    (
+        r"py:class",
+        r"solvers\.gibbs_distribution\.(derivatives\.FreeSums|evidence\.Evidence|samples\.ProblemT)",
+    ),  # of a private field
     (r"py:class", r"solvers\.labels\.algorithms\.sum_product\.Conditionals"),  # of a private field
     (r"py:class", r"solvers\.(topology\.Topology|registry\.Registry)"),  # private
     (r"py:class", r"solvers\.(limits\.)?progress\.(Watch|Known)"),  # private

@@ -9,8 +9,9 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
-from .gibbs_distribution.completions import Completions
-from .gibbs_distribution.distribution import Gibbs, gibbs, uniforms_shape
+from .gibbs_distribution.bit_completions import Completions
+from .gibbs_distribution.bits import Gibbs
+from .gibbs_distribution.estimate import GibbsEstimate
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
 from .limits.progress import Progress
@@ -22,6 +23,8 @@ from .solving.call import solve
 from .solving.prepared import Prepared, prepare
 from .solving.selection import Selection, naming_alternatives, resolve, select_solver
 from .solving.streams import Failure, solve_many
+from .summing.answer import GibbsAnswer
+from .summing.call import gibbs, uniforms_shape
 
 __all__ = [
     "ArgmaxSolver",
@@ -30,6 +33,8 @@ __all__ = [
     "Deadline",
     "Failure",
     "Gibbs",
+    "GibbsAnswer",
+    "GibbsEstimate",
     "InfeasibleError",
     "Maximiser",
     "OptionError",

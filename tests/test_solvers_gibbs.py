@@ -406,7 +406,8 @@ def test_memory_is_what_limits_elimination(monkeypatch):
 
 def test_bad_requests():
     with pytest.raises(
-        OptionError, match="method must be one of auto, enumeration, elimination; got 'sum'"
+        OptionError,
+        match=r"method must be one of auto, exact, enumeration, elimination, trw, .*; got 'sum'",
     ):
         gibbs([0.0], method="sum")
     with pytest.raises(UnsupportedProblemError, match="n = 21 and enumeration takes at most 20"):
@@ -519,3 +520,10 @@ def test_samples_are_of_the_scores_that_were_given(method):
     before = found.sample(uniforms)
     unary += 50.0
     np.testing.assert_array_equal(found.sample(uniforms), before)
+
+
+def test_arrays_by_column_have_the_same_sums():
+    unary, pairwise, edges = drawn(5, 3, 1.0, batch=3)
+    by_column = gibbs(np.asfortranarray(unary), np.asfortranarray(pairwise), edges=edges)
+    by_row = gibbs(unary, pairwise, edges=edges)
+    np.testing.assert_array_equal(by_column.log_partition, by_row.log_partition)

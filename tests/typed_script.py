@@ -16,8 +16,19 @@ from models import (
     Potentials,
     load_pretrained,
 )
-from solvers import Failure, Problem, Solution, gibbs, prepare, solve, solve_many
+from solvers import (
+    Failure,
+    GibbsAnswer,
+    GibbsEstimate,
+    Problem,
+    Solution,
+    gibbs,
+    prepare,
+    solve,
+    solve_many,
+)
 from solvers.conversions import from_qubo
+from solvers.labels import LabelGibbs, LabelProblem
 from structured_vae import (
     ArgmaxLayer,
     Direct,
@@ -55,6 +66,14 @@ def sums_are_of_the_callers_kind(unary: torch.Tensor) -> None:
     assert_type(found.sample([0.5]), torch.Tensor)
     assert_type(found.covariance_product(unary), tuple[torch.Tensor, torch.Tensor])
     assert_type(gibbs([0.0]).log_partition, np.ndarray)
+    assert_type(found.entropy, torch.Tensor)
+    problem = Problem.from_arrays(unary)
+    assert_type(gibbs(problem, fix={0: 1}).sample([0.5]), torch.Tensor)
+    assert_type(gibbs(problem, method="trw").log_partition, torch.Tensor)
+    many = LabelProblem.from_arrays(unary)
+    assert_type(gibbs(many), LabelGibbs[torch.Tensor])
+    assert_type(gibbs(many, method="trw"), GibbsEstimate[LabelProblem[torch.Tensor], torch.Tensor])
+    assert_type(gibbs(from_qubo({("a", "b"): -1.0}), fix={"a": 1}), GibbsAnswer)
 
 
 def a_problem_remembers_the_kind(

@@ -284,9 +284,14 @@ def _gibbs(draw: Draw, folder: Path) -> Call:
     given = _spoiled(draw, arrays, 0.1)
     options = {"uniforms": uniforms, "method": method, "threads": draw.of((None, 1, 2))}
     options = _spoiled(draw, options, 0.1)
+    fix = perhaps(draw, draw.of((None, {0: 1}, {int(draw.random.integers(n)): 0})), 0.05)
+    estimate = perhaps(draw, draw.of(("trw", "mean_field", "loopy")), 0.05)
     more, directions = perhaps(draw, uniforms), perhaps(draw, np.ones(n))
 
     def call() -> None:
+        if n <= 40:  # passes over all pairs take long
+            gibbs(problem, fix=fix, method=estimate)
+        _ = gibbs(problem, fix=fix).entropy
         found = gibbs(**given, **options)
         found.sample(more)
         found.covariance_product(directions)

@@ -124,10 +124,11 @@ def _gibbs(draw: Draw, folder: Path) -> Callable[[], Any]:
     direction = perhaps(draw, np.ones(problem.k), 0.2)
     method = perhaps(draw, draw.of(("exact", "trw", "mean_field", "loopy")), 0.2)
     chosen, costs = perhaps(draw, None, 0.2), perhaps(draw, None, 0.2)
+    fix = perhaps(draw, draw.of((None, {0: 0})), 0.05)
 
     def call() -> None:
-        gibbs(**given, method=method)
-        found = gibbs(**given)
+        gibbs(**given, fix=fix, method=method)
+        found = gibbs(**given, uniforms=uniforms)
         _ = found.entropy
         found.covariance_product(direction)
         found.sample(uniforms)

@@ -40,6 +40,10 @@ class Objective(Protocol):
     def least(self) -> float:
         """No state has less: minus infinity where that takes a search."""
 
+    @property
+    def is_solved_exactly(self) -> bool:
+        """Whether `solved_terms` are the terms at all states, so that sums over states agree."""
+
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
@@ -68,6 +72,7 @@ class Quadratic:
 
     solved_terms = terms
     least = -math.inf
+    is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
         """The linear terms and the weights; the constants do not come into the problem."""
@@ -108,6 +113,7 @@ class Cut:
 
     solved_terms = terms
     least = -math.inf
+    is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
         """The weights."""
@@ -138,6 +144,11 @@ class Capacity:
         return cut
 
     least = 0.0
+
+    @property
+    def is_solved_exactly(self) -> bool:
+        """Whether no capacity was capped."""
+        return bool((self.capped == self.capacities).all())
 
     def solved_terms(self, z: np.ndarray) -> np.ndarray:
         """The capped capacities of the arcs that are cut."""
@@ -177,6 +188,7 @@ class FactorSum:
 
     solved_terms = terms
     least = -math.inf
+    is_solved_exactly = True
 
     def coefficients(self) -> np.ndarray:
         """The finite entries of all tables."""

@@ -51,6 +51,7 @@ def infer(
     """
     batch, n = unary.shape
     coefficients = np.concatenate((unary, pairwise), axis=1, dtype=np.float64)
+    coefficients = np.ascontiguousarray(coefficients)  # of columns, where both are
     blocks = (batch, 1 << max(n - kernels.BLOCK_BITS, 0))
     sums = RunningSums(coefficients, np.empty(batch), np.empty(blocks), np.empty(blocks))
     log_z, marginals = np.empty(batch), np.empty_like(coefficients)

@@ -1,13 +1,19 @@
-"""What is drawn: a sample after another for callers, an instance after another for kernels; over bits and labels."""
+"""What is drawn, and what callers say of it: shapes and ranges, for bits and for labels.
+
+Callers have a sample after another, kernels an instance after another.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from typing_extensions import TypeVar  # with a default, as Python 3.13 has it
 
-from ..arrays import States, as_array, to_numpy
+from ..arrays import Array, Home, States, as_array, to_numpy
 from ..errors import ProblemError
+from ..topology import Topology
 
 
 class Drawn(NamedTuple):
@@ -25,7 +31,7 @@ class Drawn(NamedTuple):
 
 
 class Batched(Protocol):
-    """What is asked here of a problem, over bits or over labels."""
+    """What sums and completions ask of a problem, over bits or over labels."""
 
     @property
     def n(self) -> int:
@@ -39,6 +45,21 @@ class Batched(Protocol):
     def leading(self) -> tuple[int, ...]:
         """Their dimensions, as the caller gave them."""
 
+    @property
+    def home(self) -> Home[Any]:
+        """Where answers go back to."""
+
+    @property
+    def topology(self) -> Topology:
+        """The pairs."""
+
+    def restore(self, array: Array) -> Any:
+        """`[batch, ...]` with the caller's leading dimensions, kind and device."""
+
+
+ProblemT = TypeVar("ProblemT", bound=Batched, default=Any)
+"""A problem of either kind."""
+
 
 def by_instance(problem: Batched, array: np.ndarray) -> np.ndarray:
     """`[batch, samples, ...]` of `[samples, batch, ...]` with the problem's leading dimensions for the batch."""
@@ -50,6 +71,12 @@ def by_sample(problem: Batched, array: np.ndarray) -> np.ndarray:
     """`[samples, batch, ...]`, with the problem's leading dimensions for the batch, of `[batch, samples, ...]`."""
     swapped = np.ascontiguousarray(array.swapaxes(0, 1))
     return swapped.reshape(len(swapped), *problem.leading, *array.shape[2:])
+
+
+def by_completion(problem: Batched, completed: np.ndarray) -> np.ndarray:
+    """`[samples, m, ..., batch, n]`, with the problem's leading dimensions, of `[batch, samples, m, ..., n]`."""
+    moved = np.ascontiguousarray(np.moveaxis(completed, 0, -2))
+    return moved.reshape(*moved.shape[:-2], *problem.leading, moved.shape[-1])
 
 
 def checked_uniforms(
@@ -83,3 +110,125 @@ def checked_uniforms(
         where = tuple(outside[0].tolist())
         raise ProblemError(f"uniforms{list(where)} is {given[where]}; they must be in [0, 1)")
     return by_instance(problem, given)
+
+
+def checked_variables(
+    problem: Batched, samples: int, variables: Any, fixed: np.ndarray
+) -> np.ndarray:
+    """Return the variables to complete, `[batch, samples, m]`: all that are not fixed for None.
+
+    Args:
+        problem: with whose leading dimensions.
+        samples: how many there are.
+        variables: `[m]` or `[samples, ..., m]`, as the caller has them; or None.
+        fixed: `[n]`, bool, which variables keep a value.
+
+    Raises:
+        ProblemError: they have another shape or range, or one of them is fixed.
+    """
+    if variables is None:
+        variables = np.flatnonzero(~fixed)
+    array = to_numpy(as_array(variables, "variables"))
+    shape = (samples, *problem.leading)
+    if array.dtype.kind not in "iu" or array.shape[:-1] not in ((), shape) or not array.ndim:
+        raise ProblemError(
+            f"variables must be whole numbers [m] or {(*shape, 'm')}; "
+            f"they are {array.dtype} {array.shape}"
+        )
+    if array.size and not (array.min() >= 0 and array.max() < problem.n):
+        raise ProblemError(
+            f"variables must be at least 0 and below n = {problem.n}; "
+            f"they go from {array.min()} to {array.max()}"
+        )
+    impossible = array[fixed[array]]
+    if impossible.size:
+        raise ProblemError(
+            f"variable {impossible[0]} is fixed and has no other value; leave it out of variables"
+        )
+    whole = np.broadcast_to(array, (*shape, array.shape[-1])).astype(np.int64)
+    return by_instance(problem, whole)
+
+
+def checked_weights(
+    problem: Batched, name: str, weights: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Return what a derivative weighs conditionals by, `[batch, samples, ...]`, float64.
+
+    Args:
+        problem: with whose leading dimensions.
+        name: of the argument, for errors.
+        weights: `[samples, ..., ...]`, finite.
+        shape: theirs.
+
+    Raises:
+        ProblemError: they have another shape, or are not finite.
+    """
+    array = to_numpy(as_array(weights, name))
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"{name} must be real numbers {shape}; they are {array.dtype} {array.shape}"
+        )
+    array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ProblemError(f"{name} must be finite")
+    return by_instance(problem, array)
+
+
+class Direction(NamedTuple):
+    """A direction in the space of scores.
+
+    Attributes:
+        unary: `[batch, n]`, of labels `[batch, n, k]`.
+        pairwise: `[batch, e]`, of labels `[batch, e, k, k]`.
+    """
+
+    unary: np.ndarray
+    pairwise: np.ndarray
+
+
+def checked_direction(
+    problem: Batched,
+    unary: Any,
+    pairwise: Any,
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    largest: float,
+) -> Direction:
+    """Return a direction as float64 arrays over the batch.
+
+    Args:
+        problem: with whose leading dimensions.
+        unary: what broadcasts to its shape; None for zeros.
+        pairwise: likewise.
+        shapes: of both, without the leading dimensions.
+        largest: magnitude that is allowed.
+
+    Raises:
+        ProblemError: a part does not broadcast to its shape, or is not finite, or too large.
+    """
+    parts = []
+    for name, values, shape in zip(("unary", "pairwise"), (unary, pairwise), shapes, strict=True):
+        array = to_numpy(as_array(0.0 if values is None else values, name))
+        if array.dtype.kind not in "biuf":
+            raise ProblemError(
+                f"the {name} direction must be real numbers; its type is {array.dtype}"
+            )
+        with np.errstate(over="ignore"):  # of more than double precision
+            array = array.astype(np.float64)
+        if not (np.abs(array) <= largest).all():
+            raise ProblemError(f"the {name} direction must be finite{_up_to(largest)}")
+        whole = (*problem.leading, *shape)
+        try:
+            array = np.broadcast_to(array, whole)
+        except ValueError as error:
+            raise ProblemError(
+                f"the {name} direction must be {whole}; its shape is {array.shape}"
+            ) from error
+        parts.append(array.reshape(problem.batch, *shape))
+    return Direction(*parts)
+
+
+def _up_to(largest: float) -> str:
+    """Return what an error says of a limit; nothing of the largest float64."""
+    if largest >= np.finfo(np.float64).max or math.isinf(largest):
+        return ""
+    return f", of magnitudes up to {largest:g}"

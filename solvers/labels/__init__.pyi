@@ -3,7 +3,6 @@ from .call import solve
 from .completions import LabelCompletions
 from .conversions import LabelConversion, from_dimod, from_factors, from_pgmpy
 from .gibbs_distribution import LabelGibbs, gibbs
-from .gibbs_estimate import LabelGibbsEstimate
 from .problem import LabelProblem
 from .registry import available_solvers, solver_class
 from .selection import Selection, select_solver
@@ -15,7 +14,6 @@ __all__ = [
     "LabelCompletions",
     "LabelConversion",
     "LabelGibbs",
-    "LabelGibbsEstimate",
     "LabelProblem",
     "LabelSolver",
     "Selection",

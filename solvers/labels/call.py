@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
-from ..arrays import ArrayLike, ArrayOf, ArrayT, as_array, beside, namespace_of, to_numpy
+from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..conversions.answer import Answer
-from ..errors import OptionError, ProblemError, shortened
+from ..errors import ProblemError
 from ..limits.deadline import Deadline, preparing
 from ..limits.interrupts import kernels_hear_keyboard
-from ..options import is_whole
 from ..ranking import each_found
 from ..solution import Solution
 from ..solver import ArgmaxSolver, seconds_of
 from ..solving.listening import Callback, heard_from, in_words, nothing_known, with_word
 from ..solving.selection import naming_alternatives
-from ..starts import over_batch
 from .conversions import LabelConversion
+from .fixing import with_values
 from .k_best import k_best as best_of_many
 from .problem import LabelProblem
 from .registry import LABELS
 from .selection import resolve
 from .solver import LabelSolver
-
-FREE = -1
 
 
 @overload
@@ -234,48 +230,3 @@ def _check_alone(*others: Any) -> None:
         raise ProblemError(
             "a LabelProblem or a LabelConversion has its pairs and sizes; pass it alone"
         )
-
-
-def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
-    """A problem in which the other values of some variables are forbidden.
-
-    Raises:
-        OptionError: `fix` names no variable of the problem, or a value that it does not have.
-    """
-    values = _values_of(problem, fix)
-    allowed = (values[:, :, None] == FREE) | (values[:, :, None] == np.arange(problem.k))
-    xp = namespace_of(problem.unary)
-    unary = xp.where(
-        beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf)
-    )
-    return replace(problem, unary=unary)
-
-
-def _values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
-    """`[batch, n]`, -1 for a free variable."""
-    if isinstance(fix, Mapping):
-        values = np.full((problem.batch, problem.n), FREE)
-        for variable, value in fix.items():
-            if not is_whole(variable, 0, problem.n - 1):
-                raise OptionError(
-                    f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
-                )
-            if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
-                raise OptionError(
-                    f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
-                    f"{problem.sizes[variable] - 1}"
-                )
-            values[:, variable] = value
-        return values
-    try:
-        given = to_numpy(as_array(fix, "fix"))
-        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(
-            problem.batch, problem.n
-        )
-    except (ProblemError, OptionError) as error:
-        raise OptionError(
-            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
-        ) from error
-    if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
-        raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
-    return values

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 
-from ..arrays import ArrayT, as_array, beside, namespace_of, to_numpy
+from ..arrays import ArrayT, to_numpy
 from ..errors import ProblemError
-from ..gibbs_distribution.completions import chosen_variables
-from ..gibbs_distribution.samples import by_instance, by_sample
-from .algorithms.sum_product import Conditionals
+from ..gibbs_distribution.completions import SampleCompletions, placed
+from ..gibbs_distribution.samples import checked_direction, checked_variables
+from ..options import check_threads
+from .evidence import LabelEvidence
+from .free_sums import FreeLabelSums, concatenated
 from .problem import LabelProblem
+
+LARGEST = 1e290
+"""Magnitude of a direction, so that sums over its numbers are finite."""
 
 
 @dataclass(frozen=True, eq=False)
-class LabelCompletions(Generic[ArrayT]):
-    """Samples of p(x) ~ exp(score(x)), drawn variable by variable, and their completions.
+class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
+    """Samples of p(x) ~ exp(score(x)) over labels, drawn variable by variable, and their completions.
 
     A completion has another value of a variable v, the sample's of all that were drawn before v,
     and those of all others by the same uniforms: given what was drawn before and the value, a
@@ -38,30 +42,35 @@ class LabelCompletions(Generic[ArrayT]):
         values of one variable, the others by common random numbers.
     """
 
-    samples: ArrayT
-    variables: np.ndarray
-    completed: ArrayT
-    conditionals: ArrayT
-    _problem: LabelProblem[ArrayT] = field(repr=False)
-    _parts: tuple[Conditionals, ...] = field(repr=False)
+    _free: FreeLabelSums = field(repr=False)
+    _evidence: LabelEvidence = field(repr=False)
     _z: np.ndarray = field(repr=False)
-    _chosen: np.ndarray = field(repr=False)
 
-    def derivative(self, costs: Any) -> tuple[ArrayT, ArrayT]:
+    def derivative(
+        self, costs: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
+    ) -> tuple[ArrayT, ArrayT]:
         """The gradient in the scores of the sum of costs * P(x_v = a | drawn before), what was drawn held fixed.
 
         The sum is over samples, their variables and all values. With the costs of a sample and of
         its completions, over all variables, its expectation is the gradient of the expected cost.
 
+        With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
+        `LabelGibbs.covariance_product`.
+
         Args:
             costs: `[samples, batch, m, k]`, finite: of the state in which the variable has the
                 value.
+            unary: `[batch, n, k]`, the part of d for the marginals of variables, finite; or what
+                broadcasts to it; None for zeros.
+            pairwise: `[batch, e, k, k]`, that for those of pairs; None for zeros.
+            threads: as over bits; sums over labels take one.
 
         Returns:
             `[batch, n, k]` and `[batch, e, k, k]`, float64.
 
         Raises:
-            ProblemError: the costs have another shape, or are not finite.
+            ProblemError: the costs have another shape, a part of the direction does not broadcast
+                to its own, or one is not finite.
 
         Example:
             >>> from solvers import labels
@@ -71,31 +80,30 @@ class LabelCompletions(Generic[ArrayT]):
             >>> found.derivative([[[0.0, 4.0], [0.0, 0.0]]])[0].tolist()
             [[-1.0, 1.0], [0.0, 0.0]]
         """
-        problem, shape = self._problem, (*self.variables.shape, self._problem.k)
-        given = to_numpy(as_array(costs, "costs"))
-        if given.shape != shape or given.dtype.kind not in "biuf":
-            raise ProblemError(
-                f"costs must be real numbers {shape}; they are {given.dtype} {given.shape}"
-            )
-        if not np.isfinite(given).all():
-            raise ProblemError("costs must be finite")
-        own = by_instance(problem, given).astype(np.float64)
-        weights = np.zeros((*self._z.shape, problem.k))
-        instances, samples = np.ogrid[: len(own), : own.shape[1]]
+        check_threads(threads)
+        problem, evidence, free = self._problem, self._evidence, self._free
+        of_chosen = self._weights("costs", costs)
+        weights = np.zeros((*self._z.shape, free.problem.k))
+        instances, samples = np.ogrid[: len(of_chosen), : of_chosen.shape[1]]
+        chosen = evidence.numbers(self._chosen)
         np.add.at(
-            weights, (instances[..., None], samples[..., None], self._chosen), own
+            weights, (instances[..., None], samples[..., None], chosen), of_chosen
         )  # one may be chosen twice
-        found = [
-            part.pulled_back(*arrays) for part, *arrays in by_part(self._parts, self._z, weights)
-        ]
-        xp = namespace_of(problem.unary)
-        unary, pairwise = (xp.concat([each[which] for each in found], axis=0) for which in (0, 1))
-        return problem.restore(unary), problem.restore(pairwise)
+        found = [part.pulled_back(*rows) for part, *rows in free.by_part(self._z, weights)]
+        ones, pairs = concatenated(free.problem, found)
+        if unary is not None or pairwise is not None:
+            shapes = (problem.n, problem.k), (problem.e, problem.k, problem.k)
+            direction = checked_direction(problem, unary, pairwise, shapes, LARGEST)
+            more = free.covariance(evidence.gathered(direction))
+            ones, pairs = ones + more[0], pairs + more[1]
+        ones, pairs = evidence.spread(ones, pairs)
+        return problem.restore(ones), problem.restore(pairs)
 
 
 def complete(
     problem: LabelProblem[ArrayT],
-    parts: tuple[Conditionals, ...],
+    free: FreeLabelSums,
+    evidence: LabelEvidence,
     uniforms: np.ndarray,
     variables: Any,
 ) -> LabelCompletions[ArrayT]:
@@ -103,24 +111,48 @@ def complete(
 
     Args:
         problem: with whose leading dimensions.
-        parts: its conditionals, some instances each.
+        free: the sums over its variables without evidence.
+        evidence: the values of the others.
         uniforms: `[batch, samples, n]`.
         variables: as for `LabelGibbs.completions`.
 
     Raises:
-        ProblemError: the variables have another shape or range; or some have fewer values than
-            others.
+        ProblemError: the variables have another shape or range, or one of them is fixed; or some
+            have fewer values than others.
     """
-    n, k, samples = problem.n, problem.k, uniforms.shape[1]
-    if (problem.sizes != k).any():
+    k, samples = problem.k, uniforms.shape[1]
+    sizes = problem.sizes[evidence.places]
+    if (sizes != k).any():
         raise ProblemError(
-            f"completions are of variables with as many values each; here they have {problem.sizes.min()} to {k}"
+            f"completions are of variables with as many values each; here they have {sizes.min()} to {k}"
         )
-    chosen = by_instance(problem, chosen_variables(problem, samples, variables))
-    m = chosen.shape[-1]
-    z = drawn(parts, uniforms)
-    of_all = np.concatenate([to_numpy(part.at(own)) for part, own in by_part(parts, z)])
-    conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
+    chosen = checked_variables(problem, samples, variables, evidence.fixed)
+    numbers, draws = evidence.numbers(chosen), evidence.uniforms(uniforms)
+    z = free.drawn(draws)
+    of_all = np.concatenate([to_numpy(part.at(rows)) for part, rows in free.by_part(z)])
+    conditionals = np.take_along_axis(of_all, numbers[..., None], axis=2)
+    completed = _completed(free, draws, z, numbers)
+    return LabelCompletions(
+        **placed(problem, evidence.states(z), chosen, evidence.states(completed), conditionals),
+        _free=free,
+        _evidence=evidence,
+        _z=z,
+    )
+
+
+def _completed(
+    free: FreeLabelSums, uniforms: np.ndarray, z: np.ndarray, chosen: np.ndarray
+) -> np.ndarray:
+    """`[batch, samples, m, k - 1, n]`: samples with other values of their chosen variables.
+
+    Args:
+        free: the sums over all labels.
+        uniforms: `[batch, samples, n]`, which the samples were drawn by.
+        z: `[batch, samples, n]`, the samples.
+        chosen: `[batch, samples, m]`.
+    """
+    k, n = free.problem.k, free.problem.n
+    batch, samples, m = chosen.shape
     others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
     given = np.full((*chosen.shape, k - 1, n), -1, np.int64)
     np.put_along_axis(
@@ -130,46 +162,5 @@ def complete(
         axis=-1,
     )
     again = np.broadcast_to(uniforms[:, :, None, None, :], given.shape)
-    flat = (problem.batch, samples * m * (k - 1), n)
-    completed = drawn(parts, again.reshape(flat), given.reshape(flat)).reshape(given.shape)
-    place = problem.home.place
-    return LabelCompletions(
-        samples=place(by_sample(problem, z)),
-        variables=by_sample(problem, chosen),
-        completed=place(
-            np.ascontiguousarray(completed.transpose(1, 2, 3, 0, 4)).reshape(
-                samples, m, k - 1, *problem.leading, n
-            )
-        ),
-        conditionals=place(by_sample(problem, conditionals)),
-        _problem=problem,
-        _parts=parts,
-        _z=z,
-        _chosen=chosen,
-    )
-
-
-def drawn(
-    parts: tuple[Conditionals, ...],
-    uniforms: np.ndarray,
-    given: np.ndarray | None = None,
-) -> np.ndarray:
-    """`[batch, samples, n]`, numpy: the samples of all parts for uniforms `[batch, samples, n]`.
-
-    Args:
-        parts: the conditionals of a problem, some instances each.
-        uniforms: in [0, 1).
-        given: `[batch, samples, n]`, values that are not drawn, -1 for all others; None where all
-            are.
-    """
-    arrays = (uniforms,) if given is None else (uniforms, given)
-    return np.concatenate([to_numpy(part.samples(*own)) for part, *own in by_part(parts, *arrays)])
-
-
-def by_part(parts: tuple[Conditionals, ...], *arrays: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Each part, with what its instances have of arrays `[batch, ...]`, of the kind of its problem's arrays."""
-    start = 0
-    for part in parts:
-        rows = slice(start, start + part.problem.batch)
-        yield part, *(beside(part.problem.unary, array[rows]) for array in arrays)
-        start += part.problem.batch
+    flat = (batch, samples * m * (k - 1), n)
+    return free.drawn(again.reshape(flat), given.reshape(flat)).reshape(given.shape)

@@ -3,104 +3,67 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, overload
+from typing import Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
 
-from ..arrays import Array, ArrayT, as_array, as_float64, beside, check_room, namespace_of, to_numpy
-from ..errors import InfeasibleError, ProblemError, UnsupportedProblemError
-from ..gibbs_distribution.samples import by_sample, checked_uniforms
-from .algorithms.buckets import Buckets, buckets_of, in_parts, why_not_eliminated
-from .algorithms.sum_product import Conditionals
-from .completions import LabelCompletions, complete, drawn
-from .gibbs_estimate import LabelGibbsEstimate, Method, estimated
+from ..arrays import Array, ArrayT, beside, check_room, to_numpy
+from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..gibbs_distribution.distribution import Distribution
+from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
+from ..options import check_threads
+from .algorithms.buckets import Buckets, why_not_eliminated
+from .completions import LARGEST, LabelCompletions, complete
+from .evidence import LabelEvidence
+from .free_sums import FreeLabelSums
+from .gibbs_estimate import estimate_of_labels
 from .problem import LabelProblem
 
-LARGEST = 1e290
-"""Of a direction, so that sums over its numbers are finite."""
+Exact: TypeAlias = Literal["auto", "exact", "elimination"]
+
+EXACT = ("auto", "exact", "elimination")
+"""Names of the one way to exact sums over labels."""
 
 
 @dataclass(frozen=True, eq=False)
-class LabelGibbs(Generic[ArrayT]):
-    """What `gibbs` finds of p(x) = exp(score(x)) / Z.
+class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
+    """What `gibbs` finds of p(x) = exp(score(x)) / Z over labels.
 
     All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
-    kind, float64.
+    kind; all but the samples are float64.
 
     Attributes:
         log_partition: `[batch]`, log Z in nats.
+        bound: "exact".
         unary_marginals: `[batch, n, k]`, P(x_i = a); zero beyond `sizes`.
         pairwise_marginals: `[batch, e, k, k]`, P(x_i = a, x_j = b) of the pairs of `edges`.
+        method: "elimination".
         problem: what was asked.
+        samples: `[samples, batch, n]`, int64; None where no uniforms were given.
     """
 
-    log_partition: ArrayT
-    unary_marginals: ArrayT
-    pairwise_marginals: ArrayT
-    problem: LabelProblem[ArrayT]
-    _parts: tuple[Conditionals, ...] = field(repr=False)
+    _free: FreeLabelSums = field(repr=False)
+    _evidence: LabelEvidence = field(repr=False)
 
-    @property
-    def edges(self) -> np.ndarray:
-        """`[e, 2]`, i < j: the pair of each pairwise marginal."""
-        return self.problem.edges
+    _LARGEST: ClassVar[float] = LARGEST
 
-    @property
-    def entropy(self) -> ArrayT:
-        """`[batch]`: -E[log p], in nats."""
-        xp, problem = namespace_of(self.problem.unary), self.problem
-        flat = [
-            xp.reshape(
-                beside(problem.unary, to_numpy(part)),
-                (problem.batch, *part.shape[len(problem.leading) :]),
-            )
-            for part in (self.unary_marginals, self.pairwise_marginals)
-        ]
-        mean = xp.sum(xp.reshape(flat[0] * _finite(problem.unary), (problem.batch, -1)), axis=-1)
-        for edge in range(problem.e):
-            i, j = problem.topology.pairs[edge]
-            table = _finite(problem.pairwise(edge))
-            mean = mean + xp.sum(
-                flat[1][:, edge, : problem.sizes[i], : problem.sizes[j]] * table, axis=(1, 2)
-            )
-        log_z = xp.concat([part.log_partition for part in self._parts], axis=0)
-        return problem.restore(log_z - mean)
-
-    def sample(self, uniforms: Any) -> ArrayT:
-        """Independent samples.
-
-        A variable's value is the inverse of its cumulative probabilities, given the variables drawn
-        before, at the caller's uniform number; equal numbers give equal samples.
-
-        Args:
-            uniforms: `[samples, batch, n]`, float64, in [0, 1).
-
-        Returns:
-            `[samples, batch, n]`, int64.
-
-        Raises:
-            ProblemError: the uniforms have another shape, range or precision.
-
-        Example:
-            >>> gibbs([[0.0, 0.0, 0.0]]).sample([[0.1], [0.5], [0.9]]).tolist()
-            [[0], [1], [2]]
-        """
-        problem = self.problem
-        z = drawn(self._parts, checked_uniforms(problem, uniforms, (problem.n,)))
-        return problem.home.place(by_sample(problem, z))
-
-    def completions(self, uniforms: Any, variables: Any = None) -> LabelCompletions[ArrayT]:
+    def completions(
+        self, uniforms: Any, variables: Any = None, *, threads: int | None = None
+    ) -> LabelCompletions[ArrayT]:
         """Samples, drawn variable by variable, and each of them completed with the other values of single variables.
 
         The samples are those that `sample` gives for the same uniforms.
 
         Args:
             uniforms: as for `sample`.
-            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all.
+            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all that are not
+                fixed by evidence.
+            threads: as over bits; sums over labels take one.
 
         Raises:
-            ProblemError: the uniforms or the variables have another shape or range; or some
-                variables have fewer values than others.
+            ProblemError: the uniforms or the variables have another shape or range; or one of them
+                is fixed; or some variables have fewer values than others.
 
         Example:
             >>> pair = gibbs([[0.0, 0.0], [0.0, 0.0]], potts=9.0, edges=[[0, 1]])
@@ -108,39 +71,22 @@ class LabelGibbs(Generic[ArrayT]):
             >>> found.samples.tolist(), found.completed.tolist()  # the other follows, being drawn later
             ([[1, 1]], [[[[0, 0]]]])
         """
-        own = checked_uniforms(self.problem, uniforms, (self.problem.n,))
-        return complete(self.problem, self._parts, own, variables)
+        check_threads(threads)
+        numbers = checked_uniforms(self.problem, uniforms, (self.problem.n,))
+        return complete(self.problem, self._free, self._evidence, numbers, variables)
 
-    def covariance_product(self, unary: Any, pairwise: Any = None) -> tuple[ArrayT, ArrayT]:
-        """Cov(phi, phi . d) for a direction d, where phi indicates the values of variables and of pairs.
+    def _uniforms_of_a_sample(self) -> tuple[int, ...]:
+        return (self.problem.n,)
 
-        It is the derivative of the marginals along d; the covariance is symmetric, so it also takes
-        a gradient with respect to the marginals back to the scores.
+    def _entropies(self) -> Array:
+        return self._free.entropies()
 
-        Args:
-            unary: `[batch, n, k]`, the part of d for the unary scores, finite; or what broadcasts
-                to it.
-            pairwise: `[batch, e, k, k]`, that for the scores of pairs; None for zeros.
+    def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
+        return self._evidence.states(self._free.drawn(self._evidence.uniforms(uniforms)))
 
-        Returns:
-            `[batch, n, k]` and `[batch, e, k, k]`, float64.
-
-        Raises:
-            ProblemError: a part does not broadcast to its shape, is not finite, or holds numbers
-                beyond 1e290, whose sums may be beyond all floats.
-
-        Example:
-            >>> fair = gibbs([[0.0, 0.0]])
-            >>> fair.covariance_product([[1.0, 0.0]])[0].tolist()
-            [[0.25, -0.25]]
-        """
-        problem, found, start = self.problem, [], 0
-        direction = _direction(problem, unary, pairwise)
-        for part in self._parts:
-            own = direction.instances(slice(start, start + part.problem.batch))
-            found.append(part.derivative(own))
-            start += part.problem.batch
-        return _joined(problem, found, 0), _joined(problem, found, 1)
+    def _covariance(self, direction: Direction, threads: int | None) -> tuple[Array, Array]:
+        along = self._evidence.gathered(direction)
+        return self._evidence.spread(*self._free.covariance(along))
 
 
 @overload
@@ -151,7 +97,9 @@ def gibbs(
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    method: Literal["exact"] = "exact",
+    fix: Any = None,
+    uniforms: Any = None,
+    method: Exact = "exact",
 ) -> LabelGibbs: ...
 
 
@@ -163,8 +111,10 @@ def gibbs(
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    method: Method,
-) -> LabelGibbsEstimate: ...
+    fix: Any = None,
+    uniforms: None = None,
+    method: Estimated,
+) -> GibbsEstimate[LabelProblem]: ...
 
 
 def gibbs(
@@ -174,9 +124,13 @@ def gibbs(
     edges: Any = None,
     sizes: Any = None,
     potts: Any = None,
-    method: Literal["exact"] | Method = "exact",
-) -> LabelGibbs | LabelGibbsEstimate:
+    fix: Any = None,
+    uniforms: Any = None,
+    method: Exact | Estimated = "exact",
+) -> LabelGibbs | GibbsEstimate[LabelProblem]:
     """Log-partition, marginals and samples of p(x) = exp(score(x)) / Z, exact, by elimination; or what bounds log Z.
+
+    `solvers.gibbs` does the same with a `LabelProblem`, a `LabelConversion`, or bits.
 
     Args:
         unary: as for `solve`; or a `LabelProblem` alone.
@@ -184,6 +138,9 @@ def gibbs(
         edges: as for `solve`.
         sizes: as for `solve`.
         potts: as for `solve`.
+        fix: evidence, as for `solve`: {variable: value}, or `[..., n]` with -1 for a free variable.
+            Z is then the sum over the assignments that agree.
+        uniforms: None for no samples; `[samples, batch, n]`, float64, in [0, 1), one a variable.
         method: "exact", as far as tables fit into memory. Elsewhere, on any graph: "trw",
             tree-reweighted messages, whose `log_partition` is an upper bound; "mean_field", a
             product of distributions, and a lower bound (minus infinity where no allowed labels were
@@ -191,12 +148,14 @@ def gibbs(
             are exact on trees.
 
     Returns:
-        `LabelGibbs`; of the other methods a `LabelGibbsEstimate`, which says what its
-        `log_partition` is and has no samples.
+        `LabelGibbs`; of the other methods a `GibbsEstimate`, which says what its `log_partition`
+        is and has no samples.
 
     Raises:
-        ProblemError: the arrays do not describe a problem.
-        OptionError: there is no such method.
+        ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
+            range or precision.
+        OptionError: there is no such method; `fix` does not fit the problem; or there are uniforms
+            for a method that draws no samples.
         UnsupportedProblemError: the tables do not fit into the free memory.
         InfeasibleError: every assignment of an instance is forbidden.
 
@@ -207,80 +166,80 @@ def gibbs(
         >>> result = gibbs([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], potts=1.0, edges=[[0, 1]])
         >>> round(float(result.log_partition), 6), result.pairwise_marginals[0].round(4).tolist()[0]
         (2.650057, [0.192, 0.0706, 0.0706])
+        >>> seen = gibbs(result.problem, fix={0: 2})
+        >>> seen.unary_marginals.round(4).tolist()[1]
+        [0.2119, 0.2119, 0.5761]
     """
     problem = unary
     if not isinstance(problem, LabelProblem):
         problem = LabelProblem.from_arrays(unary, pairwise, edges=edges, sizes=sizes, potts=potts)
     elif any(part is not None for part in (pairwise, edges, sizes, potts)):
         raise ProblemError("a LabelProblem has its pairs and sizes; pass it alone")
-    if not isinstance(method, str) or method != "exact":
-        return estimated(problem, method)
-    if reason := why_not_eliminated(problem, lambda buckets: _bytes_of(problem, buckets)):
+    return sums_of_labels(problem, fix, uniforms, method)
+
+
+def sums_of_labels(
+    problem: LabelProblem[ArrayT], fix: Any, uniforms: Any, method: Any
+) -> LabelGibbs[ArrayT] | GibbsEstimate[LabelProblem[ArrayT], ArrayT]:
+    """Return the sums of a problem, exact or not, over the assignments that agree with evidence.
+
+    Arguments and errors are those of `gibbs`.
+    """
+    evidence = LabelEvidence.of(problem, fix)
+    if isinstance(method, str) and method in ESTIMATES:
+        if uniforms is not None:
+            raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+        return estimate_of_labels(problem, evidence, method)
+    check_method(method)
+    return _exact(problem, evidence, uniforms)
+
+
+def check_method(method: Any) -> None:
+    """Refuse what names no way to exact sums over labels.
+
+    Raises:
+        OptionError: it names none.
+    """
+    if not isinstance(method, str) or method not in EXACT:
+        names = ", ".join(ESTIMATES)
+        raise OptionError(f"method must be 'exact' or one of {names}; got {shortened(method)}")
+
+
+def _exact(
+    problem: LabelProblem[ArrayT], evidence: LabelEvidence, uniforms: Any
+) -> LabelGibbs[ArrayT]:
+    rest = evidence.rest
+    if reason := why_not_eliminated(rest, lambda buckets: _bytes_of(rest, buckets)):
         others = "method='trw' and method='mean_field' have bounds on log Z"
         raise UnsupportedProblemError("gibbs", (f"{reason}; {others}",))
     check_room(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
     )
-    buckets = buckets_of(problem)
-    parts = tuple(Conditionals.of(part, buckets) for part in in_parts(problem, buckets))
-    if any(bool((to_numpy(part.log_partition) == -np.inf).any()) for part in parts):
+    numbers = None
+    if uniforms is not None:
+        numbers = checked_uniforms(problem, uniforms, (problem.n,))
+    free = FreeLabelSums.of(rest)
+    log_z = free.log_partition()
+    if bool((to_numpy(log_z) == -np.inf).any()):
         raise InfeasibleError()
-    marginals = [part.marginals() for part in parts]
-    log_z = namespace_of(problem.unary).concat([part.log_partition for part in parts], axis=0)
+    ones, pairs = evidence.lifted(free.ones, free.pairs)
+    samples = None
+    if numbers is not None:
+        z = evidence.states(free.drawn(evidence.uniforms(numbers)))
+        samples = problem.home.place(by_sample(problem, z))
     return LabelGibbs(
-        problem.restore(log_z),
-        _joined(problem, marginals, 0),
-        _joined(problem, marginals, 1),
-        problem,
-        parts,
+        log_partition=problem.restore(log_z + beside(log_z, evidence.constant)),
+        bound="exact",
+        unary_marginals=problem.restore(ones),
+        pairwise_marginals=problem.restore(pairs),
+        method="elimination",
+        problem=problem,
+        samples=samples,
+        _free=free,
+        _evidence=evidence,
     )
 
 
 def _bytes_of(problem: LabelProblem, buckets: Buckets) -> int:
     """The conditionals of the whole batch, and some of the largest."""
     return 8 * (problem.batch * buckets.entries + 4 * buckets.largest)
-
-
-def _joined(problem: LabelProblem, parts: list[tuple[Array, Array]], which: int) -> Any:
-    return problem.restore(
-        namespace_of(problem.unary).concat([part[which] for part in parts], axis=0)
-    )
-
-
-def _finite(scores: Array) -> Array:
-    """Float64 scores; zero for what is forbidden, which has no probability."""
-    xp = namespace_of(scores)
-    values = as_float64(scores)
-    return xp.where(xp.isinf(values), xp.zeros_like(values), values)
-
-
-def _direction(problem: LabelProblem, unary: Any, pairwise: Any) -> LabelProblem:
-    """The direction as a problem of the same pairs, whose scores it is."""
-    wide = {"unary": (problem.n, problem.k), "pairwise": (problem.e, problem.k, problem.k)}
-    parts = []
-    for name, values in (("unary", unary), ("pairwise", 0.0 if pairwise is None else pairwise)):
-        given = to_numpy(as_array(values, name))
-        numbers = given.dtype.kind in "biuf"
-        with np.errstate(over="ignore"):  # of more than double precision
-            given = given.astype(np.float64) if numbers else given
-        if not (numbers and (np.abs(given) <= LARGEST).all()):
-            raise ProblemError(
-                f"the {name} direction must hold finite numbers, of magnitudes up to {LARGEST:g}"
-            )
-        try:
-            whole = np.broadcast_to(given, (*problem.leading, *wide[name]))
-        except ValueError as error:
-            raise ProblemError(
-                f"the {name} direction must be {(*problem.leading, *wide[name])}; its shape is {given.shape}"
-            ) from error
-        parts.append(beside(problem.unary, whole.reshape(problem.batch, *wide[name])))
-    return LabelProblem(
-        parts[0],
-        parts[1],
-        np.arange(problem.e),
-        None,
-        problem.sizes,
-        problem.topology,
-        (problem.batch,),
-        problem.home,
-    )

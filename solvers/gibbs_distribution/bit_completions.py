@@ -1,0 +1,143 @@
+"""Samples of bits variable by variable, and what each would be with one variable the other way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.elimination.plan import cached_plan
+from ..arrays import ArrayT
+from ..options import check_threads
+from ..problem import Problem
+from . import enumeration_completions, sum_product_completions
+from .bit_evidence import BitEvidence
+from .completions import SampleCompletions, placed
+from .derivatives import FreeSums, derivative
+from .samples import Drawn, checked_direction, checked_variables
+
+LARGEST = float(np.finfo(np.float64).max)
+"""Magnitude of a direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
+    """Samples of p(z) ~ exp(score(z)) over bits, drawn variable by variable, and their completions.
+
+    The completion of variable v has the other value of z_v, the sample's of all that were drawn
+    before v, and those of all others by the same uniforms: given what was drawn before and the
+    other value, a sample of the rest. (By enumeration zeros, where that value has a probability
+    below 1e-300.) States are int8, of the caller's kind, with the leading dimensions of the problem
+    (`batch` here).
+
+    Attributes:
+        samples: `[samples, batch, n]`.
+        variables: `[samples, batch, m]`, numpy, those that were completed.
+        completed: `[samples, m, batch, n]`, the completions of each sample.
+        conditionals: `[samples, batch, m]`, float64, the probabilities that those variables were
+            one, given what the sample had drawn before.
+
+    References:
+        Tokui, Sato (2017), Evaluating the variance of likelihood-ratio gradient estimators: all
+        values of one variable, the others by common random numbers.
+    """
+
+    _free: FreeSums = field(repr=False)
+    _evidence: BitEvidence = field(repr=False)
+    _z: np.ndarray = field(repr=False)
+
+    def derivative(
+        self, changes: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
+    ) -> tuple[ArrayT, ArrayT]:
+        """The gradient in the scores of the sum of changes * P(z_v = 1 | drawn before), what was drawn held fixed.
+
+        The sum is over the samples and their variables. With the change of a cost from z_v = 0 to
+        z_v = 1, between a sample and its completion, over all variables, its expectation is the
+        gradient of the expected cost.
+
+        By enumeration a sample counts for nothing where what it had drawn before has a probability
+        below 1e-200.
+
+        With a direction d, `unary` and `pairwise`, the gradient of d . marginals is added, which is
+        `Gibbs.covariance_product`: by enumeration in the same pass over all states.
+
+        Args:
+            changes: `[samples, batch, m]`, finite.
+            unary: `[batch, n]`, the part of d for the marginals of variables, finite; or what
+                broadcasts to it; None for zeros.
+            pairwise: `[batch, e]`, that for those of pairs; None for zeros.
+            threads: most threads to use; None for all cores.
+
+        Returns:
+            `[batch, n]` and `[batch, e]`, float64.
+
+        Raises:
+            ProblemError: the changes have another shape, a part of the direction does not broadcast
+                to its own, or one is not finite.
+            OptionError: there are no so many threads.
+
+        Example:
+            >>> from solvers import gibbs
+            >>> found = gibbs([0.0, 0.0], [0.0], edges=[[0, 1]]).completions([[0.6, 0.4]])
+            >>> found.samples.tolist(), found.completed.tolist()
+            ([[0, 1]], [[[1, 1], [0, 0]]])
+            >>> unary, pairwise = found.derivative([[3.0, 0.0]])
+            >>> unary.tolist(), pairwise.tolist()
+            ([0.75, 0.0], [0.75])
+        """
+        check_threads(threads)
+        problem, evidence = self._problem, self._evidence
+        weights = self._weights("changes", changes)
+        along = None
+        if unary is not None or pairwise is not None:
+            shapes = (problem.n,), (problem.e,)
+            direction = checked_direction(problem, unary, pairwise, shapes, LARGEST)
+            along = evidence.gathered(np.concatenate(direction, axis=1))
+        drawn = Drawn(self._z, evidence.numbers(self._chosen), weights)
+        gradient = evidence.spread(derivative(self._free, drawn, along, threads))
+        ones, pairs = gradient[:, : problem.n], gradient[:, problem.n :]
+        return problem.restore(ones), problem.restore(pairs)
+
+
+def complete(
+    problem: Problem[ArrayT],
+    free: FreeSums,
+    evidence: BitEvidence,
+    uniforms: np.ndarray,
+    variables: Any,
+    threads: int | None,
+) -> Completions[ArrayT]:
+    """The completions of samples of a problem.
+
+    Args:
+        problem: with whose leading dimensions.
+        free: the sums over its variables without evidence.
+        evidence: the values of the others.
+        uniforms: `[batch, samples, n]`.
+        variables: as for `Gibbs.completions`.
+        threads: most threads to use; None for all cores.
+
+    Raises:
+        ProblemError: the variables have another shape or range, or one of them is fixed.
+    """
+    chosen = checked_variables(problem, uniforms.shape[1], variables, evidence.fixed)
+    numbers = evidence.numbers(chosen)
+    own_uniforms = evidence.uniforms(uniforms)
+    rest = free.problem
+    if free.running is None:
+        plan = rest.topology.recall(cached_plan)
+        z, completed, conditionals = sum_product_completions.complete(
+            plan, rest.unary, rest.pairwise, own_uniforms, numbers, threads
+        )
+    else:
+        z, completed, conditionals = enumeration_completions.complete(
+            free.running, rest.n, rest.edges, own_uniforms, numbers, threads
+        )
+    whole, others = evidence.states(z), evidence.states(completed)
+    return Completions(
+        **placed(problem, whole, chosen, others, conditionals),
+        _free=free,
+        _evidence=evidence,
+        _z=z,
+    )

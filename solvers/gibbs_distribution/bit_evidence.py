@@ -1,0 +1,85 @@
+"""Bits whose values are known: the problem of the others, and what its sums say of all.
+
+The features of all variables, z_i and z_i z_j, are linear in those of the free ones: phi = A phi_free
++ constant. A feature z_i z_j with z_j known is z_j z_i, so A has at most one entry a row. Marginals
+are lifted by A, and directions and gradients go to and from the free ones by its transpose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Scores, States
+from ..kept import kept
+from ..problem import Problem
+from ..topology import Topology
+from .evidence import Evidence
+
+NEVER = -1000.0
+"""Score of the one variable that stands in where all values are known: its weight exp(-1000) is zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class BitEvidence(Evidence[Problem]):
+    """A host problem of bits, some of which keep a value; the same ones are free in every instance."""
+
+    @classmethod
+    def none(cls, problem: Problem) -> BitEvidence:
+        """All variables of a host problem are free."""
+        return cls(problem, problem, None, np.zeros(problem.batch))
+
+    @classmethod
+    def of(
+        cls, problem: Problem, values: States, constant: Scores, rest: Problem | None
+    ) -> BitEvidence:
+        """Some variables of a host problem are known; see the attributes. `rest` is None where all are."""
+        if rest is None:
+            never = np.full((problem.batch, 1), NEVER)
+            alone = Topology(1, np.empty((0, 2), np.int64))
+            rest = Problem(never, never[:, :0], alone, problem.leading, problem.home)
+        return cls(problem, rest, values, constant)
+
+    @kept
+    def _sources(self) -> np.ndarray:
+        """`[n + e]`: the feature of `rest` that each feature is made of, -1 where it is a constant."""
+        fixed = self.fixed
+        number = np.where(fixed, -1, np.cumsum(~fixed) - 1)
+        first, second = self.problem.topology.pairs.T
+        both = ~fixed[first] & ~fixed[second]
+        # z_i z_j with one end known is the other end, or nothing; one of the two numbers is -1.
+        of_pairs = np.maximum(number[first], number[second])
+        of_pairs[both] = self.rest.n + np.arange(int(both.sum()))
+        return np.concatenate([number, of_pairs])
+
+    @kept
+    def _factors(self) -> np.ndarray:
+        """`[batch, n + e]`: the product of the known values of each feature."""
+        values = np.asarray(self.values, np.float64)
+        ones = np.where(values < 0, 1.0, values)
+        first, second = self.problem.topology.pairs.T
+        return np.concatenate([ones, ones[:, first] * ones[:, second]], axis=1)
+
+    def lifted(self, marginals: np.ndarray) -> np.ndarray:
+        """Return the means of all features, `[batch, n + e]`, by those of the free ones' features."""
+        if self.values is None:
+            return marginals
+        means = np.where(self._sources < 0, 1.0, marginals[:, self._sources])
+        return self._factors * means
+
+    def spread(self, gradient: np.ndarray) -> np.ndarray:
+        """Return a gradient in all scores, `[batch, n + e]`, by that in the scores of `rest`."""
+        if self.values is None:
+            return gradient
+        return self._factors * np.where(self._sources < 0, 0.0, gradient[:, self._sources])
+
+    def gathered(self, direction: np.ndarray) -> np.ndarray:
+        """Return a direction of the scores of `rest`, by one of all scores `[batch, n + e]`."""
+        if self.values is None:
+            return direction
+        along = np.zeros((self.problem.batch, self.rest.n + self.rest.e))
+        varies = self._sources >= 0
+        moved = (self._factors * direction)[:, varies]
+        np.add.at(along.T, self._sources[varies], moved.T)
+        return along

@@ -1,0 +1,233 @@
+"""The Gibbs distribution p(z) = exp(score(z)) / Z of pairwise binary problems: exact sums and exact samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.elimination.plan import cached_plan
+from ..algorithms.elimination.treewidth import why_not_eliminated
+from ..arrays import ArrayT, Scores
+from ..errors import OptionError, UnsupportedProblemError, shortened
+from ..options import check_threads
+from ..problem import Problem
+from . import enumeration, sum_product, sum_product_derivative
+from .bit_completions import Completions, complete
+from .bit_evidence import BitEvidence
+from .derivatives import FreeSums, derivative
+from .distribution import Distribution
+from .draws import draw
+from .enumeration import MAX_VARIABLES
+from .estimate import ESTIMATES
+from .samples import Direction, by_sample, checked_uniforms
+
+METHODS = ("auto", "exact", "enumeration", "elimination")
+"""Of exact sums; the first two leave the choice to the number of variables."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
+    """What `gibbs` finds of p(z) = exp(score(z)) / Z over bits.
+
+    All arrays have the leading dimensions of the problem (`batch` here) and are of the caller's
+    kind; all but the samples are float64.
+
+    Attributes:
+        log_partition: `[batch]`, log Z in nats.
+        bound: "exact".
+        unary_marginals: `[batch, n]`, P(z_i = 1).
+        pairwise_marginals: `[batch, e]`, P(z_i = z_j = 1) of the pairs in `edges`: as the caller
+            gave them, or the pairs of the upper triangle that are not zero in the whole batch.
+        method: "enumeration" or "elimination".
+        problem: what was asked.
+        samples: `[samples, batch, n]`, int8; None where no uniforms were given.
+    """
+
+    _free: FreeSums = field(repr=False)
+    _evidence: BitEvidence = field(repr=False)
+
+    def completions(
+        self, uniforms: Any, variables: Any = None, *, threads: int | None = None
+    ) -> Completions[ArrayT]:
+        """Samples, drawn variable by variable, and each of them completed with other values of single variables.
+
+        By elimination the samples are those that `sample` gives for the same uniforms. Enumeration
+        draws from the last variable to the first here, one uniform a variable, from running sums of
+        its own.
+
+        Args:
+            uniforms: `[samples, batch, n]`, float64, in [0, 1), one a variable by either method.
+            variables: `[m]` or `[samples, batch, m]`, which to complete; None for all that are not
+                fixed by evidence.
+            threads: most threads to use; None for all cores.
+
+        Raises:
+            ProblemError: the uniforms have another shape, range or precision, or the variables
+                another shape or range, or one of them is fixed.
+
+        Example:
+            >>> from solvers import gibbs
+            >>> pair = gibbs([0.0, 0.0], [9.0], edges=[[0, 1]])
+            >>> found = pair.completions([[0.9, 0.1]])
+            >>> found.samples.tolist(), found.completed.tolist()
+            ([[1, 1]], [[[0, 1], [0, 0]]])
+        """
+        check_threads(threads)
+        numbers = checked_uniforms(self.problem, uniforms, (self.problem.n,))
+        return complete(self.problem, self._free, self._evidence, numbers, variables, threads)
+
+    def _uniforms_of_a_sample(self) -> tuple[int, ...]:
+        return _uniforms_of(self.method, self.problem)
+
+    def _entropies(self) -> Scores:
+        free = self._free
+        scores = free.scores()
+        return free.log_partition - np.sum(free.marginals * scores, axis=1)
+
+    def _draw(self, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
+        if self.method == "elimination":
+            uniforms = self._evidence.uniforms(uniforms)
+        return self._evidence.states(_drawn(self._free, uniforms, threads))
+
+    def _covariance(
+        self, direction: Direction, threads: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        along = self._evidence.gathered(np.concatenate(direction, axis=1))
+        product = self._evidence.spread(derivative(self._free, None, along, threads))
+        return product[:, : self.problem.n], product[:, self.problem.n :]
+
+
+def sums_of_bits(
+    problem: Problem[ArrayT],
+    evidence: BitEvidence,
+    uniforms: Any,
+    method: Any,
+    threads: int | None,
+) -> Gibbs[ArrayT]:
+    """Return the exact sums of a problem over the states that agree with evidence.
+
+    Args:
+        problem: as the caller has it.
+        evidence: over the same problem on the host.
+        uniforms: as for `gibbs`; None for no samples.
+        method: one of `METHODS`.
+        threads: most threads to use; None for all cores.
+
+    Raises:
+        ProblemError: the uniforms have another shape, range or precision.
+        UnsupportedProblemError: there are too many variables for the one, and for the other method
+            too large a treewidth or tables that do not fit into the free memory.
+        OptionError: there is no such method.
+    """
+    method = exact_method(evidence.rest, method)
+    # Elimination runs again for samples: the caller's arrays may be others by then.
+    if method == "elimination" and evidence.values is None:
+        problem = problem.copied()
+        evidence = BitEvidence.none(problem.to_host())
+    host, rest = evidence.problem, evidence.rest
+    shape = _uniforms_of(method, host)
+    if uniforms is None:
+        numbers = np.empty((host.batch, 0, *shape))
+    else:
+        numbers = checked_uniforms(host, uniforms, shape, f" for {method} (`uniforms_shape`)")
+    if method == "elimination":
+        numbers = evidence.uniforms(numbers)
+        free, z = _eliminated(rest, numbers, threads)
+    else:
+        free = _enumerated(rest, threads)
+        z = _drawn(free, numbers, threads)
+    marginals = evidence.lifted(free.marginals)
+    samples = None
+    if uniforms is not None:
+        samples = host.home.place(by_sample(host, evidence.states(z)))
+    return Gibbs(
+        log_partition=host.restore(free.log_partition + evidence.constant),
+        bound="exact",
+        unary_marginals=host.restore(marginals[:, : host.n]),
+        pairwise_marginals=host.restore(marginals[:, host.n :]),
+        method=method,
+        problem=problem,
+        samples=samples,
+        _free=free,
+        _evidence=evidence,
+    )
+
+
+def uniforms_of_bits(problem: Problem, rest: Problem, method: Any) -> tuple[int, ...]:
+    """Return how many uniform numbers a sample takes: `(n,)` or `()`.
+
+    Args:
+        problem: of all variables.
+        rest: of those without evidence.
+        method: as for `gibbs`.
+
+    Raises:
+        UnsupportedProblemError: as for `gibbs`.
+        OptionError: there is no such method.
+    """
+    return _uniforms_of(exact_method(rest, method), problem)
+
+
+def _uniforms_of(method: str, problem: Problem) -> tuple[int, ...]:
+    return (problem.n,) if method == "elimination" else ()
+
+
+def exact_method(problem: Problem, method: str) -> str:
+    """Return "enumeration" or "elimination", as asked for, or as the number of variables wants it.
+
+    Raises:
+        UnsupportedProblemError: that method cannot take the problem.
+        OptionError: there is no such method.
+    """
+    if not isinstance(method, str) or method not in METHODS:
+        names = ", ".join((*METHODS, *ESTIMATES))
+        raise OptionError(f"method must be one of {names}; got {shortened(method)}")
+    if method in ("auto", "exact"):
+        method = "enumeration" if problem.n <= MAX_VARIABLES else "elimination"
+    reasons = _no_enumeration(problem) if method == "enumeration" else _no_elimination(problem)
+    if reasons:
+        raise UnsupportedProblemError("gibbs", reasons)
+    return method
+
+
+def _no_enumeration(problem: Problem) -> tuple[str, ...]:
+    if problem.n <= MAX_VARIABLES:
+        return ()
+    return (f"n = {problem.n} and enumeration takes at most {MAX_VARIABLES}",)
+
+
+def _no_elimination(problem: Problem) -> tuple[str, ...]:
+    many = ""
+    if problem.n > MAX_VARIABLES:
+        many = f"n = {problem.n} is more than the {MAX_VARIABLES} of enumeration, and "
+    reason = why_not_eliminated(problem, lambda plan: sum_product_derivative.BYTES * plan.entries)
+    if not reason:
+        return ()
+    return (f"{many}{reason}; method='trw' and method='mean_field' have bounds on log Z",)
+
+
+def _enumerated(problem: Problem, threads: int | None) -> FreeSums:
+    log_z, marginals, running = enumeration.infer(
+        problem.unary, problem.pairwise, problem.edges, threads
+    )
+    return FreeSums(problem, log_z, marginals, running)
+
+
+def _eliminated(
+    problem: Problem, uniforms: np.ndarray, threads: int | None
+) -> tuple[FreeSums, np.ndarray]:
+    """Return the sums, and samples, of the same passes."""
+    plan = problem.topology.recall(cached_plan)
+    log_z, marginals, z = sum_product.infer(
+        plan, problem.unary, problem.pairwise, uniforms, threads
+    )
+    return FreeSums(problem, log_z, marginals, None), z
+
+
+def _drawn(free: FreeSums, uniforms: np.ndarray, threads: int | None) -> np.ndarray:
+    """Return samples `[batch, samples, n]` of the free variables."""
+    if free.running is None:
+        return _eliminated(free.problem, uniforms, threads)[1]
+    return draw(free.running, free.problem.n, free.problem.edges, uniforms, threads)

@@ -1,0 +1,191 @@
+"""Labels whose values are known: the problem of the others, and what its sums say of all.
+
+Known variables leave the problem: a pair with one known end becomes unary scores of the other end.
+Tables of elimination are then over the free variables alone, so that evidence narrows a graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array, as_float64, beside, to_numpy
+from ..errors import InfeasibleError
+from ..gibbs_distribution.evidence import Evidence
+from ..gibbs_distribution.samples import Direction
+from ..kept import kept
+from ..topology import Topology
+from .fixing import FREE, values_of, with_values
+from .problem import LabelProblem
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEvidence(Evidence[LabelProblem]):
+    """A problem of labels, some of which keep a value.
+
+    A variable that is known in some instances alone stays in `rest`, where they forbid its other
+    values.
+    """
+
+    @classmethod
+    def none(cls, problem: LabelProblem) -> LabelEvidence:
+        """All variables are free."""
+        return cls(problem, problem, None, np.zeros(problem.batch))
+
+    @classmethod
+    def of(cls, problem: LabelProblem, fix: Any) -> LabelEvidence:
+        """Return the evidence that a caller has, as for `solve`; None for none.
+
+        Raises:
+            OptionError: `fix` names no variable of the problem, or a value that it does not have.
+            InfeasibleError: known values are forbidden together.
+        """
+        if fix is None:
+            return cls.none(problem)
+        values = values_of(problem, fix)
+        return _reduced(problem, with_values(problem, fix), values)
+
+    @kept
+    def _known(self) -> np.ndarray:
+        """`[batch, n, k]`: 1 at the known value of each variable that left the problem."""
+        values = np.asarray(self.values)
+        has: np.ndarray = (values[:, :, None] == np.arange(self.problem.k)).astype(np.float64)
+        has[:, self.places] = 0.0
+        return has
+
+    @kept
+    def _inside(self) -> np.ndarray:
+        """`[e]`, bool: the pairs of `rest`."""
+        return inside(self.problem, self.places)
+
+    def lifted(self, ones: Array, pairs: Array) -> tuple[Array, Array]:
+        """Return the marginals of all variables and pairs, by those of `rest`.
+
+        Where one value is known, the probabilities of a pair are a product.
+        """
+        if self.values is None:
+            return ones, pairs
+        unary = self._known.copy()
+        unary[:, self.places] = to_numpy(ones)[:, : len(self.places)]
+        first, second = self.problem.topology.pairs.T
+        pairwise = unary[:, first, :, None] * unary[:, second, None, :]
+        pairwise[:, self._inside] = to_numpy(pairs)
+        return unary, pairwise
+
+    def spread(self, ones: Array, pairs: Array) -> tuple[Array, Array]:
+        """Return a gradient in all scores, by that in the scores of `rest`."""
+        if self.values is None:
+            return ones, pairs
+        known, unary = self._known, np.zeros_like(self._known)
+        unary[:, self.places] = to_numpy(ones)[:, : len(self.places)]
+        first, second = self.problem.topology.pairs.T
+        pairwise = unary[:, first, :, None] * known[:, second, None, :]
+        pairwise += known[:, first, :, None] * unary[:, second, None, :]
+        pairwise[:, self._inside] = to_numpy(pairs)
+        return unary, pairwise
+
+    def gathered(self, direction: Direction) -> Direction:
+        """Return a direction of the scores of `rest`, by one of all scores."""
+        if self.values is None:
+            return direction
+        known, whole = self._known, direction.unary.copy()
+        first, second = self.problem.topology.pairs.T
+        across = np.flatnonzero(~self._inside)
+        tables = direction.pairwise[:, across]
+        # The row or column of the known value; zeros where the other end is no variable of `rest`.
+        to_first = np.einsum("beij,bej->bei", tables, known[:, second[across]])
+        to_second = np.einsum("beij,bei->bej", tables, known[:, first[across]])
+        by_variable = whole.swapaxes(0, 1)  # a view
+        np.add.at(by_variable, first[across], to_first.swapaxes(0, 1))
+        np.add.at(by_variable, second[across], to_second.swapaxes(0, 1))
+        unary = np.zeros((self.rest.batch, self.rest.n, self.rest.k))
+        unary[:, : len(self.places)] = whole[:, self.places]
+        return Direction(unary, direction.pairwise[:, self._inside])
+
+
+def inside(problem: LabelProblem, places: np.ndarray) -> np.ndarray:
+    """`[e]`, bool: the pairs whose ends are both among some variables."""
+    among = np.zeros(problem.n, bool)
+    among[places] = True
+    both: np.ndarray = among[problem.topology.pairs].all(axis=1)
+    return both
+
+
+def _reduced(problem: LabelProblem, allowed: LabelProblem, values: np.ndarray) -> LabelEvidence:
+    """Return the evidence that all instances share as a smaller problem.
+
+    Args:
+        problem: of all variables.
+        allowed: the same, in which all other values of known variables are forbidden.
+        values: `[batch, n]`, -1 for a free variable.
+    """
+    free = (values == FREE).any(axis=0)
+    places = np.flatnonzero(free)
+    host = allowed.to_host()
+    rows = np.arange(host.batch)
+    unary = np.asarray(as_float64(host.unary)).copy()
+    known = np.flatnonzero(~free)
+    constant = unary[rows[:, None], known, values[:, known]].sum(axis=1)
+    # Pairs with a known end become unary scores, or part of the constant.
+    for edge in np.flatnonzero(~inside(host, places)).tolist():
+        i, j = host.topology.pairs[edge].tolist()
+        table = np.broadcast_to(
+            host.pairwise(edge), (host.batch, int(host.sizes[i]), int(host.sizes[j]))
+        )
+        if free[i]:
+            unary[:, i, : table.shape[1]] += table[rows, :, values[:, j]]
+        elif free[j]:
+            unary[:, j, : table.shape[2]] += table[rows, values[:, i]]
+        else:
+            constant = constant + table[rows, values[:, i], values[:, j]]
+    if (constant == -np.inf).any():
+        raise InfeasibleError()
+    rest = _of_the_others(host, unary, places)
+    if not isinstance(problem.unary, np.ndarray):
+        rest = _on_device(rest, problem)
+    return LabelEvidence(problem, rest, values, constant)
+
+
+def _of_the_others(host: LabelProblem, unary: np.ndarray, places: np.ndarray) -> LabelProblem:
+    """Return the problem of the variables at some places; that of one without a choice for none.
+
+    Args:
+        host: the problem of all variables.
+        unary: `[batch, n, k]`, their unary scores with what known values add to them.
+        places: `[free]`, the variables that stay.
+    """
+    if not len(places):
+        alone = np.full((host.batch, 1, host.k), -np.inf)
+        alone[..., 0] = 0.0
+        topology = Topology(1, np.empty((0, 2), np.int64))
+        sizes = np.ones(1, np.int64)
+        tables = host.tables[:, :0]
+        none = np.empty(0, np.int64)
+        return LabelProblem(alone, tables, none, None, sizes, topology, host.leading, host.home)
+    within = inside(host, places)
+    number = np.zeros(host.n, np.int64)
+    number[places] = np.arange(len(places))
+    topology = Topology(len(places), number[host.topology.pairs[within]])
+    own = host.own
+    if own is not None:
+        own = tuple(own[edge] for edge in np.flatnonzero(within).tolist()) or None
+    return replace(
+        host,
+        unary=unary[:, places],
+        table_of=host.table_of[within] if own is None else np.arange(len(own)),
+        weights=None if host.weights is None else host.weights[:, within],
+        sizes=host.sizes[places],
+        topology=topology,
+        own=own,
+    )
+
+
+def _on_device(rest: LabelProblem, like: LabelProblem) -> LabelProblem:
+    """Return a host problem beside the scores of another."""
+    weights = rest.weights
+    if weights is not None:
+        weights = beside(like.unary, weights)
+    unary = beside(like.unary, rest.unary)
+    return replace(rest, unary=unary, tables=beside(like.unary, rest.tables), weights=weights)

@@ -1,0 +1,66 @@
+"""Labels to which the caller gives a value: all others of these variables are forbidden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_array, beside, namespace_of, to_numpy
+from ..errors import OptionError, ProblemError, shortened
+from ..options import is_whole
+from ..starts import over_batch
+from .problem import LabelProblem
+
+FREE = -1
+
+
+def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
+    """A problem in which the other values of some variables are forbidden.
+
+    Raises:
+        OptionError: `fix` names no variable of the problem, or a value that it does not have.
+    """
+    values = values_of(problem, fix)
+    allowed = (values[:, :, None] == FREE) | (values[:, :, None] == np.arange(problem.k))
+    xp = namespace_of(problem.unary)
+    unary = xp.where(
+        beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf)
+    )
+    return replace(problem, unary=unary)
+
+
+def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
+    """Return the value of each variable, `[batch, n]`, -1 for a free one.
+
+    Raises:
+        OptionError: `fix` names no variable of the problem, or a value that it does not have.
+    """
+    if isinstance(fix, Mapping):
+        values = np.full((problem.batch, problem.n), FREE)
+        for variable, value in fix.items():
+            if not is_whole(variable, 0, problem.n - 1):
+                raise OptionError(
+                    f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
+                )
+            if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
+                raise OptionError(
+                    f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
+                    f"{problem.sizes[variable] - 1}"
+                )
+            values[:, variable] = value
+        return values
+    try:
+        given = to_numpy(as_array(fix, "fix"))
+        values = over_batch("fix", given, (*problem.leading, problem.n)).reshape(
+            problem.batch, problem.n
+        )
+    except (ProblemError, OptionError) as error:
+        raise OptionError(
+            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; got {shortened(fix)}"
+        ) from error
+    if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
+        raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
+    return values

@@ -1,0 +1,197 @@
+"""What sums say in the words of the objective that a problem came from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..arrays import to_numpy
+from ..conversions import Conversion
+from ..errors import OptionError, shortened
+from ..gibbs_distribution.bits import Gibbs
+from ..gibbs_distribution.distribution import Bound
+from ..gibbs_distribution.estimate import GibbsEstimate
+from ..labels.conversions import LabelConversion
+from ..labels.gibbs_distribution import LabelGibbs
+
+AnyConversion: TypeAlias = Conversion | LabelConversion
+AnySums: TypeAlias = Gibbs[np.ndarray] | LabelGibbs[np.ndarray] | GibbsEstimate[Any, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsAnswer:
+    """The Gibbs distribution of the objective that a conversion came from, by its names.
+
+    p(x) = exp(objective(x)) / Z where the original is maximised, and exp(-objective(x)) / Z where it
+    is minimised, as energies are: the objective with its constant.
+
+    Attributes:
+        log_partition: log Z in nats, or what `bound` says; with evidence, of the sum over the
+            assignments that agree.
+        bound: "exact"; or "upper" or "lower", for a bound on log Z; or None, for an estimate.
+        marginals: {name: {value: probability}}.
+        samples: an assignment {name: value} each; None where no uniforms were given.
+        sums: the same over the variables of the `problem` of the conversion, whose log Z lacks the
+            constant.
+
+    Example:
+        >>> from solvers import gibbs
+        >>> from solvers.conversions import from_ising
+        >>> answer = gibbs(from_ising({"a": 0.0, "b": 0.0}, {("a", "b"): -1.0}), fix={"a": 1})
+        >>> round(answer.log_partition, 6), round(answer.marginals["b"][1], 6)  # log(e + 1/e)
+        (1.126928, 0.880797)
+    """
+
+    log_partition: float
+    bound: Bound
+    marginals: Mapping[Hashable, Mapping[Hashable, float]]
+    samples: tuple[dict[Hashable, Hashable], ...] | None
+    sums: AnySums
+    _conversion: AnyConversion = field(repr=False)
+
+    @property
+    def entropy(self) -> float:
+        """-E[log p], in nats.
+
+        Raises:
+            OptionError: the sums are not exact.
+        """
+        return float(self._exact().entropy)
+
+    @property
+    def mean(self) -> float:
+        """The expected objective, with its constant.
+
+        Raises:
+            OptionError: the sums are not exact.
+        """
+        return self._conversion.sign * (self.log_partition - self.entropy)
+
+    def sample(self, uniforms: Any) -> tuple[dict[Hashable, Hashable], ...]:
+        """Independent samples, an assignment {name: value} each.
+
+        Args:
+            uniforms: as for `gibbs`; `uniforms_shape` gives the shape to draw.
+
+        Raises:
+            ProblemError: the uniforms have another shape, range or precision.
+            OptionError: the sums are not exact.
+        """
+        return in_words(self._conversion, self._exact().sample(uniforms))
+
+    def pair(self, first: Hashable, second: Hashable) -> dict[tuple[Hashable, Hashable], float]:
+        """The probabilities of the values of two variables together: {(value, value): probability}.
+
+        Args:
+            first: the name of a variable.
+            second: that of another, of which the problem scores the values together.
+
+        Raises:
+            OptionError: a name that is none, or two variables that share no term.
+        """
+        names, values = words_of(self._conversion)
+        places = {name: place for place, name in enumerate(names)}
+        for name in (first, second):
+            if name not in places:
+                raise OptionError(
+                    f"{shortened(name)} is no variable; the first one is {shortened(names[0])}"
+                )
+        i, j = places[first], places[second]
+        low, high = sorted((i, j))
+        edges = np.flatnonzero((self.sums.edges == (low, high)).all(axis=1))
+        if not len(edges):
+            raise OptionError(
+                f"{shortened(first)} and {shortened(second)} share no term, so that the sums do "
+                "not have the probabilities of their values together"
+            )
+        table = self._table(int(edges[0]))
+        if i > j:
+            table = table.T
+        both = product(enumerate(values[i]), enumerate(values[j]))
+        return {(one, two): float(table[a, b]) for (a, one), (b, two) in both}
+
+    def _table(self, edge: int) -> np.ndarray:
+        """`[values, values]`: the probabilities of the values of a pair."""
+        pairs: np.ndarray = self.sums.pairwise_marginals[edge]
+        if pairs.ndim:
+            return pairs
+        i, j = self.sums.edges[edge]
+        ones = self.sums.unary_marginals
+        either = ones[i] + ones[j] - pairs
+        table: np.ndarray = np.array([[1 - either, ones[j] - pairs], [ones[i] - pairs, pairs]])
+        np.maximum(table, 0.0, out=table)  # differences of probabilities
+        return table
+
+    def _exact(self) -> Gibbs[np.ndarray] | LabelGibbs[np.ndarray]:
+        """Return the sums.
+
+        Raises:
+            OptionError: they are not exact.
+        """
+        if isinstance(self.sums, GibbsEstimate):
+            raise OptionError(
+                f"method={self.sums.method!r} has no entropy, mean or samples; they come from exact "
+                "sums"
+            )
+        return self.sums
+
+
+def answered(conversion: AnyConversion, sums: AnySums) -> GibbsAnswer:
+    """Return what sums over the problem of a conversion say in the words of the original."""
+    names, values = words_of(conversion)
+    rows = _rows(sums.unary_marginals)
+    marginals = {
+        name: dict(zip(of_name, row[: len(of_name)].tolist(), strict=True))
+        for name, of_name, row in zip(names, values, rows[: len(names)], strict=True)
+    }
+    drawn = None if isinstance(sums, GibbsEstimate) else sums.samples
+    return GibbsAnswer(
+        log_partition=_log_partition(conversion, sums, rows),
+        bound=sums.bound,
+        marginals=marginals,
+        samples=None if drawn is None else in_words(conversion, drawn),
+        sums=sums,
+        _conversion=conversion,
+    )
+
+
+def words_of(
+    conversion: AnyConversion,
+) -> tuple[Sequence[Hashable], Sequence[Sequence[Hashable]]]:
+    """Return the original's names of its variables, and of the values of each."""
+    if isinstance(conversion, Conversion):
+        return conversion.labels, [conversion.values] * len(conversion.labels)
+    return conversion.names, conversion.values
+
+
+def in_words(
+    conversion: AnyConversion, samples: np.ndarray
+) -> tuple[dict[Hashable, Hashable], ...]:
+    """Return the assignment of each sample `[samples, n]`."""
+    return tuple(dict(conversion.assignment(z)) for z in samples)
+
+
+def _rows(marginals: np.ndarray) -> np.ndarray:
+    """`[n, values]`: the probabilities of the values of each variable; of bits of 0 and 1."""
+    if marginals.ndim == 2:
+        return marginals
+    return np.stack([1.0 - marginals, marginals], axis=1)
+
+
+def _log_partition(conversion: AnyConversion, sums: AnySums, rows: np.ndarray) -> float:
+    """Return log Z of the original objective.
+
+    At any state z it is sign * objective(z) + (log Z of the scores - score(z)). The objective is
+    evaluated in the original's own terms, so that digits which its constant would cost cancel: for a
+    likely state both summands are near the result.
+    """
+    log_z = float(sums.log_partition)
+    z = rows.argmax(axis=1)
+    score = float(to_numpy(sums.problem.score(z)))
+    if not np.isfinite(score):  # values that are likely by themselves may be forbidden together
+        return log_z + conversion.sign * conversion.constant
+    return conversion.sign * conversion.objective(z) + (log_z - score)

@@ -1,0 +1,342 @@
+"""`gibbs`: what a caller gives, the sums over its states, and the answer in the caller's words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+
+from ..arrays import ArrayLike, ArrayOf, ArrayT
+from ..conversions import Conversion
+from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
+from ..gibbs_distribution.bit_evidence import BitEvidence
+from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
+from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..labels.conversions import LabelConversion
+from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
+from ..labels.problem import LabelProblem
+from ..options import check_threads
+from ..problem import Problem, check_problem
+from ..solving.fixing import Fix, Fixing
+from .answer import AnyConversion, GibbsAnswer, answered
+from .two_labels import estimate_of_bits
+
+Exact: TypeAlias = Literal["auto", "exact", "enumeration", "elimination"]
+AnyProblem: TypeAlias = Problem | LabelProblem
+
+_CHECKED = (Problem, LabelProblem, Conversion, LabelConversion)
+
+
+@overload
+def gibbs(
+    unary: AnyConversion,
+    *,
+    fix: Mapping[Hashable, Any] | None = None,
+    uniforms: Any = None,
+    method: Exact | Estimated = "auto",
+    threads: int | None = None,
+) -> GibbsAnswer: ...
+
+
+@overload
+def gibbs(
+    unary: LabelProblem[ArrayT],
+    *,
+    fix: Fix | None = None,
+    uniforms: Any = None,
+    method: Exact = "auto",
+    threads: int | None = None,
+) -> LabelGibbs[ArrayT]: ...
+
+
+@overload
+def gibbs(
+    unary: LabelProblem[ArrayT],
+    *,
+    fix: Fix | None = None,
+    method: Estimated,
+    threads: int | None = None,
+) -> GibbsEstimate[LabelProblem[ArrayT], ArrayT]: ...
+
+
+@overload
+def gibbs(
+    unary: Problem[ArrayT],
+    *,
+    fix: Fix | None = None,
+    uniforms: Any = None,
+    method: Exact = "auto",
+    threads: int | None = None,
+) -> Gibbs[ArrayT]: ...
+
+
+@overload
+def gibbs(
+    unary: Problem[ArrayT],
+    *,
+    fix: Fix | None = None,
+    method: Estimated,
+    threads: int | None = None,
+) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
+
+
+@overload
+def gibbs(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    fix: Fix | None = None,
+    uniforms: Any = None,
+    method: Exact = "auto",
+    threads: int | None = None,
+) -> Gibbs[np.ndarray]: ...
+
+
+@overload
+def gibbs(
+    unary: ArrayLike,
+    pairwise: ArrayLike | None = None,
+    *,
+    edges: Any = None,
+    fix: Fix | None = None,
+    method: Estimated,
+    threads: int | None = None,
+) -> GibbsEstimate[Problem[np.ndarray], np.ndarray]: ...
+
+
+@overload
+def gibbs(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    fix: Fix | None = None,
+    uniforms: Any = None,
+    method: Exact = "auto",
+    threads: int | None = None,
+) -> Gibbs[ArrayT]: ...
+
+
+@overload
+def gibbs(
+    unary: ArrayOf[ArrayT],
+    pairwise: ArrayOf[ArrayT] | None = None,
+    *,
+    edges: Any = None,
+    fix: Fix | None = None,
+    method: Estimated,
+    threads: int | None = None,
+) -> GibbsEstimate[Problem[ArrayT], ArrayT]: ...
+
+
+def gibbs(
+    unary: Any,
+    pairwise: Any = None,
+    *,
+    edges: Any = None,
+    fix: Any = None,
+    uniforms: Any = None,
+    method: Any = "auto",
+    threads: int | None = None,
+) -> Gibbs | LabelGibbs | GibbsEstimate | GibbsAnswer:
+    """Log-partition, marginals and samples of p(z) = exp(score(z)) / Z, exact; or what bounds log Z.
+
+    score(z) = sum_i unary[i] z_i + sum_(i,j) pairwise[(i,j)] z_i z_j,  Z = sum_z exp(score(z))
+
+    Up to 20 variables all states are enumerated; beyond, variables are eliminated one by one where
+    the treewidth is small: about 20, and up to 25 where few separators are as large. Neither
+    overflows at any magnitude of scores. Where the absolute scores of an
+    instance add up to S, log Z and the probabilities are right to a few times (n + e + S) * 1e-16.
+    Enumeration gives small probabilities to that relative accuracy too, down to 1e-300.
+
+    A sample is the inverse of a cumulative distribution at the caller's uniform numbers in [0, 1),
+    so equal uniforms give equal samples:
+
+    *   enumeration takes one a sample. With states in the order of sum_i z_i 2^i, the sample is the
+      first
+        whose cumulative probability exceeds the uniform. The 53 bits of a float64 draw meet each
+        state with its probability up to 2^-53, so that over 2^20 states the distribution is within
+        2^-33 in total variation, and rounding adds as much as it does to probabilities.
+    *   elimination takes one a variable: z_i = 1 where the i-th is less than the probability of z_i
+      = 1,
+        given the variables drawn before.
+
+    `uniforms_shape` gives the shape to draw.
+
+    Args:
+        unary: `[..., n]`, arrays as in `solve`; `batch` stands for their leading dimensions. Or a
+            `Problem`, a `LabelProblem`, a `Conversion` or a `LabelConversion`, alone. Arrays of
+            labels go to `solvers.labels.gibbs`.
+        pairwise: None; `[..., n, n]`; or `[..., e]` with `edges`.
+        edges: `[e, 2]`, the pairs, shared by the batch.
+        fix: evidence, variables that keep a value, as for `solve`: {i: value}, or `[n]` or `[..., n]`
+            with -1 for a free one; for a conversion {name: value}. Z is then the sum over the states
+            that agree, so that log P(evidence) is the difference to log Z without it; probabilities,
+            entropy and samples are those given the evidence. Over bits fewer variables are left to
+            sum over, which may bring exact sums into reach.
+        uniforms: None for no samples; `[samples, batch]` for enumeration, `[samples, batch, n]` for
+            elimination, float64, in [0, 1).
+        method: "auto" or "exact", or how exact sums are computed: "enumeration" (bits alone) or
+            "elimination". Where they are out of reach, on any graph: "trw", tree-reweighted
+            messages, whose `log_partition` is an upper bound on log Z; "mean_field", a product of
+            distributions, whose `log_partition` is a lower bound; or "loopy", belief propagation,
+            an estimate that is no bound. Bits are then labels of two values.
+        threads: most threads to use, over bits; None for all cores.
+
+    Returns:
+        `Gibbs`, of a `LabelProblem` a `LabelGibbs`; by a method that is not exact a `GibbsEstimate`,
+        whose `bound` says what its `log_partition` is. Of a conversion a `GibbsAnswer`: names, and
+        log Z of its own objective with the constant.
+
+    Raises:
+        ProblemError: the arrays do not describe a problem, or the uniforms have another shape,
+            range or precision.
+        UnsupportedProblemError: there are too many variables for the one, and for the other method
+            too large a treewidth or tables, of 48 bytes an entry, that do not fit into the free
+            memory. Or a conversion has constraints, or capacities that were capped: its problem has
+            other sums.
+        InfeasibleError: every assignment of labels is forbidden.
+        OptionError: there is no such method, or so many threads; `fix` does not fit the problem; or
+            there are uniforms for a method that draws no samples.
+
+    References:
+        Koller and Friedman (2009), Probabilistic Graphical Models, chapters 9 and 12.
+        Wainwright, Jaakkola, Willsky (2005), A new class of upper bounds on the log partition
+        function.
+
+    Example:
+        >>> result = gibbs([0.0, 0.0], [[0.0, 1.0], [0.0, 0.0]], uniforms=[0.1, 0.9])
+        >>> round(float(result.log_partition), 6), result.unary_marginals.round(6).tolist()
+        (1.743668, [0.650245, 0.650245])
+        >>> result.samples.tolist()
+        [[0, 0], [1, 1]]
+        >>> seen = gibbs(result.problem, fix={0: 1})
+        >>> seen.unary_marginals.round(6).tolist()
+        [1.0, 0.731059]
+    """
+    check_threads(threads)
+    if not isinstance(unary, _CHECKED):
+        problem = Problem.from_arrays(unary, pairwise, edges=edges)
+        return _sums_of_bits(problem, fix, uniforms, method, threads)
+    if pairwise is not None or edges is not None:
+        raise ProblemError(
+            f"a {type(unary).__name__} has its pairs; pass neither pairwise nor edges"
+        )
+    if isinstance(unary, Problem):
+        return _sums_of_bits(unary, fix, uniforms, method, threads)
+    if isinstance(unary, LabelProblem):
+        return sums_of_labels(unary, fix, uniforms, method)
+    _check_sums(unary)
+    places = _evidence_of(unary, fix)
+    return answered(unary, _sums_of(unary.problem, places, uniforms, method, threads))
+
+
+def uniforms_shape(
+    problem: AnyProblem | AnyConversion,
+    samples: int,
+    method: Exact = "auto",
+    *,
+    fix: Any = None,
+) -> tuple[int, ...]:
+    """The shape of the uniform numbers that `gibbs` takes for this many samples of a problem.
+
+    Args:
+        problem: `Problem.from_arrays` of the same arrays; or a `LabelProblem` or a conversion.
+        samples: number of samples.
+        method: as for `gibbs`.
+        fix: as for `gibbs`.
+
+    Raises:
+        ProblemError: it is no problem.
+        UnsupportedProblemError: as for `gibbs`.
+        OptionError: there is no such method, or `fix` does not fit the problem.
+
+    Example:
+        >>> uniforms_shape(Problem.from_arrays([[0.0] * 5]), 3)
+        (3, 1)
+        >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3)
+        (3, 1, 50)
+        >>> uniforms_shape(Problem.from_arrays([[0.0] * 50]), 3, fix={i: 0 for i in range(40)})
+        (3, 1)
+    """
+    if isinstance(problem, Conversion | LabelConversion):
+        fix = _evidence_of(problem, fix)
+        problem = problem.problem
+    if isinstance(problem, LabelProblem):
+        check_method(method)
+        return (samples, *problem.leading, problem.n)
+    check_problem(problem)
+    rest = _evidence(problem, fix).rest
+    return (samples, *problem.leading, *uniforms_of_bits(problem, rest, method))
+
+
+def _sums_of(
+    problem: AnyProblem, fix: Any, uniforms: Any, method: Any, threads: int | None
+) -> Gibbs | LabelGibbs | GibbsEstimate:
+    if isinstance(problem, LabelProblem):
+        return sums_of_labels(problem, fix, uniforms, method)
+    return _sums_of_bits(problem, fix, uniforms, method, threads)
+
+
+def _sums_of_bits(
+    problem: Problem, fix: Any, uniforms: Any, method: Any, threads: int | None
+) -> Gibbs | GibbsEstimate:
+    evidence = _evidence(problem, fix)
+    if isinstance(method, str) and method in ESTIMATES:
+        if uniforms is not None:
+            raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+        return estimate_of_bits(problem, evidence, method)
+    return sums_of_bits(problem, evidence, uniforms, method, threads)
+
+
+def _evidence(problem: Problem, fix: Any) -> BitEvidence:
+    """Return the variables that keep a value.
+
+    Raises:
+        OptionError: `fix` does not fit the problem.
+    """
+    if fix is None:
+        return BitEvidence.none(problem.to_host())
+    fixing = Fixing.of(problem, fix)
+    return BitEvidence.of(fixing.problem, fixing.values, fixing.constant, fixing.rest)
+
+
+def _evidence_of(conversion: AnyConversion, fix: Any) -> dict[int, int] | None:
+    """Return {place: value} of what a caller fixes by name, and of what the conversion fixes.
+
+    Raises:
+        OptionError: `fix` does not fit the conversion.
+    """
+    if fix is not None and not isinstance(fix, Mapping):
+        raise OptionError(f"fix of a conversion is {{name: value}}; got {shortened(fix)}")
+    if isinstance(conversion, LabelConversion):
+        return None if fix is None else conversion.labels(fix)
+    places = {**conversion.states(fix or {}), **conversion.fixed}
+    return places or None
+
+
+def _check_sums(conversion: AnyConversion) -> None:
+    """Refuse a conversion whose problem has other sums than the objective that it came from.
+
+    Raises:
+        UnsupportedProblemError: constraints or capped capacities tell them apart.
+    """
+    original = conversion.original
+    if original is not None and not original.is_solved_exactly:
+        raise UnsupportedProblemError(
+            "gibbs",
+            (
+                "capacities that no minimum cut crosses were capped, which keeps the minimum and "
+                "not the sums; give them finite values of the size of the others",
+            ),
+        )
+    if isinstance(conversion, Conversion) and conversion.constraints:
+        raise UnsupportedProblemError(
+            "gibbs",
+            (
+                f"the conversion has {len(conversion.constraints)} constraints, and sums are over "
+                "all states; pass its .problem for sums that ignore them",
+            ),
+        )
