@@ -187,6 +187,13 @@ class _Worker(threading.Thread):
         return over
 
 
+def run_calls(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
+    """Return the results of the calls, in order, from threads if more than one can work."""
+    if min(workers, len(calls)) > 1:
+        return in_threads(calls, workers)
+    return [call() for call in calls]
+
+
 def in_threads(calls: Sequence[Callable[[], T]], workers: int) -> list[T]:
     """What the calls return, in their order, from as many threads; the caller waits, and hears signals.
 
