@@ -139,7 +139,8 @@ class Counted:
     def multiplier(self, k: int, deadline: Deadline) -> tuple[int, np.ndarray]:
         """Return a lambda at which states with k ones are among the best, and one of these."""
         reach = int((np.abs(self.unary) + np.abs(self.matrix).sum(axis=0)).max())
-        low, high = -reach, reach
+        low = -reach
+        high = reach
         lam = 0
         best = self.repaired(np.zeros(len(self.unary), np.int8), k)
         for _ in range(BISECTIONS):

@@ -132,7 +132,8 @@ def _run(
     tenures = xp.broadcast_to(beside(z, drawn), (flips, rows.matrix.shape[0], rows.starts))
     until = xp.zeros_like(z, dtype=xp.int64)
     gains, score = rows.gains(z)
-    best_z, best = z, score
+    best_z = z
+    best = score
     for step in range(flips):
         if step and step % STEPS_A_LOOK == 0:
             # Callbacks run here, in the caller's thread.

@@ -98,7 +98,8 @@ class SubgraphMoves:
 
     def __init__(self, problem: Problem, generator: np.random.Generator):
         """Start without any plan."""
-        self.problem, self.generator = problem, generator
+        self.problem = problem
+        self.generator = generator
         self._parts: list[Part] = []
 
     def improved(self, z: np.ndarray, deadline: Deadline) -> np.ndarray:

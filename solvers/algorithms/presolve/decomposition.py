@@ -229,7 +229,8 @@ def _blocks(
     if cut:
         number, count = blocks_of(nodes, edges)
     else:
-        number, count = np.zeros(len(edges), np.int64), 1
+        number = np.zeros(len(edges), np.int64)
+        count = 1
     order = np.argsort(number, kind="stable")
     starts = np.bincount(number).cumsum()[:-1]
     for chosen in np.split(order, starts) if count > 1 else [slice(None)]:
