@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Topology:
     """The checked pairs of a problem, without their scores, and results that are computed once.
 
-    Many calls share one object, so nobody writes to its pairs: `edges()` is a copy.
+    Many calls share one object, so its pairs are read-only: `edges()` is a copy.
 
     Args:
         n: number of variables.

@@ -182,7 +182,7 @@ class Deadline:
         return replace(self, watch=Part(self.watch, subproblem, lift))
 
     def about(self, problem: object) -> Deadline:
-        """Return this deadline, which tells nobody about problems other than the watched one."""
+        """Return this deadline, which passes on no news of problems other than the watched one."""
         if self.watch is None or self.watch.problem is problem:
             return self
         return replace(self, watch=Aside(self.watch))

@@ -70,7 +70,7 @@ _TURNS = _Turns()
 def turn_of(needed: int, seconds: float) -> Iterator[bool]:
     """Wait for a turn with so much memory; yield False if it came too late or has no room.
 
-    Inside this context nobody else in this process has a turn.
+    Inside this context no other user in this process has a turn.
 
     Args:
         needed: bytes; up to LARGE no user waits.

@@ -60,7 +60,7 @@ FIRST_SHARE = 0.2
 
 
 class Improver:
-    """Runs local search beside the exact search, unless that ends early.
+    """A local search beside the exact search, which waits in case that ends early.
 
     Attributes:
         problem: a single instance on the host.

@@ -23,7 +23,7 @@ from ...compiled.plain import plain
 from .certificate import Cycles
 
 GO_ON = np.zeros(1, np.uint8)
-"""The stop flag of a search that nobody stops."""
+"""The stop flag of a search that runs to its end."""
 
 VIOLATED = 1e-5
 """Least violation that counts; the tolerance of the linear program is 1e-7."""

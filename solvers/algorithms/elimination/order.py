@@ -62,7 +62,7 @@ FAILED = np.inf
 """Entries of an order that exceeds its limit."""
 
 NEVER = np.zeros(1, np.uint8)
-"""The stop flag of a kernel that nobody stops."""
+"""The stop flag of a kernel that runs to its end."""
 
 NANOSECONDS = 1.0
 """Approximate time of greedy orders, per pair of a variable with a variable or ten edges."""

@@ -89,7 +89,7 @@ class Part:
 
 
 class SubgraphMoves:
-    """Descends by random subgraphs of one sparse problem, planned when they are first needed.
+    """Moves by random subgraphs of one sparse problem, planned when they are first needed.
 
     Attributes:
         problem: a single instance on the host.

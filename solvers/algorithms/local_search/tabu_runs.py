@@ -13,7 +13,7 @@ from .tabu import tabu_search
 
 @dataclass(frozen=True, eq=False)
 class TabuRuns:
-    """Runs short tabu searches of one problem.
+    """Short tabu searches of one problem.
 
     Attributes:
         problem: a single instance on the host.
