@@ -91,17 +91,14 @@ class Rows:
         )
 
     def as_count(self) -> Count | None:
-        """Return these constraints as a count of one group and fixed variables; None if impossible.
-
-        The invariant of the loop: the rows so far say that `low` to `high` variables of `group` are
-            1,
-        and that variables have the `values` that are not -1.
-        """
+        """Return these constraints as a count of one group and fixed variables, or None."""
         n = self.matrix.shape[1]
         values = np.full(n, -1, np.int8)
         group = np.zeros(n, bool)
         low = 0
         high = n
+        # Invariant: the rows so far say that `low` to `high` variables of `group` are 1, and that
+        # variables have the `values` that are not -1.
         for terms, least, most in self.terms():
             weights = {weight for _, weight in terms}
             members = [i for i, _ in terms]
@@ -110,13 +107,14 @@ class Rows:
             )
             if len(weights) > 1 or other_group:
                 return None
+            # With one weight the row bounds a count: divide its ends by the weight.
             weight = weights.pop() if weights else 1
             ends = (least, most) if weight > 0 else (most, least)
             least = math.ceil(Fraction(ends[0], weight))
             most = math.floor(Fraction(ends[1], weight))
             if not members:
                 least, most = (0, n) if least <= 0 <= most else (1, 0)
-            if len(members) == 1:
+            if len(members) == 1:  # it fixes a variable, or says nothing, or is infeasible
                 allowed = [
                     value
                     for value in (0, 1)

@@ -139,7 +139,7 @@ class CpSat(ArgmaxSolver):
             return without_model(problem, state, deadline), math.inf
         solver, status = self._searched(cp_model, model, deadline, _Heard(scores, variables, state))
         if status == cp_model.UNKNOWN:
-            return state, math.inf  # CP-SAT then reports a bound of 0, which is not one
+            return state, math.inf  # CP-SAT then reports 0, which is not a bound
         solution = np.array([solver.boolean_value(variable) for variable in variables], np.int8)
         state = best_state(problem, solution, state)
         return state, float(scores.bound(_whole_above(solver.best_objective_bound))[0])

@@ -121,6 +121,7 @@ def _swept(
         )
         slot = int(steps.slot[step])
         kept = steps.kept[step]
+        # Many states move to a table, if memory and time allow one.
         if (
             table is None
             and not traced
@@ -131,12 +132,14 @@ def _swept(
             table = np.full(1 << bits, NO_CUT)
             table[key[:, 0].astype(np.int64)] = value
             tabled = True
+        # Give the vertex both sides, add its change, and merge states that now agree on the
+        # frontier.
         if table is not None:
             after = live | 1 << slot
             count = kernels.extend_table(table, live, slot, *change, needed)
             live = after & int(kept[0])
             kernels.drop_slots(table, after, after & ~live)
-            if count < crowd >> DENSE_SHARE:
+            if count < crowd >> DENSE_SHARE:  # few states remain: back to keys
                 (left,) = np.nonzero(table != NO_CUT)
                 key = np.stack((left, np.zeros_like(left)), -1).astype(np.uint64)
                 value = table[left]

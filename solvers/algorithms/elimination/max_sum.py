@@ -62,6 +62,7 @@ def max_sum(
     batch = len(unary)
     z = np.empty((batch, plan.n), np.int8)
     maxima = np.empty(batch)
+    # Choose the kernel with less work: many instances in lanes, or one table after the other.
     lanes = _lane_nanoseconds(plan, batch)
     tables = _table_nanoseconds(plan)
     if lanes < tables:
@@ -74,7 +75,7 @@ def max_sum(
         work = tables
         together = 1
         bytes_a_thread = plan.table_bytes
-    if work * batch < NANOSECONDS_A_THREAD:
+    if work * batch < NANOSECONDS_A_THREAD:  # too short for threads
         kernel(plan.schedule, NEVER, unary, pairwise, z, maxima)
         return z, maxima
     arrays = (unary, pairwise, z, maxima)

@@ -142,12 +142,14 @@ def _run(
                 break
         if step and step % REFRESH == 0:
             gains, score = rows.gains(z)
+        # Choose the best flip of each row that is not tabu, or that leads to a new best state.
         allowed = (until <= step) | (gains > (best - score)[:, None])
         k = xp.argmax(xp.where(allowed, gains, -xp.inf), axis=-1)
         chosen = rows.variables == k[:, None]
         sign = 1 - 2 * z
         gained = xp.sum(xp.where(chosen, gains, 0.0), axis=-1)
         sign_k = xp.sum(xp.where(chosen, sign, 0.0), axis=-1)
+        # Flipping k negates gain_k and adds pairwise_kj sign_k sign_j to gain_j.
         row = xp.take(rows.flat, rows.offset + k, axis=0)
         gains = xp.where(chosen, -gains, gains + row * sign * sign_k[:, None])
         z = xp.where(chosen, 1 - z, z)

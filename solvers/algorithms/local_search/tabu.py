@@ -67,6 +67,7 @@ def tabu_search(
     values = np.full((batch, ELITES), -np.inf)
     stalled = np.zeros(batch, np.int64)
     random = random_states(batch, np.random.default_rng(seed))
+    # Instances search in integers where these keep what matters, which is faster, else in floats.
     scores = [np.require(array, np.float64, ["C", "W"]) for array in (unary, pairwise)]
     scale, coarse, symmetric = _scales(edges, *scores)
     state = [*scores, scale, symmetric, pool, values, stalled, random]
@@ -88,6 +89,7 @@ def tabu_search(
     first_runs = 1 if until_then else starts
     with deadline.flag(seconds) as stop:
         search(first_runs, stop)
+        # With a deadline, `starts` more runs follow again and again; the elites stay.
         while until_then and not deadline.passed:
             if report is not None:
                 report(_best(pool, values))

@@ -134,15 +134,18 @@ def _layout(order: np.ndarray, starts: np.ndarray, minis: list[_Mini], rank: lis
     """Return the arrays of all mini-buckets; `starts [n + 1]` says which belong to a step."""
     scopes = [sorted(mini.scope, key=rank.__getitem__) for mini in minis]
     owners = np.repeat(order, np.diff(starts)).tolist()
+    # By mini-bucket, the bit of each of its variables; the bucket's own variable has the highest.
     bits = [
         {u: bit for bit, u in enumerate([*scope, owner])}
         for scope, owner in zip(scopes, owners, strict=True)
     ]
+    # By message, in the order of the readers: the reader's bits of its variables.
     places = [
         [bits[reader][u] for u in scopes[source]]
         for reader, mini in enumerate(minis)
         for source in mini.sources
     ]
+    # By mini-bucket: the bits of the variables that all mini-buckets of its bucket share.
     shared = [
         [
             bits[m][u]
